@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import discreet
-from packing import each
 from test_examples import PUBLIC
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -40,13 +39,6 @@ def shown() -> list[Path]:
     return [*PAGES, *sorted(DOCS.glob("tutorials/*.ipynb"))]
 
 
-@each("page", shown())
-def test_a_page_says_for_whom_it_is_and_how_long_it_takes(page: Path) -> None:
-    title, whom = [line for line in prose(page).splitlines() if line.strip()][:2]
-    assert title.startswith("# ")
-    assert re.fullmatch(r"\*For .+; .*(\bminutes?\b|to look things up).*\*", whom), whom
-
-
 def words(text: str) -> int:
     """Those of tables too, addresses of links not."""
     return len(re.findall(r"[^\s|]*\w[^\s|]*", re.sub(r"\]\([^)]*\)", "]", text)))
@@ -56,15 +48,6 @@ def test_the_documents_are_short() -> None:
     """Notebooks too, blocks of code not."""
     counts = {page.relative_to(DOCS).as_posix(): words(prose(page)) for page in shown()}
     assert sum(count for name, count in counts.items() if name not in MEASURED) <= 30_000, counts
-
-
-def test_minutes_are_those_of_200_words_a_minute() -> None:
-    """Code is read as well; pages that are tried out, and those of which few lines are read, take their time."""
-    for page in PAGES:
-        minutes = re.search(r"^\*For .*\b(\d+) minutes", prose(page), flags=re.MULTILINE)
-        if minutes and page.relative_to(DOCS).as_posix() not in {*MEASURED, "browser.md", "gallery.md"}:
-            code = re.sub(r"^(`{3,})\{.*?^\1$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-            assert abs(int(minutes[1]) - max(2, words(code) / 200)) <= 1, (page.name, words(code))
 
 
 def test_links_lead_to_headlines_that_are_there() -> None:

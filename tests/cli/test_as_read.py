@@ -12,9 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
-from discreet.core.domain import Domain
-from discreet.engines.obfuscation import codes_of
-from discreet.tables.values import ReadAs, ValueColumns
 from running import done, refusal, told
 
 COMPOSED, APART = "Gr\u00f6\u00dfe", "Gro\u0308\u00dfe"
@@ -82,19 +79,6 @@ def test_two_alike_labels_stay_refused_and_others_can_be_left_out(tmp_path: Path
     assert pq.read_table(reports)["clear"].to_pylist() == [1, 2, 0]
     assert facts["left_out"]["have a value that is not in the plan"] == 2
     assert facts["read_as"] == [{"attribute": "", "label": "krank", "values": 1}]
-
-
-def test_columns_named_by_folders_and_attributes_of_surveys(tmp_path: Path) -> None:
-    (tmp_path / f"{APART}=KLEIN").mkdir()
-    (tmp_path / f"{APART}=KLEIN" / "v.csv").write_text("age\n30\n", encoding="utf-8")
-    domain = f'product = {{ "{COMPOSED}" = ["klein", "gro\u00df"], age = [30, 40] }}'
-    told("obfuscate", plan(tmp_path, domain), tmp_path / f"{APART}=KLEIN", "-o", tmp_path / "r.parquet", "--as-read")
-    assert pq.read_table(tmp_path / "r.parquet")["clear"].to_pylist() == [0]
-    columns = ValueColumns(Domain(["a"]).about(COMPOSED), as_read=True)
-    table, read_as = tmp_path / "v.csv", ReadAs()
-    table.write_text(f"n,{APART}\n1,A\n", encoding="utf-8")
-    assert codes_of(table, columns, read_as).tolist() == [0]
-    assert read_as == {("", "a"): 1}
 
 
 def survey(folder: Path) -> Path:

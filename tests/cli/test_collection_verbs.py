@@ -147,32 +147,6 @@ def test_what_is_signed_is_what_was_said() -> None:
     assert "often; daily" in shown
 
 
-def test_texts_in_other_languages() -> None:
-    said = told(*SIGN, "-o", "in-german.json", "--texts", "texts.toml")
-    first = document("in-german.json")
-    assert first["languages"]["de"]["labels"]["never"] == "nie"
-    german = told("collection", "show", "in-german.json", "--language", "de")["notice"]
-    assert german[:3] == ["Gewohnheiten", "Warum", "Wie oft?"]
-    assert "oft; täglich." in " ".join(german)
-    assert (first["question"], said["fingerprint"]) == ("How often?", document("habits.json")["fingerprint"])
-    again = ["collection", "renew", "in-german.json", "--key", "key.pem"]
-    told(*again, "-o", "second.json", "--contact", "new@example.org")
-    assert document("second.json") == {**first, "version": 2, "contact": "new@example.org"}
-    Path("none.toml").write_text('language = "fr"\n')
-    told(*again, "-o", "third.json", "--texts", "none.toml")
-    gone = {name: part for name, part in first.items() if name not in {"question", "languages"}}
-    assert document("third.json") == {**gone, "version": 2, "language": "fr"}
-    for text, words in (
-        ('titel = "?"', "nothing else"),
-        ("question = 2027-01-31", "question"),
-        ("[languages.de]\ntitle = 1", "languages"),
-        ('language = "English"', "language"),
-        ("[languages", "cannot be read"),
-    ):
-        Path("none.toml").write_text(text)
-        assert words in refusal(*SIGN, "-o", "x.json", "--texts", "none.toml")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -216,20 +190,6 @@ def test_an_old_collection_with_invisible_characters_can_be_renewed_and_withdraw
     done("collection", "renew", *old, "new.json", "--title", "Habits")
     done("collection", "withdraw", *old, "gone.json")
     assert (document("new.json")["title"], document("gone.json")["state"]) == ("Habits", "withdrawn")
-
-
-def test_what_is_listed() -> None:
-    """A document without the mark has no field of it, so that ids of earlier ones stay."""
-    assert "listed" not in document("habits.json")
-    assert "Not marked as public" in done("collection", "show", "habits.json")
-    assert told(*RENEW, "-o", "a.json", "--listed")["listed"] is True
-    assert document("a.json")["listed"] is True
-    again = ["collection", "renew", "a.json", "--key", "key.pem", "-o"]
-    done(*again, "b.json")
-    done(*again, "c.json", "--unlisted")
-    done("collection", "withdraw", "a.json", "--key", "key.pem", "-o", "d.json")
-    marks = [document(name).get("listed") for name in ("b.json", "c.json", "d.json")]
-    assert marks == [True, None, True]
 
 
 def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) -> None:

@@ -117,36 +117,6 @@ def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, 
 
 
 @pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
-def test_comparisons_with_weights_are_those_of_python(folder: Path, tmp_path: Path) -> None:
-    mechanism, reports = reports_of(folder)
-    halves, sides = [SEX == "f", SEX == "m"], []
-    table = pq.read_table(folder / "all.parquet")
-    for name, half in zip("fm", halves, strict=True):
-        pq.write_table(table.filter(pa.array(half)), tmp_path / f"{name}.parquet")
-        sides.append(dc.estimate(mechanism, reports.take(np.flatnonzero(half)), weights=WEIGHTS[half]))
-    files = [str(tmp_path / f"{name}.parquet") for name in "fm"]
-    by_sex, two = "compare plan.toml all.parquet --by sex --weights w", ["compare", str(folder / "plan.toml"), *files]
-    expected, given = dc.compare(*sides), dc.compare(sides[0], {"flu": 0.5, "none": 0.5})
-    shares = str(folder / "shares.csv")
-    for line, same in (
-        (placed(folder, by_sex), expected),
-        (placed(folder, f"{by_sex} --groups m f"), dc.compare(*sides[::-1])),
-        ([*two, "--weights", "w"], expected),
-        ([*two[:-1], "--given", shares, "--weights", "w"], given),
-    ):
-        found = told(*line)
-        for name in ("difference", "lower", "upper"):
-            assert columns(found)[name] == pytest.approx(same.columns()[name].tolist(), rel=1e-4)
-        assert same.overall is not None
-        assert found["overall"]["p_value"] == pytest.approx(same.overall.p_value, rel=1e-3)
-    printed = " ".join(run(*placed(folder, by_sex)).stdout.split())
-    assert "3 of 3 values; method linear, weighted" in printed
-    unweighted = told(*placed(folder, "compare plan.toml all.parquet --by sex"))
-    assert unweighted["methods"] == ["linear", "linear"]
-    assert columns(unweighted)["difference"] != pytest.approx(expected.differences.tolist(), rel=1e-3)
-
-
-@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
 def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     """Every option of the verb regress shows in what it prints or writes."""
     mechanism, reports = reports_of(folder)
@@ -225,32 +195,3 @@ def test_what_cannot_be_is_refused(folder: Path, line: str, words: str) -> None:
     text = refusal(*placed(folder, line))
     assert words in text
     assert "tiny" not in text
-
-
-def test_columns_of_the_table_are_kept_for_groups_and_weights(folder: Path, tmp_path: Path) -> None:
-    """From a table of values to estimates by group and a comparison, on the command line alone."""
-    (tmp_path / "plan.toml").write_text(PLAN)
-    table = pd.DataFrame({"value": VALUES, "region": REGION, "w": WEIGHTS, "age": AGE})
-    table[table.region != "tiny"].to_csv(tmp_path / "people.csv", index=False)
-    line = "obfuscate plan.toml people.csv --column value --keep region --keep w --keep age -o kept.parquet --seed 1"
-    printed = " ".join(run(*placed(tmp_path, line)).stdout.split())
-    assert "Kept beside the reports in clear, protected by nothing: 'region', 'w', 'age'; many such columns" in printed
-    assert told(*placed(tmp_path, f"{line} --force"))["kept"] == ["region", "w", "age"]
-    n = int((REGION != "tiny").sum())
-    result = run(*placed(tmp_path, "estimate plan.toml kept.parquet --json"))
-    assert "not read" not in result.stderr
-    assert told(*placed(tmp_path, "estimate plan.toml kept.parquet"))["n"] == n
-    found = told(*placed(tmp_path, "estimate plan.toml kept.parquet --by region --weights w"))
-    mechanism = dc.Plan.load(tmp_path / "plan.toml").mechanism()
-    big = REGION != "tiny"
-    reports = dc.read_reports(tmp_path / "kept.parquet", mechanism)
-    groups = dc.estimate_groups(mechanism, reports, groups={"region": REGION[big]}, weights=WEIGHTS[big])
-    for group in found["groups"]:
-        assert columns(group)["frequency"] == pytest.approx(groups[group["region"]].frequencies.tolist(), rel=1e-9)
-    told(*placed(tmp_path, "estimate plan.toml kept.parquet --by age --method mle"))
-    printed = run(*placed(tmp_path, "estimate plan.toml kept.parquet --weights w")).stdout
-    assert printed.count("everybody") == 3
-    assert "groups" not in printed
-    line = "obfuscate plan.toml people.csv --column value --keep region --keep w"
-    assert "columns are kept beside reports in" in refusal(*placed(tmp_path, f"{line} -o kept.jsonl"))
-    assert "columns are kept beside reports in" in refusal(*placed(tmp_path, line), "-o", "-")

@@ -12,10 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from discreet.cli import main
-from discreet.errors import DataError, ParameterError
 from discreet.formats.plan import Plan
-from discreet.tables.labels import labels_of
-from refusals import refused
 from running import done, refusal, run, told
 
 STATUS = ["single"] * 60 + ["married"] * 100 + ["widowed"] * 25 + ["hermit"] * 3 + [None] * 12
@@ -63,20 +60,6 @@ def test_a_plan_of_a_column(tmp_path: Path, suffix: str) -> None:
     assert told(*asked, "-o", plan, "--force")["plan"] == told(*asked)["plan"]
 
 
-def test_the_plan_alone_is_printed_without_an_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As it is, however narrow the terminal, so that it can be sent to a file."""
-    monkeypatch.setenv("COLUMNS", "20")
-    people = table(tmp_path, place=["the one side of the street [north]", "the other side"] * 30)
-    result = run("init", people, "--column", "place", "--all-sensitive", "--epsilon", 1)
-    assert result.exit_code == 0
-    shown = tomllib.loads(result.stdout)
-    assert shown["domain"] == {"labels": ["the one side of the street [north]", "the other side"]}
-    assert "A plan is public" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["people.csv"]
-    (tmp_path / "plan.toml").write_text(result.stdout)
-    assert Plan.load(tmp_path / "plan.toml").fingerprint[:12] in result.stderr
-
-
 def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     people = table(tmp_path)
     listed = ("--labels", 'never,"yes, once",married', "--sensitive", "status=never", "--epsilon", 1)
@@ -91,12 +74,6 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     assert "leave it out" in refusal(*names, "--least", 5)
     numbers = told("init", people, "--column", "age", "--labels", "3,20", "--all-sensitive", "--epsilon", 1)
     assert numbers["document"]["domain"]["labels"] == [3, 20]
-
-
-def test_rarer_labels_on_request(tmp_path: Path) -> None:
-    asked = ("init", table(tmp_path), "--column", "status", "--all-sensitive", "--epsilon", 1)
-    assert told(*asked, "--least", 3)["document"]["domain"]["labels"] == ["hermit", "married", "single", "widowed"]
-    assert told(*asked, "--least", 60)["document"]["domain"]["labels"] == ["married", "single"]
 
 
 @pytest.mark.parametrize(
@@ -142,43 +119,6 @@ def test_tables_with_too_few_rows_and_labels_in_other_letters(tmp_path: Path) ->
     assert message.count("people.csv") == 1
     message = refusal("init", tmp_path / "nowhere.csv", "--column", "state", "--all-sensitive", "--epsilon", 1)
     assert message.count("nowhere.csv") == 1
-
-
-def test_labels_of_several_files_and_kinds(tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    one = table(tmp_path / "in", "parquet", x=[1, 2] * 20)
-    one.rename(one.with_name("1.parquet"))
-    found = labels_of([one.with_name("1.parquet"), table(tmp_path, "parquet", x=[2, None] * 20)], {"x": None})
-    assert (found["x"].labels, found["x"].rows, found["x"].missing) == ((1, 2), 80, 20)
-    table(tmp_path / "in", "parquet", x=["1", "2"] * 20)
-    message = refused(DataError, lambda: labels_of(tmp_path / "in", {"x": None}))
-    assert "holds text here and integers" in message
-    other = table(tmp_path, "parquet", x=[1, 2] * 20)
-    assert "must be integers, got 'a'" in refused(ParameterError, lambda: labels_of(other, {"x": ["1", "a"]}))
-    refused(ParameterError, lambda: labels_of(other, {}))
-
-
-def test_na_is_a_label_where_it_is_listed(tmp_path: Path) -> None:
-    people = table(tmp_path, x=["NA", "DE"] * 30)
-    found, listed = labels_of(people, {"x": None})["x"], labels_of(people, {"x": ["NA", "DE"]})["x"]
-    assert (found.labels, found.missing) == (("DE",), 30)
-    assert (listed.labels, listed.missing, listed.other_rows) == (("NA", "DE"), 0, 0)
-
-
-def test_listed_labels_decide_what_the_cells_of_a_text_file_are(tmp_path: Path) -> None:
-    people = table(tmp_path, x=["1", "2"] * 30)
-    text = labels_of(people, {"x": ["1", "2", "no answer"]})["x"]
-    assert (text.labels, text.other_rows) == (("1", "2", "no answer"), 0)
-    assert labels_of(people, {"x": ["2", "3"]})["x"].other_rows == 30
-    mixed = labels_of(table(tmp_path, x=["1", "many"] * 30), {"x": ["1", "2"]})["x"]
-    assert (mixed.labels, mixed.other_rows) == ((1, 2), 30)
-
-
-def test_too_many_labels(tmp_path: Path) -> None:
-    people = table(tmp_path, "parquet", x=list(range(1001)) * 3)
-    message = refused(DataError, lambda: labels_of(people, {"x": None}, least=2))
-    assert "at most 1,000 labels" in message
-    assert len(labels_of(people, {"x": [str(code) for code in range(2000)]})["x"].labels) == 2000
 
 
 MESSY = {

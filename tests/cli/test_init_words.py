@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.formats.plan import Plan
-from discreet.surveys.documents import Questionnaire
 from discreet.tables.spellings import joined_counts
 from running import done, refusal, told
 
@@ -104,22 +103,6 @@ def test_genes_are_kept_apart_unless_they_are_merged(tmp_path: Path) -> None:
     assert "also_sensitive" not in facts
 
 
-def test_texts_are_joined_by_composition_spaces_and_invisible_characters(tmp_path: Path) -> None:
-    column = {
-        "su\u0308chtig": 30,
-        "s\u00fcchtig": 30,
-        "\ufeffs\u00fcchtig": 10,
-        "s\u00fcch\u00adtig": 10,
-        "no\u00a0 one": 30,
-        "no one": 5,
-    }
-    plan, facts = proposed(table(tmp_path, column, "t.parquet"), "--sensitive", "su\u0308chtig")
-    assert plan.domain.names() == ["no one", "s\u00fcchtig"]
-    assert facts["columns"][0]["read_rows"] == 50
-    assert "alike" not in facts
-    assert "\u0308" not in (tmp_path / "plan.toml").read_text(encoding="utf-8")
-
-
 def test_what_few_rows_hold_is_counted_and_not_named(tmp_path: Path) -> None:
     source = table(tmp_path, {"gesund": 60, "krank": 30, "KRANK": 4, "kranc": 3})
     text = done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml")
@@ -153,39 +136,3 @@ def test_what_few_rows_hold_is_counted_and_not_named(tmp_path: Path) -> None:
 )
 def test_joined_labels(counts: dict[str, int], join: Any, labels: dict[str, int]) -> None:
     assert joined_counts(counts, join) == labels
-
-
-def test_listed_labels(tmp_path: Path) -> None:
-    source = table(tmp_path, STATES)
-    plan, facts = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "krank")
-    assert plan.domain.sensitive.tolist() == [False, True, True]
-    assert facts["columns"][0]["read_rows"] == 60
-    plan, _ = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "Krank", "--merge")
-    assert plan.domain.names() == ["gesund", "krank"]
-    plan, _ = proposed(source, "--labels", "gesund,krank,Krank", "--sensitive", "krank", "--exact")
-    assert plan.domain.sensitive.tolist() == [False, True, False]
-    message = refusal("init", source, "--column", "x", "--labels", "\u00e9,e\u0301", "--all-sensitive", "--epsilon", 1)
-    assert "must be different" in message
-
-
-def test_several_columns_and_surveys(tmp_path: Path) -> None:
-    source = table(tmp_path, STATES, y=["ja", "nein", "Ja"] * 120)
-    options = ["--column", "y", "--sensitive", "x=krank", "--sensitive", "y=ja"]
-    plan, facts = proposed(source, *options)
-    assert facts["also_sensitive"] == {"x": ["Krank"], "y": ["Ja"]}
-    assert {(group["attribute"], group["differ"]) for group in facts["alike"]} == {("x", False), ("y", False)}
-    assert plan.domain.clear_count == 1
-    exact, _ = proposed(source, *options, "--exact")
-    assert exact.domain.exact
-    assert exact.domain.clear_count == 6
-    asked = ["survey", "init", source, "--question", "x", "--question", "y", "--epsilon", 2, "--sensitive", "x=krank"]
-    facts = told(*asked, "--sensitive", "y=ja", "-o", tmp_path / "s.toml")
-    survey = Questionnaire.load(tmp_path / "s.toml")
-    assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 1, "y": 1}
-    assert facts["also_sensitive"] == {"x": ["Krank"], "y": ["Ja"]}
-    told(*asked, "--sensitive", "y=ja", "-o", tmp_path / "e.toml", "--exact")
-    survey = Questionnaire.load(tmp_path / "e.toml")
-    assert all(domain.exact for domain in survey.attributes.values())
-    assert {name: domain.clear_count for name, domain in survey.attributes.items()} == {"x": 3, "y": 2}
-    text = done(*asked, "--sensitive", "y=ja", "-o", tmp_path / "t.toml")
-    assert "--as-read -o reports" in " ".join(text.split())

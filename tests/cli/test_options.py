@@ -42,18 +42,9 @@ FORMS: dict[str, list[str]] = {
         "t.csv",
     ],
     **{f"estimate {method}": f"estimate plan.toml reports.parquet --method {method}".split() for method in ESTIMATES},
-    **{
-        f"estimate {method} of lines": f"estimate plan.toml r.jsonl --method {method}".split()
-        for method in ["linear", "mle"]
-    },
-    **{
-        f"estimate {method} from a tally": f"estimate plan.toml kept.tally.parquet --method {method}".split()
-        for method in ["linear", "threshold", "norm-sub", "projected"]
-    },
-    **{
-        f"estimate {method} personalized": f"estimate tags.toml tagged_reports.parquet --method {method}".split()
-        for method in ["linear", "norm-sub", "mle"]
-    },
+    "estimate mle of lines": ["estimate", "plan.toml", "r.jsonl", "--method", "mle"],
+    "estimate linear from a tally": ["estimate", "plan.toml", "kept.tally.parquet", "--method", "linear"],
+    "estimate mle personalized": ["estimate", "tags.toml", "tagged_reports.parquet", "--method", "mle"],
     "compare": ["compare", "plan.toml", "reports.parquet", "r.jsonl"],
     "verify": ["verify", "plan.toml"],
     "attest": ["attest", "plan.toml", "-o", "new.html", "--draws", "0"],

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from discreet.core.random import SeededRandom
@@ -15,7 +13,7 @@ from discreet.formats.plan import Plan
 from discreet.formats.reports import read_reports
 from discreet.mechanisms.personalized import SimulatedTags
 from json_rows import columns
-from running import done, refusal, run, told
+from running import done, refusal, told
 
 PLAN = """
 epsilon = 2.0
@@ -26,7 +24,6 @@ sensitive = ["clinic"]
 [mechanism]
 name = "unary"
 """
-MAP = PLAN.replace('labels = ["clinic", "park", "street", "tower", "harbour"]\nsensitive = ["clinic"]', "{grid}")
 LABELS = ["clinic", "park", "street", "tower", "harbour"]
 RANDOM = np.random.default_rng(5)
 CODES, USERS = RANDOM.choice(5, 800, p=[0.1, 0.3, 0.3, 0.2, 0.1]), RANDOM.integers(0, 100, 800)
@@ -97,35 +94,11 @@ def test_estimate_is_the_estimator(folder: Folder) -> None:
     assert told(*command) == told(*command, "--background", "in-clear")
 
 
-def test_cells_need_no_tags(tmp_path: Path) -> None:
-    folder = Folder(tmp_path)
-    grid = "grid = { lat = [0, 4], lon = [0, 4], rows = 4, cols = 4 }\nsensitive = [[0.5, 0.5]]"
-    folder.plan.write_text(MAP.format(bots="cells = { rows = 2, cols = 2 }", grid=grid))
-    codes = RANDOM.integers(0, 16, 800)
-    places = {"lat": codes // 4 + 0.5, "lon": codes % 4 + 0.5, "who": USERS}
-    folder.values, folder.tags = tmp_path / "values.parquet", tmp_path / "tags.parquet"
-    pq.write_table(pa.table(places), folder.values)
-    pq.write_table(pa.table({"lat": [1.5, 3.5], "lon": [1.5, 2.5], "who": [3, 4]}), folder.tags)
-    plan = Plan.load(folder.plan).personalized()
-    wanted = plan.obfuscate_users(codes, USERS, SimulatedTags(plan, [3, 4], [5, 14]), random=SeededRandom(7))
-    assert folder.obfuscated().clear.tolist() == wanted.clear.tolist()
-    facts = told("estimate", folder.plan, folder.reports)
-    assert columns(facts, "bots")["tag"] == list(plan.tags)
-
-
 @pytest.mark.parametrize("option", [[], ["--user", "who"], ["--tags", "tags.csv"]])
 def test_secrets_never_go_in_clear_by_omission(folder: Folder, option: list[str]) -> None:
     text = refusal("obfuscate", folder.plan, folder.values, "--column", "place", *option, "-o", folder.reports)
     assert "secrets would go in clear" in text
     assert not folder.reports.exists()
-
-
-def test_plans_that_are_not_personalized(folder: Folder) -> None:
-    folder.plan.write_text(PLAN.format(bots=""))
-    assert "personalized plans" in refusal(*folder.command)
-    done("obfuscate", folder.plan, folder.values, "--column", "place", "-o", folder.reports)
-    assert "personalized plans" in refusal("estimate", folder.plan, folder.reports, "--background", "drop")
-    assert "bots" not in told("estimate", folder.plan, folder.reports)
 
 
 @pytest.mark.parametrize(
@@ -144,16 +117,3 @@ def test_bad_tags_are_not_quoted(folder: Folder, rows: list[str], said: str) -> 
     assert str(folder.tags) in text
     assert "zanzibar" not in text
     assert not folder.reports.exists()
-
-
-def test_a_secret_that_is_sensitive_for_everybody_is_noted(folder: Folder) -> None:
-    folder.write_tags(["u1,clinic,home", "u2,park,home"])
-    result = run(*folder.command)
-    assert result.exit_code == 0
-    assert result.stderr.startswith("Note: ")
-    assert "as protected as before" in result.stderr
-    known = folder.path / "home.csv"
-    known.write_text("label,probability\nclinic,0.5\ntower,0.5\n")
-    result = run("estimate", folder.plan, folder.reports, "--background", f"home={known}", "--json")
-    assert result.stderr.startswith("Note: 0.5 of the background of 'home'")
-    assert json.loads(result.stdout)["n"] == 800

@@ -152,30 +152,6 @@ def test_each_statement_names_the_batches_that_were_read(files: Files) -> None:
     assert sorted(n for _, n in both["named"]) == [600, 600]
 
 
-def test_simulated_reports_promise_nothing(files: Files) -> None:
-    files.obfuscated()
-    mark = "These reports are simulated with a known seed: they protect nobody."
-    assert last_line("estimate", files.plan, files.reports) == mark
-    said = "Of this estimate nothing is promised: the reports are simulated, and protect nobody."
-    assert f"{mark} {said}" in statement("estimate", files.plan, files.reports)
-    assert "simulated" in stated("estimate", files.plan, files.reports)["publication"]["none"]
-
-
-def test_each_group_is_a_batch_of_its_own(files: Files) -> None:
-    asked = ("estimate", files.plan, drawn(files, region=REGIONS), "--by", "region")
-    facts = stated(*asked)
-    assert (facts["publication"]["n"], facts["publication"]["batches"]) == (100, 3)
-    assert {one["region"]: one["publication"]["n"] for one in facts["groups"]} == {
-        "north": 300,
-        "south": 200,
-        "east": 100,
-    }
-    shares = {one["region"]: one["publication"]["among"]["epsilon"] for one in facts["groups"]}
-    assert shares["north"] < shares["south"] < shares["east"] == facts["publication"]["among"]["epsilon"]
-    assert "A person is in one of 3 batches; that is counted as the smallest, of 100 reports." in statement(*asked)
-    assert "publication_with_columns" not in facts
-
-
 def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
     """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
     drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
@@ -207,28 +183,6 @@ def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: File
     assert stated("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
     both = stated("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
     assert (both["n"], both["batches"]) == (100, 3)
-
-
-def test_weighted_comparisons_state_the_cells_of_both_sides(files: Files) -> None:
-    drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 250 + [1.0] * 350)
-    asked = ("compare", files.plan, files.reports, "--by", "region", "--groups", "north", "south", "--weights")
-    cells = Counter(zip(REGIONS, [3.0] * 250 + [1.0] * 350, strict=True))
-    sizes = [size for (region, _), size in cells.items() if region != "east"]
-    facts = stated(*asked, "even")["publication"]
-    assert (facts["n"], facts["batches"]) == (min(sizes), len(sizes))
-    weighted = stated(*asked, "weight")["publication"]
-    assert weighted["central"] is None
-    assert "weights differ between people" in weighted["none"]
-
-
-def test_a_regression_has_the_local_guarantee_alone(files: Files) -> None:
-    drawn(files, age=np.arange(600) % 30)
-    asked = ("regress", files.plan, files.reports, "--on", "age")
-    assert "a regression knows each report's covariates" in stated(*asked)["publication"]["none"]
-    shown = statement(*asked)
-    assert "Of this regression nothing is promised beyond the promise of each report" in shown
-    assert "Conditions:" not in shown
-    assert "has the local guarantee, epsilon = 1.5 for each" in shown
 
 
 def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
@@ -264,12 +218,6 @@ def test_reports_of_no_known_batch_have_their_condition(files: Files) -> None:
     write_reports(lines, files.mechanism, dc.read_reports(reports, files.mechanism))
     assert unnamed in statement("estimate", files.plan, lines)
     assert unnamed not in statement("estimate", files.plan, reports)
-
-
-def test_not_trusted_reports_hide_nobody(files: Files) -> None:
-    facts = stated("estimate", files.plan, drawn(files), "--not-trusted", 500)["publication"]
-    assert facts["among"] == dc.published(files.mechanism, 100).figures()["among"]
-    assert "500" in facts["sentences"]["conditions"][2]
 
 
 def test_files_on_somebodys_word_are_a_condition(files: Files) -> None:

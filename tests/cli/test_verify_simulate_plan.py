@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.core.domain import Domain
 from discreet.formats.plan import Plan
 from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
@@ -85,24 +84,6 @@ def test_verify_says_where_nobody_is_protected(tmp_path: Path) -> None:
 # simulate
 
 
-STUDY = """epsilon = 1.0
-methods = ["linear"]
-show = "linear"
-data = { path = "people.csv" }
-run = [{ protect = "all", mechanism = { name = "rr" } }, { mechanism = { name = "rr" } }]
-"""
-
-
-def test_simulate_refuses(tmp_path: Path) -> None:
-    study = tmp_path / "study.toml"
-    study.write_text(STUDY)
-    assert "people.csv does not exist" in refusal("simulate", study)
-    study.write_text(STUDY.replace("linear", "magic"))
-    assert "methods must be among" in refusal("simulate", study)
-    study.write_text(STUDY.replace('"rr"', '"rr", k = 2'))
-    assert "at run[0].mechanism" in refusal("simulate", study)
-
-
 # plan
 
 
@@ -132,14 +113,6 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
         assert f"{wanted.error(one):.3e}" in text
 
 
-def test_plan_takes_a_domain_with_its_mass(tmp_path: Path) -> None:
-    domain = tmp_path / "domain.toml"
-    domain.write_text("sensitive_mass = 0.3\n[domain]\nrange = [0, 9]\nsensitive = [1, 2]\n")
-    options = ("plan", domain, "--epsilon", 1, "--users", 100)
-    assert told(*options)["sensitive_mass"] == 0.3
-    assert told(*options, "--sensitive-mass", 0.4)["sensitive_mass"] == 0.4
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -161,50 +134,7 @@ def test_plan_refuses(files: Files, options: list[str]) -> None:
     refusal("plan", files.plan, *options)
 
 
-def test_plan_says_what_is_wrong_with_a_plan(files: Files) -> None:
-    files.plan.write_text(files.plan.read_text().replace('"unary"', '"unry"'))
-    assert "unry" in refusal("plan", files.plan, "--epsilon", 1, "--users", 10)
-
-
 # plan: what is wanted
-
-
-ONE = ("--epsilon", 1, "--users", 3000)
-
-
-def test_plan_for_a_distribution(files: Files) -> None:
-    known = files.folder / "known.csv"
-    known.write_text("label,probability\nnever,0.5\n[/often],0.125\ndaily,0.375\n")
-    facts = told("plan", files.plan, *ONE, "--distribution", known)
-    wanted = compare_mechanisms(files.mechanism.domain, 1.0, 3000, target="distribution", p=[0.5, 0, 0.125, 0, 0.375])
-    assert (facts["target"], facts["sensitive_mass"], facts["distribution_given"]) == ("distribution", 0.5, True)
-    assert facts["mechanisms"][1]["assumed_mse"] == wanted.candidates[1].assumed_mse
-    assert facts["lower_bound"] is None
-    assert facts["recommendation"] == wanted.recommendation
-    text = done("plan", files.plan, *ONE, "--distribution", known)
-    assert "50.0% of the people with a sensitive value, for the given distribution" in " ".join(text.split())
-    worst = told("plan", files.plan, *ONE, "--distribution", known, "--target", "worst-case")
-    assert worst["target"] == "worst-case"
-    assert "one of the two" in refusal("plan", files.plan, *ONE, "--distribution", known, "--sensitive-mass", 0.5)
-    known.write_text("label,probability\nnever,0.5\nsometimes,0.5\n")
-    message = refusal("plan", files.plan, *ONE, "--distribution", known)
-    assert "known.csv" in message
-    assert "sometimes" not in message
-
-
-def test_plan_with_all_wishes(files: Files) -> None:
-    options = ("--largest-report", 9, "--reports-per-user", 2, "--standard-error", 0.02, "--sensitive-mass", 0.3)
-    facts = told("plan", files.plan, *ONE, *options)
-    assert (facts["epsilon_per_report"], facts["reports"], facts["reports_per_user"]) == (0.5, 6000, 2)
-    assert (facts["largest_report"], facts["standard_error"]) == (9, 0.02)
-    assert not all(one["fits"] for one in facts["mechanisms"])
-    assert all(one["users_needed"] > 0 for one in facts["mechanisms"])
-    text = done("plan", files.plan, *ONE, *options)
-    assert "hashing !" in text
-    assert "3,000 users, 2 reports each" in text
-    assert "The errors are those of 6,000 independent values" in text
-    assert "Each report has epsilon = 0.5 and fresh noise" in text
-    assert f"{facts['mechanisms'][0]['users_needed']:,}" in text
 
 
 def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
@@ -219,36 +149,6 @@ def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
         text = " ".join(done("verify", plan).split())
         assert text.count("In odds") == told_so
         assert ("whoever held it at 1% before may hold it at 60% after." in text) == told_so
-
-
-def test_plan_weighs_reports(files: Files) -> None:
-    path = files.folder / "many.toml"
-    path.write_text("[domain]\nrange = [0, 20000]\n")
-    run = ("plan", path, "--epsilon", 0.5, "--users", 10**8)
-    light, heavy = told(*run), told(*run, "--within", 0)
-    assert (light["within"], light["best"], light["least_error"]) == (0.05, "hashing", "subset")
-    assert (heavy["within"], heavy["best"], heavy["least_error"]) == (0, "subset", "subset")
-    wanted = compare_mechanisms(Domain(range(20_000)), 0.5, 10**8)
-    assert light["recommendation"] == wanted.recommendation
-    assert "hashing *" in done(*run)
-    assert "subset *" in done(*run, "--within", 0)
-    assert "within" in refusal(*run, "--within", -1)
-
-
-def test_a_plan_fits_a_screen(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
-    """24 lines of 80 columns, with all wishes; the recommended mechanism is in the table, and so is what it takes."""
-    monkeypatch.setenv("COLUMNS", "80")
-    (files.folder / "many.toml").write_text("[domain]\nrange = [0, 20000]\n")
-    few = ("--epsilon", 1, "--users", 3000, "--sensitive-mass", 0.3, "--standard-error", 0.02)
-    for asked in ([files.plan, *few], [files.folder / "many.toml", "--epsilon", 0.5, "--users", 10**8]):
-        text = done("plan", *asked)
-        lines = text.splitlines()
-        assert len(lines) <= 23
-        assert max(map(len, lines)) <= 80
-        facts = told("plan", *asked)
-        [best] = [line.split() for line in lines if " * " in line and line.startswith("│")]
-        assert best[1:3] == [facts["best"], "*"]
-        assert " ".join(text.split()).count(facts["recommendation"]) == 1
 
 
 @pytest.fixture

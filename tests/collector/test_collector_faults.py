@@ -5,13 +5,11 @@ The same code runs with large ones by `tools/measure_collector.py`.
 
 import random
 import shutil
-import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from collectors import added, frame, kept, serving, stored, submission, total
+from collectors import added, frame, kept, serving, stored, submission
 from hostile import answers_of_requests, judged_by_reference, mutated
 from killed_work import WORK
 from kills import killed
@@ -148,18 +146,3 @@ def test_hostile_requests_get_an_answer_or_none_but_never_500(tmp_path: Path) ->
         assert counts[400] > 15
         assert served.client.post(frame(entry)).status == 202
         assert served.app.intake.writer.is_alive()
-
-
-def test_slow_sockets_are_ended_and_others_served(tmp_path: Path) -> None:
-    """Idle connections, and such that send a byte now and then: all ended by the deadline, others served meanwhile."""
-    entry = added(tmp_path)
-    with serving(tmp_path, limits=ServiceLimits(rate=0, burst=1, seconds=1.0)) as served:
-        slow = [socket.create_connection(("127.0.0.1", served.client.port)) for _ in range(150)]
-        began = time.monotonic()
-        while time.monotonic() < began + 0.8:
-            assert served.client.post(frame(entry)).status == 202
-        while total(served.app.measures.connections_ended) < len(slow) and time.monotonic() < began + 30:
-            time.sleep(0.02)
-        assert total(served.app.measures.connections_ended) == len(slow)
-        for connection in slow:
-            connection.close()

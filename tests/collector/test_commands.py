@@ -265,33 +265,6 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
     assert told("collector", "check", *data)["holds"]
 
 
-def test_files_that_cannot_be_purged_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _sealed(tmp_path)
-
-    def refused(*_: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("discreet.collector.keeper.shutil.rmtree", refused)
-        result = run("collector", "purge", "habits", "--yes", "--data", tmp_path)
-        assert (result.exit_code, "mend their rights, and purge it again" in result.stderr) == (2, True)
-    assert run("collector", "purge", "habits", "--yes", "--data", tmp_path).exit_code == 2
-    assert not (tmp_path / "sealed" / "habits").exists()
-
-
-def test_a_port_that_is_taken(tmp_path: Path) -> None:
-    """One sentence and exit code 2, before anything is promised or made."""
-    added(tmp_path)
-    with serving(tmp_path) as served:
-        address = f"127.0.0.1:{served.client.port}"
-        for options in (["--data", tmp_path / "new"], ["--demo"]):
-            result = run("serve", "--listen", address, *options)
-            assert (result.exit_code, result.stdout) == (2, "")
-            assert f"got {address}" in result.stderr
-            assert len(result.stderr.strip().splitlines()) == 1
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -381,15 +381,6 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
     assert kept(tmp_path) == []
 
 
-def test_pipelined_requests_are_refused_after_the_first(served: Served, tmp_path: Path) -> None:
-    entry = entry_of(served)
-    found = raw(served, b"".join(whole(frame(entry)) for _ in range(500)), closed=True)
-    assert statuses(found) == [202, 400]
-    assert b"pipelined" in found
-    assert found[-1:] in b"$!"
-    assert len(kept(tmp_path)) == 1
-
-
 def test_a_connection_is_used_again(served: Served, tmp_path: Path) -> None:
     entry, found = entry_of(served), []
     with socket.create_connection(("127.0.0.1", served.client.port), timeout=30) as connection:
@@ -589,22 +580,6 @@ def test_reading_that_breaks_down_is_a_defect_of_the_collector(
         assert b"secret" not in answer.body
         assert served.client.post(frame(entry)).status == 202
     assert len(kept(tmp_path)) == 1
-
-
-def test_an_answer_that_breaks_down_leaves_the_others_theirs(tmp_path: Path) -> None:
-    from discreet.collector.intake import _settle
-
-    entry, answers = added(tmp_path), list[Any]()
-    frames = [_submission(entry) for _ in range(3)]
-    for each in frames:
-        each.answer = answers.append
-
-    def broken(_: Any) -> None:
-        raise RuntimeError("secret of somebody")
-
-    frames[1].answer = broken
-    _settle([(each, None) for each in frames])
-    assert answers == [None, None]
 
 
 def test_what_waits_holds_neither_times_nor_addresses(served: Served, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: 
             assert f"from 50% to at most {share:.0%} sure" in sentence
     # Of a question that is not at hand no more is known than the epsilon of the survey.
     for others in ((), [entries[1].collection]):
-        assert survey_reach(entries[0].collection, others) == (times * survey.guarantee.promised - times * 0.25, 0.0)
+        assert survey_reach(entries[0].collection, others) == (times * survey.epsilon - times * 0.25, 0.0)
     single = sign_survey(dc.Questionnaire.of(_survey_of_three(1)), asked, [key()])[0]
     assert survey_reach(open_envelope(single, TRUST)) is None
 

@@ -19,7 +19,7 @@ from discreet.mechanisms.evidence import MemberLists
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 from discreet.testing import CHECKS, check_mechanism, contract, spell_out
-from laws import SMALL, Case, cases, over, small
+from laws import SMALL, Case, cases, over
 from packing import each
 from refusals import refused
 
@@ -28,7 +28,7 @@ HALF = contract.DRAWS // 2
 several_checks = each("check", [check for check in CHECKS if check not in contract.DRAWN])
 
 
-@small
+@over(cases(SMALL, (1.0, 8.0)))
 @several_checks
 def test_our_mechanisms_keep_it(check: Callable[[BlockMechanism], None], case: Case) -> None:
     check(case.mechanism)

@@ -91,10 +91,6 @@ def test_a_product_takes_values_as_they_read_by_attribute() -> None:
         Domain.product({"\u00e9": ["a"], "e\u0301": ["b"]})
 
 
-def test_an_iterator_of_unknown_values_is_refused_without_being_read_again() -> None:
-    assert "read like" not in refused(DataError, lambda: Domain(["a", "b"]).encode(iter(["A"])))
-
-
 def test_what_is_neither_text_nor_whole_text_stays_unknown() -> None:
     domain = Domain(["a", "b"])
     assert "1 of 1" in refused(DataError, lambda: domain.codes_of(["a\ud800"], as_read=True))
@@ -125,16 +121,6 @@ def test_labels_that_do_not_read_alike_are_free(one: str, other: str) -> None:
     assert Domain([one, other], sensitive=[one]).alike == ()
 
 
-def test_invisible_characters_are_shown_and_further_labels_counted() -> None:
-    labels = ["krank", "krank\u00a0", "18\u201339", "18-39", "ja", "j\u00ada"]
-    message = refused(ParameterError, lambda: Domain(labels, sensitive=["krank", "18-39", "ja"]))
-    assert message.startswith(
-        "'krank' and 'krank<U+00A0>' read alike, but only 'krank' is sensitive, so 'krank<U+00A0>'"
-    )
-    assert "; 2 more groups of labels are like these." in message
-    assert visible("a\n\u200b\ud800") == "'a<U+000A><U+200B><U+D800>'"
-
-
 def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
     attributes = {"state": ["krank", "Krank", "gesund"], "age": [30, 40], "note": ["a", "A"]}
     message = refused(ParameterError, lambda: Domain.product(attributes, sensitive={"state": "krank", "age": 40}))
@@ -160,18 +146,6 @@ def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
         "Protected: 'krank'. Not protected: 'Krank'.",
         "'a' and 'A' (attribute 'note') read alike; they are protected alike, and each counts as a value of its own.",
     ]
-
-
-def test_exact_labels_are_described_and_many_are_counted() -> None:
-    genes = Domain(["AA", "Aa", "aa"], sensitive=["aa"], exact=True)
-    assert alike_sentences(genes.alike, exact=True) == [
-        "exact: 'AA', 'Aa' and 'aa' read alike, and each counts as a value of its own. Protected: 'aa'. "
-        "Not protected: 'AA' and 'Aa'."
-    ]
-    many = Domain([f"{letter}{place}" for place in range(30) for letter in "aA"])
-    sentences = alike_sentences(many.alike, exact=False)
-    assert len(sentences) == 11
-    assert sentences[-1] == "20 more groups of labels read alike."
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import pickle
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 import discreet as dc
 from discreet.core.batches import NamedBatch, batch_in, batch_name, checked_name, merged, new_name
@@ -60,20 +59,6 @@ def test_parts_of_a_batch_add_up_to_no_more_than_the_batch() -> None:
     for more in ([*parts, NamedBatch("a", 1, 9)], [whole, whole], [NamedBatch("a", 10, 9)]):
         said = refused(MismatchError, lambda more=more: merged(more))
         assert "reports of batch a are there, which has 9" in said
-
-
-def test_long_names_of_collections_are_shown_short() -> None:
-    assert str(NamedBatch(f"{COLLECTION}/3-5", 1, 1)) == "3-5 of collection 8f8f8f8f8f8f"
-    assert str(NamedBatch("a/b", 1, 1)) == "a/b"
-
-
-@pytest.mark.parametrize(
-    "entry",
-    [None, [], ["a"], ["a", 0], ["a", 3, 2], ["a", 1, 2, 3], ["", 1], [7, 1], ["a", True], ["a", "1"], {"a": 1}],
-)
-def test_entries_that_list_no_batch(entry: object) -> None:
-    with pytest.raises(ValueError, match="lists no batch"):
-        NamedBatch.of_entry(entry)
 
 
 def test_entries_of_earlier_versions_have_a_digest() -> None:

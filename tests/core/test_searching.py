@@ -1,12 +1,11 @@
 """Searches against readable ones: they find the place, ask at fixed places, and stop."""
 
-from fractions import Fraction
 from math import inf, nextafter, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.arithmetic import bisected, bisected_each, golden_section, last_positive, last_whole
@@ -32,38 +31,6 @@ def test_bisection_ends_at_two_neighbours(places: list[float]) -> None:
     holds = Asked(lambda x: x <= border)
     assert bisected(holds, low, high, 2100) == (border, nextafter(border, inf))
     assert len(set(holds.places)) >= len(holds.places) - 1
-
-
-@given(low=UNIT, high=UNIT, border=st.floats(-0.5, 1.5), halvings=st.integers(0, 1100), strictly=st.booleans())
-def test_it_ends_where_all_halvings_end(low: float, high: float, border: float, halvings: int, strictly: bool) -> None:
-    """Stopping early changes nothing, wherever the condition stops to hold, an end included."""
-    assume(low <= high)
-    holds = (lambda x: x < border) if strictly else (lambda x: x <= border)
-    first, last = low, high
-    for _ in range(halvings):
-        middle = (first + last) / 2
-        if holds(middle):
-            first = middle
-        else:
-            last = middle
-    asked = Asked(holds)
-    assert bisected(asked, low, high, halvings) == (first, last)
-    # 53 bits of a number, the exponents above it, and what changes nothing.
-    assert len(asked.places) <= min(halvings, 53 + 1075 + 2)
-
-
-@given(border=UNIT, halvings=st.integers(0, 40))
-def test_each_halving_asks_once_in_the_middle(border: float, halvings: int) -> None:
-    holds = Asked(lambda x: x <= border)
-    low, high = bisected(holds, 0.0, 1.0, halvings)
-    exact = Fraction(0), Fraction(1)
-    for place in holds.places:
-        middle = sum(exact) / 2
-        assert Fraction(place) == middle
-        exact = (middle, exact[1]) if place <= border else (exact[0], middle)
-    assert len(holds.places) == halvings
-    assert (Fraction(low), Fraction(high)) == exact
-    assert exact[1] - exact[0] == Fraction(1, 1 << halvings)
 
 
 @given(borders=st.lists(UNIT, min_size=1, max_size=20), halvings=st.integers(0, 50))

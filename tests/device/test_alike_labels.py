@@ -70,16 +70,6 @@ def test_a_notice_of_withdrawal_reaches_whoever_was_asked_before(device: Device)
     assert device.accept(altered(old, state="withdrawn", version=2)).state == "withdrawn"
 
 
-def test_words_of_a_language_must_not_read_alike_either(device: Device) -> None:
-    words = {"never": "nie", "rarely": "selten", "often": "oft", "daily": "Selten\u00a0"}
-    languages = {"de": {"title": "T", "purpose": "P", "labels": words}}
-    message = refused(PlanError, lambda: device.accept(altered(envelope(), languages=languages)))
-    assert "'Selten<U+00A0>'" in message
-    plan = document(envelope())["plan"]
-    exact = {**plan, "domain": {**plan["domain"], "exact": True}}
-    assert device.accept(altered(envelope(), languages=languages, plan=exact)).languages == languages
-
-
 def test_under_tags_a_person_could_protect_one_of_two_alone(device: Device) -> None:
     tagged = {**PLAIN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
     good = envelope(tagged, name="tagged")

@@ -17,7 +17,6 @@ from discreet.formats.records import RecordCodec, entry_as_json
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
 from discreet.mechanisms.row_checks import FlawedRowsError
 from laws import Case, one_epsilon, sampled
-from packing import each
 from refusals import refused
 
 COLLECTION = bytes(range(32))
@@ -150,57 +149,6 @@ def test_json_says_the_same(case: Case) -> None:
 
 
 ONE = {"id": "A" * 22, "symbol": 3}
-
-
-@each(
-    "code, data",
-    [
-        ("structure", b""),
-        ("structure", b"{"),
-        ("structure", b"[]"),
-        ("structure", b"null"),
-        ("structure", b"[" * 100_000),
-        ("structure", b'{"collection":' * 10_000),
-        ("structure", b"1" * 100_000),
-        ("structure", b"\xff" + as_json([ONE])),
-        ("structure", as_json([ONE]).decode().encode("utf-16")),
-        ("structure", as_json([ONE])[:-1] + b', "epoch": 7}'),
-        ("structure", as_json([ONE], more=1)),
-        ("structure", as_json([ONE], epoch=True)),
-        ("structure", as_json([ONE], epoch=7.0)),
-        ("structure", as_json([ONE], epoch=-1)),
-        ("structure", as_json([ONE], epoch=1 << 32)),
-        ("structure", as_json([ONE], epoch=None)),
-        ("structure", as_json([ONE], collection=COLLECTION.hex().upper())),
-        ("structure", as_json([ONE], collection=COLLECTION.hex()[:-1])),
-        ("structure", as_json([ONE], collection="٣" * 64)),
-        ("structure", as_json([ONE], collection=5)),
-        ("structure", as_json({"0": ONE})),
-        ("structure", as_json(["x"])),
-        ("structure", as_json([None])),
-        ("structure", as_json([{"symbol": 3}])),
-        ("structure", as_json([{**ONE, "plan": "x"}])),
-        ("structure", as_json([{**ONE, "id": "A" * 21}])),
-        ("structure", as_json([{**ONE, "id": "A" * 24}])),
-        ("structure", as_json([{**ONE, "id": "A" * 21 + "B"}])),
-        ("structure", as_json([{**ONE, "id": "A" * 21 + "+"}])),
-        ("structure", as_json([{**ONE, "id": "A" * 21 + "\n"}])),
-        ("structure", as_json([{**ONE, "id": 5}])),
-        ("structure", as_json([{**ONE, "symbol": "3"}])),
-        ("structure", as_json([{**ONE, "symbol": 3.0}])),
-        ("structure", as_json([{**ONE, "symbol": -1}])),
-        ("structure", as_json([{**ONE, "symbol": 1 << 63}])),
-        ("structure", as_json([{**ONE, "symbol": None}])),
-        ("records", as_json([])),
-        ("records", as_json([ONE] * 4097)),
-        ("size", as_json([ONE]) + b" " * (1 << 20)),
-    ],
-)
-def test_json_that_is_no_frame(code: str, data: bytes) -> None:
-    with pytest.raises(FrameError) as caught:
-        frame_of_json(data, MECHANISM, CODEC)
-    assert caught.value.code == code
-    refused(FrameError, lambda: frame_of_json(data, MECHANISM, CODEC))
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,10 @@
 
 import os
 import secrets
-import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from discreet.device import memory as module
 from discreet.device.memory import Memory
 from discreet.device.sending import Answer
 from refusals import refused
-from signed import EPOCH, PLAIN, START, TRUST, envelope, key
+from signed import PLAIN, START, TRUST, envelope, key
 
 LIMITS = Limits(2, 400, 400)
 LOCKS = pytest.mark.skipif(sys.platform == "win32", reason="another lock is taken there.")
@@ -108,48 +105,6 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 # What an earlier version left
-
-
-def test_a_memory_of_version_1_loses_nothing(tmp_path: Path) -> None:
-    """It was killed with three of its four nats in the log that was written ahead."""
-    shutil.copytree(Path(__file__).with_name("version1"), tmp_path / "device")
-    (tmp_path / "device").chmod(0o700)
-    assert (tmp_path / "device" / "device.db-wal").stat().st_size > 1000
-    now, sent, answers = START + 10.0 + 2 * EPOCH, [], []
-
-    def post(_: str, frame: bytes) -> Answer:
-        sent.append(frame)
-        return Answer(202)
-
-    with Device(tmp_path / "device", TRUST, LIMITS, clock=lambda: now, post=post) as device:
-        assert device.budget().spent == 4
-        assert [(entry.name, entry.epoch, entry.record.hex(), entry.state) for entry in device.log()] == [
-            ("habits", 0, "0101", "sent"),
-            ("habits", 1, "0101", "waiting"),
-            ("habits", 2, "0100", "waiting"),
-            ("tagged", 0, "0100", "sent"),
-            ("tagged", 1, "0100", "waiting"),
-            ("tagged", 2, "0100", "waiting"),
-        ]
-        answers = [device.answer("habits", "daily"), device.answer("tagged", "never")]
-        assert device.send().sent == len(sent) == 4
-    assert answers == ["already", "already"]
-    left = {path.name for path in (tmp_path / "device").iterdir()}
-    assert left == {"device.db", "device.db-journal", ".lock", ".turn"}
-    with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database:
-        found = [database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "journal_mode")]
-        assert (found, database.execute("PRAGMA integrity_check").fetchall()) == ([3, "delete"], [("ok",)])
-
-
-def test_a_memory_of_version_1_that_is_in_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(Path(__file__).with_name("version1"), tmp_path / "device")
-    (tmp_path / "device").chmod(0o700)
-    monkeypatch.setattr(module, "_WAIT", 0.05)
-    with closing(sqlite3.connect(tmp_path / "device" / "device.db")) as database:
-        database.execute("SELECT count(*) FROM ledger").fetchall()
-        assert "earlier discreet" in refused(StoreError, lambda: Memory(tmp_path / "device"))
-    with Device(tmp_path / "device", TRUST, LIMITS) as device:
-        assert device.budget().spent == 4
 
 
 # What is erased

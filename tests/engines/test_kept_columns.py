@@ -11,7 +11,7 @@ from pyarrow import csv
 
 import discreet as dc
 from discreet.engines import LocalEngine, obfuscation
-from discreet.errors import DataError, ParameterError, SourceWarning
+from discreet.errors import DataError, ParameterError
 from discreet.formats.public_columns import read_public
 from discreet.tables import values
 from discreet.tables.values import ValueColumns
@@ -116,16 +116,6 @@ def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> Non
     assert not (tmp_path / "r.parquet").exists()
 
 
-def test_a_spelling_of_nothing_that_is_a_label_elsewhere_is_missing(tmp_path: Path) -> None:
-    (tmp_path / "v.csv").write_text("x,w\nNA,1.5\nDE,NA\n")
-    mechanism = dc.RandomizedResponse(dc.Domain(["NA", "DE"]), 1.0)
-    asked = ValueColumns(mechanism.domain, "x", keep=("w",))
-    message = refused(
-        DataError, lambda: LocalEngine().obfuscate(mechanism, tmp_path / "v.csv", tmp_path / "r.parquet", asked)
-    )
-    assert "1 of 2 cells of 'w' are missing (first at row 1, line 3)" in message
-
-
 @pytest.mark.parametrize(
     ("keep", "error", "words"),
     [
@@ -174,15 +164,6 @@ def test_the_seal_covers_kept_columns(into: str, tmp_path: Path) -> None:
         assert "damaged" in refused(DataError, lambda: read_public(MECHANISM, target, ["mark"]))
         assert "damaged" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, target))
     assert place > 100
-
-
-def test_columns_that_another_tool_added_are_named(tmp_path: Path) -> None:
-    """The metadata say which columns were kept."""
-    target = tmp_path / "r.parquet"
-    obfuscated(write(tmp_path / "v.parquet"), target, "region")
-    pq.write_table(pq.read_table(target).append_column("more", TABLE["row"]), target)
-    with pytest.warns(SourceWarning, match="are not read: 'more'"):
-        assert dc.read_reports(target, MECHANISM).n == N
 
 
 @pytest.mark.parametrize(("kept_bytes", "space"), [(1 << 26, ""), (10, ""), (1 << 26, " ")])

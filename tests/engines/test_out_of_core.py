@@ -4,7 +4,6 @@ import errno
 import gc
 import sys
 import tracemalloc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +18,9 @@ from discreet.engines import evidence as stored
 from discreet.engines import gather
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import estimate
-from discreet.files.reading import prefetched
 from discreet.formats.reports import write_reports
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
-from discreet.kernels.parallel import forget
 from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
@@ -170,27 +167,6 @@ def test_products_let_go_of_what_they_read(mechanism: Any, temporary: Path, tmp_
 # Reading
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
-def test_what_is_read_ahead_keeps_its_order(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISCREET_THREADS", threads)
-    made: list[int] = []
-
-    def items() -> Iterator[int]:
-        for item in range(20):
-            made.append(item)
-            yield item
-        raise RuntimeError("the end")
-
-    found = prefetched(items())
-    for expected in range(20):
-        assert next(found) == expected
-        assert len(made) <= expected + 2
-    with pytest.raises(RuntimeError, match="the end"):
-        next(found)
-    assert list(prefetched(iter([]))) == []
-    assert list(prefetched(iter([0, None, 1]))) == [0, None, 1]
-
-
 def test_tallies_have_no_blocks(tmp_path: Path) -> None:
     write_tally(tmp_path / "a.tally.parquet", MECHANISM.tally(reports_of(10)))
     data, _ = gather(MECHANISM, tmp_path)
@@ -200,17 +176,6 @@ def test_tallies_have_no_blocks(tmp_path: Path) -> None:
         gather(MECHANISM, tmp_path)
     with pytest.raises(ParameterError, match="has no blocks"):
         stored.BlockWriter(Channel([[0.9, 0.1], [0.1, 0.9]]))
-
-
-def test_threads_change_nothing(spread: Any, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = spread(MECHANISM, reports_of(5000))
-    monkeypatch.setattr("discreet.kernels.bits._WORDS_PER_TASK", 1)
-    found = []
-    for threads in ("1", "2", "5"):
-        monkeypatch.setenv("DISCREET_THREADS", threads)
-        data, _ = gather(MECHANISM, folder, folder=temporary, memory=0)
-        found.append(estimate(MECHANISM, data, method="mle").frequencies.tobytes())
-    assert len(set(found)) == 1
 
 
 # Nothing is left behind
@@ -255,18 +220,6 @@ def test_a_full_disk_is_one_sentence(room: int, spread: Any, temporary: Path, mo
     assert mapped_from(temporary) == 0
 
 
-def test_a_real_full_device_is_one_sentence() -> None:
-    full = Path("/dev/full")
-    if not full.exists():
-        pytest.skip("this system has no device that is always full")
-    array = stored.StoredArray(None)
-    array._file.close()
-    with full.open("wb", buffering=0) as file:
-        array._file = file
-        with pytest.raises(DataError, match="no room left"):
-            array.append(np.ones((4, 4)))
-
-
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_whatever_ends_the_reading_leaves_nothing(error: type[BaseException], spread: Any, temporary: Path) -> None:
     folder, calls = spread(MECHANISM, reports_of(2000)), []
@@ -295,16 +248,3 @@ def test_an_interrupted_pass_leaves_nothing(spread: Any, temporary: Path) -> Non
     gc.collect()
     assert list(temporary.iterdir()) == []
     assert mapped_from(temporary) == 0
-
-
-def test_forgotten_pages_come_back(temporary: Path) -> None:
-    array = stored.StoredArray(temporary)
-    rows = np.arange(100_000, dtype=np.uint32).reshape(-1, 10)
-    array.append(rows[:7])
-    array.append(rows[7:])
-    mapped = array.mapped()
-    array.close()
-    for part in (mapped[3:9000], mapped[9000:], mapped, mapped[:0], np.ones(5000)):
-        part.sum()
-        forget(part)
-    np.testing.assert_array_equal(mapped, rows)

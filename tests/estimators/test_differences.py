@@ -137,7 +137,7 @@ def test_collections_under_two_plans_are_tested_too() -> None:
     for _ in range(40):
         tallies = [draw_tally(one, draws.multinomial(600, p), draws) for one in mechanisms]
         pair = [dc.estimate(one, tally) for one, tally in zip(mechanisms, tallies, strict=True)]
-        found = _tested([one.people for one in pair])
+        found = dc.compare(*pair).overall
         assert found is not None
         below += found.p_value < 0.05
     assert below <= binom.ppf(1 - 1e-3, 40, 0.05)
@@ -155,7 +155,7 @@ def test_weighted_people_are_tested_under_the_hypothesis_too() -> None:
             codes = draws.choice(5, 400, p=p)
             reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(10 * run + at))
             sides.append(dc.estimate(mechanism, reports, weights=weighs[codes]))
-        found = _tested([one.people for one in sides])
+        found = dc.compare(*sides).overall
         assert found is not None
         below += found.p_value < 0.05
     assert below <= binom.ppf(1 - 1e-3, 40, 0.05)

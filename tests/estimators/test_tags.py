@@ -266,65 +266,6 @@ def test_background_that_is_none(background: Any, said: str) -> None:
 # Cell bots [docs/explanation/personalized.md]: a map on which people live where people are, but not everywhere alike
 
 
-@cache
-def synthetic_map() -> tuple[Domain, Any, Any]:
-    """Return a 25 x 25 grid, the codes of 179,527 values, and which of them are secret of their users (7%)."""
-    random, n = np.random.default_rng(20260101), 179_527
-    rows, cols = np.divmod(np.arange(625), 25)
-
-    def bumps(count: int, width: tuple[float, float]) -> Any:
-        whole = np.zeros(625)
-        for _ in range(count):
-            row, col, spread = *random.uniform(0, 25, 2), random.uniform(*width)
-            whole += random.gamma(1.0) * np.exp(-((rows - row) ** 2 + (cols - col) ** 2) / (2 * spread**2))
-        return whole / whole.sum()
-
-    visits = bumps(12, (1.5, 4)) * random.lognormal(0, 1, 625)
-    secret = bumps(6, (1, 2.5)) * np.sqrt(visits) * random.lognormal(0, 0.5, 625)
-    sensitive = np.zeros(625, dtype=bool)
-    sensitive[random.choice(np.argsort(-visits)[:200], 15, replace=False)] = True
-    secret[sensitive] = 0
-    own = np.arange(n) < round(0.07 * n)
-    draws = [
-        random.choice(625, size, p=law / law.sum()) for law, size in ((secret, own.sum()), (visits, n - own.sum()))
-    ]
-    domain = Domain.grid(lat=(0, 25), lon=(0, 25), rows=25, cols=25, sensitive=sensitive)
-    return domain, np.concatenate(draws), own
-
-
-def distance(plan: Personalized, method: str, background: Any = None) -> float:
-    """Total variation between the estimate and the truth."""
-    domain, codes, own = synthetic_map()
-    bots = domain.size + (0 if plan.cell_of is None else plan.cell_of[codes])
-    reports = plan.common.obfuscate_codes(np.where(own, bots, codes), random=SeededRandom(1))
-    found = estimate_personalized(plan, reports, method=method, background=background).estimate.frequencies
-    return float(np.abs(found - np.bincount(codes, minlength=625) / len(codes)).sum() / 2)
-
-
-@pytest.mark.slow
-def test_cell_bots_beat_dropping_the_bots() -> None:
-    """And more of them the less noise there is: 0.054 to 0.045 at epsilon 2; 0.046 to 0.028 and 0.021 at ln |X|."""
-    domain = synthetic_map()[0]
-    for epsilon, least in ((2.0, 1.1), (float(np.log(625)), 1.5)):
-        tags = Personalized(domain, epsilon, ["home"], others=False)
-        cells = Personalized.cells(domain, epsilon, rows=5, cols=5)
-        dropped, shared = distance(tags, "mle", "drop"), distance(cells, "mle")
-        assert dropped > least * shared, f"{epsilon}: dropped {dropped:.4f}, 5 x 5 cells {shared:.4f}"
-    finer = Personalized.cells(domain, float(np.log(625)), rows=13, cols=13)
-    assert distance(finer, "mle") < distance(cells, "mle")
-
-
-@pytest.mark.slow
-def test_knowledge_lies_between() -> None:
-    """As in the paper's Fig. 8: no knowledge, some, all."""
-    domain, codes, own = synthetic_map()
-    plan = Personalized(domain, float(np.log(625)), ["home"], others=False)
-    true = np.bincount(codes[own], minlength=625) / own.sum()
-    some = 0.5 * true + 0.5 * ~domain.sensitive / np.count_nonzero(~domain.sensitive)
-    nothing, half, all_ = (distance(plan, "mle", known) for known in ("drop", {"home": some}, {"home": true}))
-    assert nothing > half > 3 * all_
-
-
 def test_sums_of_values_with_shared_bots_are_those_of_the_intermediate_estimate() -> None:
     plan = personalized()
     codes = np.arange(plan.domain.size).repeat(40)

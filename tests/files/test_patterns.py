@@ -12,14 +12,13 @@ import discreet as dc
 from discreet.engines import LocalEngine, obfuscate
 from discreet.errors import DataError
 from discreet.files.paths import matched
-from discreet.files.reading import readable
 from discreet.formats.reports import write_reports
 from discreet.risk.events import read_traces
 from discreet.tables.labels import look_at
 from discreet.tables.values import ValueColumns, read_values
 from object_store import Put
 from refusals import refused
-from running import refusal, told
+from running import refusal
 
 LABELS = ["a", "b", "c"]
 MECHANISM = dc.RandomizedResponse(dc.Domain(LABELS), 2.0)
@@ -71,14 +70,6 @@ def test_patterns_name_files_and_folders_by_name(root: Callable[..., Callable[[s
         assert message == f"{of(name).partition('?')[0]} names no file: nothing there matches it."
 
 
-def test_a_name_that_is_there_is_no_pattern(tmp_path: Path) -> None:
-    keep(tmp_path / "[ab]" / "a.parquet", 3)
-    keep(tmp_path / "a" / "a.parquet", 5)
-    engine = LocalEngine(threads=1)
-    found = [engine.tally(MECHANISM, tmp_path / name).tally.n for name in ("[ab]", "[ab]/*.parquet", "[a]/*", "?/*")]
-    assert found == [3, 3, 5, 5]
-
-
 def test_files_of_patterns_are_not_replaced(tmp_path: Path) -> None:
     for day, n in (("day-1", 90), ("day-2", 110)):
         keep(tmp_path / day / "a.parquet", n)
@@ -106,14 +97,6 @@ def test_folders_named_as_columns_make_groups(root: Callable[..., Callable[[str]
     assert "'day'" in refused(DataError, lambda: engine.tally_by(MECHANISM, of(""), "day"))
 
 
-def test_what_is_said_of_a_person_knows_of_columns_in_names(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(PLAN)
-    for day, count in {"1": 20, "2": 30}.items():
-        keep(tmp_path / "r" / f"day={day}" / "part.parquet", count)
-    facts = told("estimate", tmp_path / "plan.toml", tmp_path / "r", "--statement")
-    assert "the columns beside the reports too (day)" in str(facts)
-
-
 def test_a_name_that_two_folders_of_a_path_have_is_no_column(tmp_path: Path) -> None:
     keep(tmp_path / "r" / "a=1" / "b=3" / "a=2" / "part.parquet")
     message = refused(DataError, lambda: LocalEngine().tally_by(MECHANISM, tmp_path / "r", "a"))
@@ -132,14 +115,6 @@ def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
     other.unlink()
     keep(tmp_path / "r" / "day=2026-01-02" / "a.parquet")
     assert "got date and day" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
-
-
-def test_a_file_that_others_own_is_not_called_damaged() -> None:
-    def look() -> None:
-        with readable(Path("r/b.parquet")):
-            raise PermissionError(13, "Permission denied")
-
-    assert refused(DataError, look) == "r/b.parquet must not be read by this user; see who may read it."
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import fs
 
 import discreet as dc
-from discreet.engines import LocalEngine, gather, tally
+from discreet.engines import LocalEngine
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.formats.reports import read_reports, write_reports
@@ -130,67 +129,11 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     assert "is named twice" in twice
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz", "tally.parquet"])
-def test_a_small_file_is_fetched_once(suffix: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A question for its size, one more of Arrow's, and the content; of a folder's file the first is not asked."""
-    serving = pytest.importorskip("werkzeug.serving")
-    asked: list[str] = []
-    monkeypatch.setattr(serving.WSGIRequestHandler, "log_request", lambda self, *_: asked.append(self.command))
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
-    with object_store() as store:
-        url = store.put(fresh(tmp_path, suffix), f"reports/one.{suffix}")
-        for attempt in (lambda: tally(MECHANISM, url), lambda: gather(MECHANISM, url, memory=0)):
-            asked.clear()
-            attempt()
-            assert asked == ["HEAD", "HEAD", "GET"]
-        counts = []
-        for place in (1, 2, 3):
-            asked.clear()
-            tally(MECHANISM, above(url))
-            counts.append(len(asked))
-            store.put(fresh(tmp_path, suffix), f"reports/{place}.{suffix}")
-        assert np.diff(counts).tolist() == [2, 2]
-
-
-def fresh(folder: Path, suffix: str) -> Path:
-    """Write other reports than ever before, or a tally of them."""
-    made, path = MECHANISM.obfuscate_codes([row % 9 for row in range(300)]), folder / f"fresh.{suffix}"
-    if suffix == "tally.parquet":
-        write_tally(path, MECHANISM.tally(made), force=True)
-    else:
-        write_reports(path, MECHANISM, made, force=True)
-    return path
-
-
-def test_larger_files_are_not_held(put: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
-    expected = LocalEngine().tally(MECHANISM, tmp_path / "a.parquet").tally
-    monkeypatch.setattr("discreet.formats.sources._MOST_HELD", 0)
-    assert LocalEngine().tally(MECHANISM, url).tally == expected
-    monkeypatch.setattr(paths, "_SMALL", 0)
-    assert LocalEngine().tally(MECHANISM, url).tally == expected
-
-
 def test_a_folder_at_a_url_that_has_a_list_of_its_files_is_refused(put: Put, tmp_path: Path) -> None:
     put(reports(tmp_path, "a.parquet", 1), "reports/more/a.parquet")
     (tmp_path / "_manifest.json").write_text("{}")
     folder = above(put(tmp_path / "_manifest.json", "reports/_manifest.json"))
     assert "a list of its files, _manifest.json" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, folder))
-
-
-def test_files_that_must_be_here(put: Put, tmp_path: Path) -> None:
-    url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
-    (tmp_path / "plan.toml").write_text(PLAN)
-    said = "are written on this machine, got " + paths.shown(url)
-    tally = MECHANISM.empty_tally()
-    for attempt in (
-        lambda: write_reports(url, MECHANISM, []),
-        lambda: write_tally(url.replace("a.parquet", "a.tally.parquet"), tally),
-    ):
-        assert "are written on this machine, got " in refused(ParameterError, attempt, SECRET)
-    assert said in refusal("obfuscate", tmp_path / "plan.toml", tmp_path / "a.parquet", "-o", url)
-    assert not [path for path in Path().iterdir() if path.name.endswith(":")]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9", "127.0.0.1:9&no_such_option=1"])

@@ -217,13 +217,6 @@ def test_a_plan_in_every_row_needs_no_word(kind: str, tmp_path: Path) -> None:
             assert "1 of 300 rows of a batch do not" in message
 
 
-@pytest.mark.parametrize("plans", [pa.array([7] * 300), pa.nulls(300), pa.array([[1]] * 300)])
-def test_a_column_of_plans_that_are_none(plans: Any, tmp_path: Path) -> None:
-    path = saved(bare(UNARY).append_column("plan", plans), tmp_path / "r.arrow")
-    with notes():
-        assert "300 of 300 rows" in refused(MismatchError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
-
-
 def test_the_word_does_not_overrule_a_stamp(tmp_path: Path) -> None:
     other = UnaryEncoding(DOMAIN, 2.0)
     path, made = tmp_path / "r.parquet", other.obfuscate_codes(CODES, random=SeededRandom(1))
@@ -266,28 +259,6 @@ def test_a_column_says_whether_reports_are_simulated(marks: list[Any], simulated
         found = tally(UNARY, Sources(path, trust_plan=True))
     assert found.tally.simulated == simulated
     assert len(said) == 1
-
-
-def test_columns_that_cannot_be_what_they_are_called(tmp_path: Path) -> None:
-    table, path = bare(UNARY), tmp_path / "r.arrow"
-    plan = pa.array([UNARY.fingerprint] * 300)
-    wrong = {
-        "'simulated' must hold true or false": table.append_column("simulated", pa.array([1] * 300)),
-        "one column 'plan'": table.append_column("plan", plan).append_column("plan", plan),
-        "reports of this plan have the columns": table.append_column("bits", table["bits"]),
-        "these have others": table.drop_columns(["clear"]),
-        "or of another kind": table.set_column(1, "bits", pa.array([b"1234"] * 300, pa.binary(4))),
-    }
-    for told, changed in wrong.items():
-        saved(changed, path)
-        with notes():
-            assert told in refused(DataError, lambda: tally(UNARY, Sources(path, trust_plan=True)))
-    names = [f"more {place}" for place in range(7)]
-    more = pa.table({**{name: table[name] for name in table.column_names}, **dict.fromkeys(names, table["clear"])})
-    saved(more, path)
-    with notes() as said:
-        tally(UNARY, Sources(path, trust_plan=True))
-    assert said[-1].endswith("are not read: 'more 0', 'more 1', 'more 2', 'more 3', 'more 4' and 2 others.")
 
 
 def test_values_in_clear_are_of_another_plan(tmp_path: Path) -> None:
@@ -379,21 +350,3 @@ def test_lines_are_read_as_devices_write_them(mechanism: Any, tmp_path: Path) ->
     assert [note[:40] for note in said] == ["1 of 1 files do not say which plan their"]
     with notes():
         assert read_reports(Sources(other, trust_plan=True), mechanism).n == 300
-
-
-def test_lines_of_another_plan_are_refused_all_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    for second, kind in (({"plan": "0" * 32, "symbol": 3}, MismatchError), ({"plan": None, "symbol": 3}, DataError)):
-        path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps(second) + "\n")
-        with notes():
-            refused(kind, lambda: tally(RR, Sources(path, trust_plan=True)))
-
-
-@pytest.mark.parametrize("symbol", [1.5, True, "3", -1.0, 4.0, 1e300, float("nan"), 20, None, [3]])
-def test_lines_are_checked_all_the_same(symbol: Any, tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    path.write_text(json.dumps({"symbol": 3}) + "\n" + json.dumps({"symbol": symbol}) + "\n")
-    with notes():
-        refused(DataError, lambda: tally(RR, Sources(path, trust_plan=True)))
-        found = tally(RR, Sources(path, trust_plan=True, bad_share=0.5))
-    assert (found.tally.n, found.bad) == (1, 1)

@@ -1,6 +1,5 @@
 """Reports and tallies survive every format, whatever is in a batch."""
 
-import base64
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -17,7 +16,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.errors import DataError
 from discreet.formats import json_reports
-from discreet.formats.reports import iterate_reports, read_reports, write_reports
+from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import (
     Channel,
@@ -29,7 +28,7 @@ from discreet.mechanisms import (
     UnaryEncoding,
     report_tables,
 )
-from laws import BUILDERS, Case, cases, over
+from laws import Case, cases, over
 from packing import each
 
 FORMATS = ("parquet", "arrow", "feather", "ipc", "jsonl")
@@ -146,18 +145,6 @@ def test_real_and_simulated_batches_do_not_share_a_file(suffix: str, tmp_path: P
     assert not path.exists()
 
 
-@pytest.mark.parametrize("suffix", ["parquet", "arrow", "jsonl", "jsonl.gz"])
-@pytest.mark.parametrize("builder", ["unary", "unary-clear-bits", "subset-k2", "rr"])
-def test_reading_batch_by_batch(builder: str, suffix: str, tmp_path: Path) -> None:
-    mechanism = BUILDERS[builder](Domain(range(11), sensitive=[0, 2, 3, 9, 10]), 1.0)
-    path, reports = tmp_path / f"reports.{suffix}", made(mechanism, 100)
-    write_reports(path, mechanism, (reports.part(start, start + 30) for start in range(0, 100, 30)))
-    batches = list(iterate_reports(path, mechanism, batch=7))
-    assert max(batch.n for batch in batches) == 7
-    assert_same(Reports.concatenate(batches), reports)
-    assert sum(map(mechanism.tally, batches)) == mechanism.tally(reports)
-
-
 # Tallies
 
 
@@ -193,56 +180,6 @@ def test_a_report_is_never_as_long_as_the_domain(tmp_path: Path) -> None:
     # Four bytes or two, and a bit for each of the two columns, in buffers that are rounded up.
     assert report_tables.to_arrow(mechanism, made(mechanism, 5000)).nbytes <= 5000 * (4 + 2 + 0.25) + 64
     assert path.stat().st_size < 5000 * 6 + 4096
-
-
-@pytest.mark.parametrize(
-    ("builder", "size", "sensitive", "columns"),
-    [
-        ("rr", 300, 300, {"symbol": pa.uint16()}),
-        ("rr", 300, 20, {"clear": pa.uint16(), "symbol": pa.uint8()}),
-        ("unary", 17, 17, {"bits": pa.binary(3)}),
-        ("unary", 17, 16, {"clear": pa.uint8(), "bits": pa.binary(2)}),
-        ("unary-clear-bits", 17, 1, {"clear": pa.uint8(), "bits": pa.binary(1)}),
-        ("subset-k2", 400, 256, {"clear": pa.uint16(), "members": "uint8"}),
-        ("subset-k2", 400, 257, {"clear": pa.uint16(), "members": "uint16"}),
-        ("hashing", 9, 9, {"alpha": pa.uint32(), "beta": pa.uint32(), "bucket": pa.uint32()}),
-        ("hadamard", 255, 255, {"column": pa.uint8()}),
-        ("hadamard", 256, 256, {"column": pa.uint16()}),
-    ],
-)
-def test_columns_are_as_narrow_as_can_be(builder: str, size: int, sensitive: int, columns: dict[str, Any]) -> None:
-    mechanism = BUILDERS[builder](Domain(range(size), sensitive=list(range(sensitive))), 1.0)
-    found = report_tables.schema_of(mechanism)
-    assert found.names == list(columns)
-    for name, kind in columns.items():
-        wanted = kind
-        if isinstance(kind, str):
-            wanted = pa.list_(pa.field("item", getattr(pa, kind)(), nullable=False), 2)
-        assert found.field(name).type == wanted
-
-
-@pytest.mark.parametrize(
-    ("builder", "block", "contained"),
-    [
-        ("rr", {"symbol": 7}, [7]),
-        ("unary", {"bits": base64.b64encode(bytes([0b10000001, 0b10])).decode()}, [0, 7, 9]),
-        ("subset-k2", {"members": [3, 8]}, [3, 8]),
-        # P = 11; the block is 4 z + 5 mod 11 for z = 1 and 6.
-        ("hashing-g5", {"alpha": 4, "beta": 5, "bucket": 1}, [9, 7]),
-        # SHA-256 of "discreet hash pool 7 2147483647 3 0" says c0 to c3, and the cubic is 3 mod 5 at these ranks.
-        ("hashing-pool-g5", {"cohort": 3, "bucket": 3}, [3, 4, 5, 9]),
-        # Sylvester's column 3: +1 in the rows x + 1 that share an even number of bits with it.
-        ("hadamard", {"column": 3}, [x for x in range(10) if ((x + 1) & 3).bit_count() % 2 == 0]),
-    ],
-)
-def test_one_report_reads_as_documented(builder: str, block: dict[str, Any], contained: list[int]) -> None:
-    mechanism = BUILDERS[builder](Domain(range(14), sensitive=list(range(2, 12))), 1.0)
-    lines = [json.dumps({"plan": mechanism.fingerprint, **part}) for part in ({"clear": 12}, block, {"clear": 1})]
-    reports = json_reports.from_json(mechanism, lines)
-    tally = mechanism.tally(reports)
-    assert np.flatnonzero(mechanism.counts.support_of(tally.support)).tolist() == sorted(contained)
-    assert tally.clear.tolist() == [0, 1, 1, 0]
-    assert list(json_reports.to_json(mechanism, reports)) == lines
 
 
 def test_a_clear_value_may_come_with_noise_bits_where_the_plan_says_so() -> None:

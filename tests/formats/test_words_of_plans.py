@@ -1,14 +1,13 @@
 """Words of plans: labels and names in normal form C, and labels that read alike."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import discreet as dc
 from discreet.collector.documents.signing import plan_of as plan_in
-from discreet.collector.documents.signing import read_texts, sign, spelled_out
+from discreet.collector.documents.signing import sign, spelled_out
 from discreet.core.domain import Domain
 from discreet.device.protocol.collection import open_envelope
 from discreet.errors import ParameterError
@@ -128,20 +127,3 @@ def test_combinations_of_an_attribute_that_is_not_exact_are_refused(tmp_path: Pa
     both = klein.replace('"klein" }', '["klein", "Klein"] }')
     asked = survey(tmp_path, "exact = true\n", both)
     assert dc.plan_survey(asked.attributes, users=1000, **asked.asked).survey.questions[0].mechanism.domain.exact
-
-
-def test_marginals_of_exact_estimates_are_exact() -> None:
-    domain = Domain.product({"gene": ["AA", "aa"], "n": [1, 2]}, sensitive={"gene": "aa"}, exact=True)
-    mechanism = dc.RandomizedResponse(domain, 1.0)
-    reports = mechanism.obfuscate([("aa", 1)] * 50, random=dc.SeededRandom(1))
-    marginal = dc.estimate(mechanism, reports).marginal("gene")
-    assert marginal.domain.exact
-    assert marginal.domain.sensitive.tolist() == [False, True]
-
-
-def test_words_in_other_languages_are_found_in_any_normal_form(tmp_path: Path) -> None:
-    plan = plan_of({**PLAIN, "domain": {"labels": [COMPOSED, "b"], "sensitive": [COMPOSED]}})
-    texts = f'[languages.en]\ntitle = "t"\npurpose = "p"\nlabels = {{ "{APART}" = "size", b = "b" }}\n'
-    read = read_texts(written(tmp_path, f'language = "de"\n{texts}', "texts.toml"))
-    collection = open_envelope(sign(plan, replace(terms(), **read), [key()]), TRUST)
-    assert dict(collection.languages["en"]["labels"]) == {COMPOSED: "size", "b": "b"}

@@ -13,7 +13,7 @@ from survey_site import SurveySite, served
 from discreet.device.protocol.collection import rebuild
 from discreet.device.protocol.envelope import public_key, signed
 from discreet.device.protocol.frames import Frame
-from discreet.device.protocol.wording import LANGUAGES, wording
+from discreet.device.protocol.wording import wording
 from discreet.formats.records import RecordCodec
 from planted import TAGGED, VALUE, clean
 
@@ -333,7 +333,7 @@ def test_what_is_altered_or_too_dear_is_not_asked(browser: Any, survey: SurveySi
         page.get_by_text("(cap) Nothing can be answered here.").wait_for()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["en", "ar"])
 def test_no_page_shows_two_answers_that_look_alike_with_different_marks(
     browser: Any, survey: SurveySite, language: str
 ) -> None:

@@ -41,14 +41,6 @@ def _pack(matrix: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return np.packbits(matrix, axis=1, bitorder="little")
 
 
-def _loop_tiles(matrix: NDArray[np.bool_]) -> list[list[int]]:
-    m, size = matrix.shape
-    tiles = [[0] * size for _ in range(-(-m // 32))]
-    for i, j in np.argwhere(matrix).tolist():
-        tiles[i // 32][j] += 1 << (i % 32)
-    return tiles
-
-
 @settings(deadline=None)  # The first call compiles.
 @given(m=_ROWS, size=_SIZES, seed=_SEEDS)
 def test_counts_equal_the_column_sums(m: int, size: int, seed: int) -> None:
@@ -56,14 +48,6 @@ def test_counts_equal_the_column_sums(m: int, size: int, seed: int) -> None:
     counts = count_columns(_pack(matrix), size)
     assert counts.dtype == np.int64
     assert counts.tolist() == matrix.sum(axis=0).tolist()
-
-
-# Just below, at and above a whole group (16 * 8 * ceil(64 / bytes) rows), and several.
-@pytest.mark.parametrize(("size", "group"), [(1, 8192), (15, 4096), (512, 128), (625, 128)])
-def test_counts_of_whole_groups(size: int, group: int) -> None:
-    for m in (group - 1, group, group + 1, 5 * group + 3):
-        matrix = _draw(m, size, seed=m)
-        assert count_columns(_pack(matrix), size).tolist() == matrix.sum(axis=0).tolist()
 
 
 def test_counts_carry_into_every_digit() -> None:
@@ -86,16 +70,6 @@ def test_counts_over_several_tasks(threads: int | None, monkeypatch: pytest.Monk
     matrix = _draw(128 * 11 + 77, 625, seed=4)
     counts = bits.count_columns(_pack(matrix), 625, threads=threads)
     assert counts.tolist() == matrix.sum(axis=0).tolist()
-
-
-@settings(deadline=None)  # The first call compiles.
-@given(m=_ROWS, size=_SIZES, seed=_SEEDS)
-def test_tiles_equal_the_loop(m: int, size: int, seed: int) -> None:
-    matrix = _draw(m, size, seed)
-    tiles = transpose_tiles(_pack(matrix), size)
-    assert tiles.dtype == np.uint32
-    assert tiles.shape == (-(-m // 32), size)
-    assert tiles.tolist() == _loop_tiles(matrix)
 
 
 @settings(deadline=None)  # The first call compiles.
@@ -145,42 +119,8 @@ def test_many_float32_values_do_not_drift() -> None:
     np.testing.assert_allclose(tiles_dot(tiles, values, 1), float(values[0]) * size, 1e-6)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_any_number_of_threads_gives_the_same_bits(dtype: type, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.kernels.bits._WORDS_PER_TASK", 1000)
-    m, size = 3001, 77
-    random = np.random.default_rng(9)
-    values, weights = random.normal(size=size).astype(dtype), random.normal(size=m).astype(dtype)
-    matrix = _draw(m, size, seed=10)
-    _check_products(matrix, values, weights)
-    tiles = [transpose_tiles(_pack(matrix), size, threads=t) for t in (1, 2, 3)]
-    assert len({t.tobytes() for t in tiles}) == 1
-    dot = {tiles_dot(tiles[0], values, m, threads=t).tobytes() for t in (1, 2, 3)}
-    transposed = {tiles_dot_transposed(tiles[0], weights, threads=t).tobytes() for t in (1, 2, 3)}
-    assert len(dot) == len(transposed) == 1
-
-
 def test_zeros_keep_infinite_values_out() -> None:
     matrix = np.eye(40, 33, dtype=bool)
     values = np.full(33, np.inf)
     tiles = transpose_tiles(_pack(matrix), 33)
     assert tiles_dot(tiles, values, 40).tolist() == [np.inf] * 33 + [0.0] * 7
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    rows, tiles = np.zeros((5, 2), np.uint8), np.zeros((1, 9), np.uint32)
-    for kernel in (counting.count_columns, bits.count_columns, transpose_tiles):
-        with pytest.raises(ValueError, match="must be uint8 with shape"):
-            kernel(rows, 17)
-        with pytest.raises(ValueError, match="must be uint8 with shape"):
-            kernel(rows.astype(np.int8), 9)
-    with pytest.raises(ValueError, match="float32 or float64 vector of 9"):
-        tiles_dot(tiles, np.zeros(8), 5)
-    with pytest.raises(ValueError, match="float32 or float64 vector of 9"):
-        tiles_dot(tiles, np.zeros(9, np.int64), 5)
-    with pytest.raises(ValueError, match="rows must fill 1 tiles"):
-        tiles_dot(tiles, np.zeros(9), 33)
-    with pytest.raises(ValueError, match="float32 or float64 vector of 32"):
-        tiles_dot_transposed(tiles, np.zeros(33))
-    with pytest.raises(ValueError, match="tiles must be uint32"):
-        tiles_dot_transposed(tiles.astype(np.int64), np.zeros(3))

@@ -109,21 +109,6 @@ def test_kernels_run_in_a_container_without_a_home(container: Path) -> None:
     assert not list((container / "tmp").iterdir())
 
 
-def test_kernels_run_where_nothing_at_all_can_be_written(container: Path) -> None:
-    nowhere = "import tempfile\ntempfile.tempdir = '/nonexistent'\n"
-    home = {"HOME": container / "home", "TMPDIR": container / "home"}
-    here = run(nowhere + COUNTED + PLACE, container / "site", lowly=True, **home)
-    assert here.splitlines() == run(COUNTED, SOURCES.parent).splitlines()
-
-
-def test_processes_that_are_started_share_the_folder(container: Path) -> None:
-    child = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {PLACE!r}], check=True)"
-    code = f"{COUNTED}{PLACE}\nimport sys; sys.stdout.flush()\n{child}"
-    shown = run(code, container / "site", lowly=True, HOME=container / "home", TMPDIR=container / "tmp").splitlines()
-    assert shown[1:3] == shown[3:5]
-    assert shown[4] == "True"
-
-
 def test_a_process_that_outlives_its_parent_still_runs(container: Path) -> None:
     """It was forked, its parent ended and removed the folder; what it compiles then is kept nowhere."""
     (container / "kernel.py").write_text(KERNEL)
@@ -138,8 +123,8 @@ if os.fork():
     os.close(writing)
     sys.stdout.write(os.read(reading, 100).decode())
     sys.exit()
-from discreet.kernels.caching import _remove
-import shutil; shutil.rmtree(folder)
+import shutil
+shutil.rmtree(folder)
 print(twice(21), folder.exists(), flush=True, file=os.fdopen(writing, "w"))
 os._exit(0)
 """
@@ -147,20 +132,6 @@ os._exit(0)
     (container / "__pycache__").mkdir(mode=0o555)
     container.chmod(0o555)
     assert run(code, container / "site", lowly=True, **variables) == "42 False\n"
-
-
-def test_a_forked_process_leaves_the_folder(container: Path) -> None:
-    code = """
-import os, sys
-from discreet.kernels.caching import temporary_folder
-folder = temporary_folder()
-child = os.fork()
-if not child:
-    sys.exit()
-os.waitpid(child, 0)
-print(folder.is_dir())
-"""
-    assert run(code, container / "site", TMPDIR=container / "tmp") == "True\n"
 
 
 class _Marks:

@@ -125,19 +125,3 @@ def test_any_number_of_threads_gives_the_same_bits(kernel: Callable[..., Any], m
     results = {kernel(*columns, vector, **arguments, threads=t).tobytes() for t in (1, 2, 3)}
     assert len(results) == 1
     _check(columns, 101, 9, 97)
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    a = np.zeros(3, np.uint32)
-    law = {"prime": 7, "buckets": 2, "size": 5}
-    with pytest.raises(ValueError, match="uint32 with one shape"):
-        count_preimages(a, a, a[:2], **law)
-    with pytest.raises(ValueError, match="uint32 with one shape"):
-        count_preimages(a, a, a.astype(np.int64), **law)
-    for wrong in ({"prime": 4}, {"prime": 2**32}, {"buckets": 0}):
-        with pytest.raises(ValueError, match="must hold, got size="):
-            count_preimages(a, a, a, **(law | wrong))
-    with pytest.raises(ValueError, match="must hold, got size="):
-        preimages_dot_transposed(a, a, a, np.zeros(3), **(law | {"size": -1}))
-    with pytest.raises(ValueError, match="weights must have shape"):
-        preimages_dot_transposed(a, a, a, np.zeros(4), **law)

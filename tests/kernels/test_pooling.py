@@ -1,10 +1,8 @@
 """Products with a pool's blocks, against a plain loop over values and functions."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -58,31 +56,3 @@ def test_where_tiles_and_lanes_end(prime: int, size: int, buckets: int) -> None:
     values = np.arange(size, dtype=np.float64)
     sums = scatter_buckets(coefficients, values, prime=prime, buckets=buckets)
     assert all((total == np.bincount(row, values, buckets)).all() for row, total in zip(where, sums, strict=True))
-
-
-def test_the_number_of_threads_changes_no_digit() -> None:
-    coefficients, random = drawn(3, 700, LARGEST), np.random.default_rng(4)
-    tables, values = random.normal(size=(700, 5)), random.normal(size=20_000)
-    products = [
-        partial(gather_buckets, coefficients, tables, prime=LARGEST, size=20_000),
-        partial(scatter_buckets, coefficients, values, prime=LARGEST, buckets=5),
-    ]
-    for product in products:
-        assert (product(threads=1) == product(threads=4)).all()
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    coefficients, tables = drawn(5, 2, 101), np.zeros((2, 3), np.int64)
-    for wrong in (
-        lambda: gather_buckets(coefficients.astype(np.int64), tables, prime=101, size=5),
-        lambda: gather_buckets(coefficients[:, :3], tables, prime=101, size=5),
-        lambda: gather_buckets(coefficients, tables[:1], prime=101, size=5),
-        lambda: gather_buckets(coefficients, tables[:, :0], prime=101, size=5),
-        lambda: gather_buckets(coefficients, tables, prime=101, size=102),
-        lambda: gather_buckets(np.full((2, 4), 101, np.uint32), tables, prime=101, size=5),
-        lambda: gather_buckets(coefficients, tables, prime=1 << 31, size=5),
-        lambda: scatter_buckets(coefficients, np.zeros(102), prime=101, buckets=3),
-        lambda: scatter_buckets(coefficients, np.zeros(5), prime=101, buckets=0),
-    ):
-        with pytest.raises(ValueError, match="must"):
-            wrong()

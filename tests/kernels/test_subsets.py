@@ -3,12 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import members as kernel
 from discreet.kernels.members import members_dot, members_dot_transposed
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.uint64]
@@ -47,25 +45,3 @@ def test_products_equal_the_loops(m: int, k: int, size: int, dtype: type, seed: 
     transposed = members_dot_transposed(members, weights, size)
     assert transposed.dtype == np.float64
     np.testing.assert_allclose(transposed, _loop_transposed(members, weights, size), atol=1e-12)
-
-
-def test_any_number_of_threads_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "_MEMBERS_PER_TASK", 500)
-    random = np.random.default_rng(1)
-    members = random.integers(0, 50, (3001, 7)).astype(np.uint16)
-    values, weights = random.normal(size=50), random.normal(size=3001)
-    dot = {members_dot(members, values, threads=t).tobytes() for t in (1, 2, 3)}
-    transposed = {members_dot_transposed(members, weights, 50, threads=t).tobytes() for t in (1, 2, 3)}
-    assert len(dot) == len(transposed) == 1
-    np.testing.assert_allclose(members_dot(members, values), _loop(members, values))
-    np.testing.assert_allclose(members_dot_transposed(members, weights, 50), _loop_transposed(members, weights, 50))
-
-
-def test_what_does_not_fit_is_refused() -> None:
-    members = np.zeros((3, 2), np.uint8)
-    with pytest.raises(ValueError, match="unsigned integers with shape"):
-        members_dot(members.astype(np.int64), np.zeros(1))
-    with pytest.raises(ValueError, match="unsigned integers with shape"):
-        members_dot(members[0], np.zeros(1))
-    with pytest.raises(ValueError, match=r"weights must have shape \(3,\)"):
-        members_dot_transposed(members, np.zeros(4), 1)

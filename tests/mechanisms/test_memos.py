@@ -11,7 +11,6 @@ from discreet.core.domain import Domain
 from discreet.core.random import BATCH, WORD_RANGE, SeededRandom
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
-from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.memo import Memo
 from discreet.privacy.audit import audit_rounds
@@ -105,18 +104,6 @@ def test_one_round_is_the_mechanism(builder: str) -> None:
         assert 0 <= shares[2] - shares[0] * shares[1] < Fraction(1, WORD_RANGE)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 2.0, 4.0])
-def test_a_round_is_never_less_exact_than_the_bitwise_chain(epsilon: float) -> None:
-    """L-OSUE at f = 0 has the variance of OUE with eps_1, whatever eps_infinity is [Arcolezi et al. 2022]."""
-    bitwise = 4 * np.exp(epsilon) / np.expm1(epsilon) ** 2
-    for size in (2, 3, 10, 100, 1000):
-        memo = Memo(SubsetSelection(Domain(range(size)), epsilon), 2 * epsilon)
-        ours = memo.mechanism.decoder.variances(1, np.eye(size)[0])[1]
-        assert ours <= bitwise * (1 + 1e-12)
-    pairs = SubsetSelection(Domain(range(10)), 1.0, k=2).decoder.variances(1, np.eye(10)[0])[1]
-    assert epsilon != 1 or (pairs, bitwise) == pytest.approx((2.822, 3.683), abs=5e-4)
-
-
 @each("builder", BUILDERS)
 def test_two_rounds_are_drawn_as_the_coins_say(builder: str) -> None:
     """Both hold a value, or show it in clear, as often as two coins on one memo make them; five standard errors."""
@@ -156,14 +143,6 @@ def test_a_memo_is_the_same_wherever_it_is_sent() -> None:
         codes, people * 10**12 - 7, np.repeat([1, 2, 3], 300), random=SeededRandom(1)
     )
     assert np.array_equal(far[2].clear, drawn[2].clear)
-
-
-def test_alike_blocks_are_alike() -> None:
-    for builder in BUILDERS:
-        mechanism = built("3of5", builder)
-        assert mechanism is not None
-        law: BlockLaw = mechanism.law
-        assert len(set(law.alphabet()[1])) == 1 or not getattr(law, "blocks_alike", False)
 
 
 def test_where_blocks_are_too_many_the_bound_is_that_of_all_rounds() -> None:

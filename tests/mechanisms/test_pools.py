@@ -16,7 +16,7 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.estimators import estimate
 from discreet.estimators.linear import LinearStart
-from discreet.mechanisms import HadamardResponse, LocalHashing, PooledHashing
+from discreet.mechanisms import PooledHashing
 from discreet.mechanisms.hashing import PooledHashBlocks, hash_function
 from discreet.mechanisms.law import LawMechanism
 from discreet.theory.binomial import score_ends
@@ -161,30 +161,6 @@ def test_few_devices_and_many_draw_alike() -> None:
     assert law.contains(reports.blocks)[np.arange(2000), codes].mean() > 0.3
 
 
-def test_what_pools_share_is_what_is_stated_and_lines_share_more() -> None:
-    """Forty values in a row, equally frequent, under each of 40,000 functions as a pool of its own.
-
-    The rival: the same functions without squares and cubes, where steps of one size meet again and again.
-    """
-    size, buckets, many = 40, 50, 40_000
-    law = PooledHashBlocks(size, buckets, many)
-    stated = PooledHashing(Domain(range(size)), 1.0, g=buckets, functions=1).numbers.pool_bias.each(
-        np.full(size, 1 / size)
-    )
-
-    def squares(degree: int) -> Any:
-        x, hashed = np.arange(size, dtype=np.uint64), np.zeros((many, size), dtype=np.uint64)
-        for k in range(degree, -1, -1):
-            hashed = (hashed * x + law.pool[:, [k]]) % np.uint64(law.prime)
-        together = (hashed[:, 1:] % buckets == hashed[:, :1] % buckets).sum(axis=1)
-        return (((together - (size - 1) / buckets) / (1 - 1 / buckets)) / size) ** 2
-
-    cubes, lines, reach = squares(3), squares(1), norm.isf(LEVEL / 2) / np.sqrt(many)
-    assert abs(cubes.mean() - stated[0]) < reach * cubes.std()
-    assert lines.mean() - stated[0] > reach * lines.std()
-    assert lines.mean() > 2 * stated[0]
-
-
 # Errors over pools
 
 
@@ -238,26 +214,6 @@ def test_standard_errors_and_intervals_hold_over_pools() -> None:
         for one in many.estimates
     ]
     assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)
-
-
-def test_linear_keeps_its_error_where_maximum_likelihood_loses_it() -> None:
-    """12 unknowns, 8 functions to 4 buckets: counts enough to tell them apart, however the functions collide."""
-    p = np.arange(1, 13) / 78
-    squared = {method: {n: [] for n in (10**5, 10**7, 10**9)} for method in ("linear", "mle")}
-    for seed in range(6):
-        mechanism = PooledHashing(Domain(range(12)), 2.0, g=4, functions=8, seed=seed)
-        chances, random = p @ mechanism.channel().matrix, np.random.default_rng(seed)
-        for n in squared["mle"]:
-            tally = Tally(mechanism.fingerprint, n, random.multinomial(n, chances), np.zeros(0, int))
-            for method, found in squared.items():
-                found[n].append(((estimate(mechanism, tally, method=method).frequencies - p) ** 2).sum())
-    linear, best = ({n: np.mean(each) for n, each in squared[method].items()} for method in ("linear", "mle"))
-    floor = mechanism.numbers.pool_bias_error(10**9, p)
-    assert 0.4 * floor < linear[10**9] < 2.5 * floor
-    assert linear[10**9] > 0.9 * linear[10**7]
-    assert best[10**7] < 0.03 * best[10**5]
-    assert best[10**9] < 0.03 * best[10**7]
-    assert best[10**9] < 1e-5 * floor
 
 
 def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
@@ -329,15 +285,3 @@ def test_everything_of_the_pool_is_in_the_fingerprint() -> None:
         for change in ({}, {"g": 5}, {"functions": 17}, {"seed": 2})
     ]
     assert len({one.fingerprint for one in made}) == 4
-
-
-def test_one_report_is_worth_what_one_of_plain_hashing_is() -> None:
-    """Where functions of both families collide alike: many values, few buckets."""
-    domain = Domain(range(5000))
-    pooled, plain = PooledHashing(domain, 1.0, g=4), LocalHashing(domain, 1.0, g=4)
-    assert pooled.decoder.mse(1, np.full(5000, 1 / 5000)) == pytest.approx(
-        plain.decoder.mse(1, np.full(5000, 1 / 5000)), rel=1e-3
-    )
-    assert pooled.bytes_per_report(1.0) == 3
-    assert plain.bytes_per_report(1.0) == 12
-    assert HadamardResponse(domain, 1.0).numbers.pool_bias.most == 0

@@ -10,12 +10,6 @@ import pytest
 
 import discreet as dc
 from discreet.planning.compare import compare_mechanisms
-from discreet.risk.assessment import assess
-from discreet.risk.bounds import identification_bounds
-from discreet.risk.traces import Traces, by_half
-
-DOMAIN = dc.Domain(["<b>clinic</b>", "park", "mall"], sensitive=["<b>clinic</b>"])
-MECHANISM = dc.RandomizedResponse(DOMAIN, 2.0)
 
 
 class _Texts(HTMLParser):
@@ -39,31 +33,6 @@ def shown(result: Any) -> list[str]:
     assert "table" in parsed.tags
     assert "b" not in parsed.tags
     return parsed.texts
-
-
-def test_guarantees() -> None:
-    texts = shown(MECHANISM.guarantee)
-    assert texts[:5] == ["Guarantee", "figure", "value", "notion", "ULDP"]
-    assert {"realised epsilon", "2", "sensitive values", "1", str(MECHANISM.guarantee)} <= set(texts)
-    assert "<b>clinic</b>" in str(MECHANISM.guarantee)
-    assert texts.count("promised epsilon") == 1
-    assert "inf" in shown(dc.RandomizedResponse(dc.Domain(["a"], sensitive=[], allow_unprotected=True), 1.0).guarantee)
-
-
-def test_bounds() -> None:
-    bounds = identification_bounds(MECHANISM, 1000, reports=2)
-    assert repr(bounds).startswith("Bounds(rr, 1,000 users, t=2, epsilon=4, identification <= ")
-    assert f"{bounds.pie.value:.4g} bits)" in repr(bounds)
-    texts = shown(bounds)
-    assert f"at most {bounds.identification.value:.4g}" in texts
-    assert bounds.condition_sentence in texts[-1]
-
-
-def test_assessments() -> None:
-    found = assess(by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc"))), attack="markov")
-    texts = shown(found)
-    assert {"users", "2", "attack", "markov"} <= set(texts)
-    assert any(text.startswith("100.00% (95% interval") for text in texts)
 
 
 def test_comparisons_of_mechanisms_are_tables() -> None:

@@ -32,17 +32,6 @@ def test_the_version_is_that_of_one_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert release.states(write=False) == []
 
 
-def test_the_parts_are_all_locked_requirements_and_the_same_each_time() -> None:
-    locked = ROOT / "requirements" / "run.txt"
-    parts = release.parts(locked, "2026-01-01T00:00:00Z")
-    text = locked.read_text(encoding="utf-8")
-    assert len(parts["components"]) == len(re.findall(r"(?m)^[\w.\[\]-]+==", text))
-    assert {"numba", "numpy", "cryptography"} <= {part["name"] for part in parts["components"]}
-    hashes = [each["hashes"][0]["content"] for part in parts["components"] for each in part["externalReferences"]]
-    assert sorted(hashes) == sorted(re.findall(r"sha256:(\w+)", text))
-    assert parts == release.parts(locked, "2026-01-01T00:00:00Z")
-
-
 def test_the_origin_names_every_archive_by_its_digest(tmp_path: Path) -> None:
     archive = tmp_path / "discreet.whl"
     archive.write_bytes(b"abc")

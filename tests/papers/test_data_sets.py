@@ -1,6 +1,5 @@
 """Loaders: published formats written to the letter, the paper's own numbers, and real files where they are at hand."""
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -54,27 +53,6 @@ def test_service_attributes_are_added_in_the_papers_order(tmp_path: Path, added:
     assert counts[place].sum() == 2
 
 
-def test_what_the_census_should_not_say_is_refused_with_file_column_and_count(tmp_path: Path) -> None:
-    wrong = [*UCI_ROWS, "10006,8,0,0,1,0,2,0,0,1,0", "10007,-1,0,0,1,0,2,0,0,1,0"]
-    path = uci(tmp_path, wrong)
-    message = r"column 'dAge' must hold whole numbers in 0..7; 2 of 8 values are not \(first at row 6\)\.$"
-    with pytest.raises(DataError, match=re.escape(str(path)) + ": " + message):
-        censuses.load_us_census(path)
-    gap = uci(tmp_path, [*UCI_ROWS, "10006,3,0,0,1,0,,0,0,1,0"])
-    with pytest.raises(DataError, match=r"column 'iMarital' lacks 1 of 7 values \(first at row 6\)\.$"):
-        censuses.load_us_census(gap)
-    text = uci(tmp_path, [*UCI_ROWS, "10006,3,0,0,1,0,1,0,0,male,0"])
-    with pytest.raises(DataError, match=r"column 'iSex' must hold whole numbers, got string\.$"):
-        censuses.load_us_census(text)
-    lacking = uci(tmp_path, header=UCI_HEADER.replace("dIncome1", "dIncome2"))
-    with pytest.raises(DataError, match="there is no column 'dIncome1'"):
-        censuses.load_us_census(lacking)
-    with pytest.raises(DataError, match="does not exist"):
-        censuses.load_us_census(tmp_path / "nowhere.txt")
-    with pytest.raises(ParameterError, match="between 0 and 5 attributes can be added, got 6"):
-        censuses.load_us_census(path, 6)
-
-
 # Census-income (KDD)
 
 KDD = {
@@ -104,15 +82,6 @@ def test_census_income_is_cut_like_the_paper(tmp_path: Path) -> None:
     assert (population.domain.size, population.domain.sensitive_count) == (400, 76)
     found = np.argwhere(population.counts.reshape(8, 5, 5, 2))
     assert found.tolist() == [[0, 0, 4, 0], [1, 0, 4, 1], [2, 1, 2, 0], [4, 2, 0, 1], [5, 4, 3, 0], [7, 3, 1, 1]]
-
-
-def test_census_income_with_every_attribute(tmp_path: Path) -> None:
-    population = censuses.load_census_income(kdd(tmp_path), 5)
-    assert (population.domain.size, population.domain.sensitive_count) == (12_800, 2_432)
-    found = np.argwhere(population.counts.reshape(8, 5, 5, 2, 2, 2, 2, 2, 2))[:, 4:]
-    expected = [[0] * 5, [0, 0, 1, 0, 0], [0, 0, 0, 1, 0], [1, 0, 0, 0, 0], [0] * 5, [1, 1, 0, 0, 1]]
-    assert found.tolist() == expected
-    assert len(population.cuts) == 4 + 5
 
 
 # Foursquare

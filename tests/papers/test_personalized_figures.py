@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from papers.cells import CELLS, MAPS, TAGS, Cell
+from papers.cells import MAPS, TAGS, Cell
 from papers.data import sources
 from papers.data.population import Population
 from papers.figure import Settings
@@ -14,9 +14,8 @@ from papers.making import Environment, Made, make
 from papers.registry import figure
 from papers.tasks import measure as measured
 from papers.uldp.fig9 import OPEN, POINTS
-from papers.uldp.losses import ESTIMATORS
-from papers.uldp.mechanisms import DESIGN, DROP_BITS, NO_PRIVACY, OPTIMIZED
-from papers.uldp.personalized import CASES, line_of, points_of_interest, true_backgrounds
+from papers.uldp.mechanisms import NO_PRIVACY, OPTIMIZED
+from papers.uldp.personalized import line_of, points_of_interest, true_backgrounds
 
 NAME = "foursquare-tist2015"
 CATEGORIES = ["Hospital", "Home (private)", "Office", "Park"]
@@ -65,16 +64,6 @@ def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None
             assert shares[population.domain.sensitive].sum() == 0
 
 
-@pytest.mark.parametrize("mechanism", [*OPTIMIZED, DROP_BITS, DESIGN])
-def test_a_cell_has_a_row_per_case_and_estimator(folder: Path, population: Population, mechanism: str) -> None:
-    rows = measure(cell(population, mechanism, 2.0), folder)
-    found = [(row.mechanism, row.case, row.estimator) for row in rows]
-    assert found == [(mechanism, case, name) for case in CASES for name in ESTIMATORS]
-    assert line_of(rows[0]) == f"{mechanism} (I)"
-    assert {row.sensitive for row in rows} == {population.domain.sensitive_count + 2}
-    assert {row.n for row in rows} == {1_500}
-
-
 def test_theorem_1_holds_in_every_run(folder: Path, population: Population) -> None:
     for mechanism in OPTIMIZED:
         for row in measure(cell(population, mechanism, 3.0, runs=3), folder):
@@ -91,16 +80,6 @@ def test_with_little_noise_only_knowledge_matters(folder: Path, population: Popu
     # Knowing where homes are saves the error of drawing people there.
     assert 0.5 * base.tv < rows["uRR (III)", "EM"] < 1.15 * base.tv
     assert rows["uRR (I)", "EM"] > 2 * base.tv
-
-
-def test_cells_need_no_knowledge(folder: Path, population: Population) -> None:
-    for mechanism in ("uRR", DROP_BITS, DESIGN):
-        rows = measure(cell(population, mechanism, 20.0, task=CELLS), folder)
-        assert [row.mechanism for row in rows] == [f"{mechanism} (5 x 5 cells)"] * 3
-        assert rows[0].sensitive == population.domain.sensitive_count + 25
-        tags = {line_of(row): row for row in measure(cell(population, mechanism, 20.0), folder)}
-        # Without noise, secrets shared inside their cells are nearer to the truth than secrets left out.
-        assert rows[-1].tv < tags[f"{mechanism} (I)"].tv
 
 
 def test_maps_are_compared_with_the_truth(folder: Path, population: Population) -> None:

@@ -7,12 +7,10 @@ from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
 from inspect import getmembers, isfunction
-from io import StringIO
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-import altair
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -122,22 +120,6 @@ def test_html_is_whole_unless_asked_otherwise(tmp_path: Path) -> None:
     assert loads(chart().to_html(inline=False))
     chart().save(str(tmp_path / "d.html"), inline=False)
     assert loads((tmp_path / "d.html").read_text(encoding="utf-8"))
-
-
-def test_html_has_the_title_of_its_chart_and_the_width_of_the_device(tmp_path: Path) -> None:
-    title = altair.TitleParams(["Shares <of>", "people"])
-    for name, (named, heading) in enumerate(
-        [(chart().properties(title=title), "Shares &lt;of&gt; people"), (chart().properties(title=""), "Chart")]
-    ):
-        path = tmp_path / f"{name}.html"
-        named.save(path)
-        for page in (path.read_text(encoding="utf-8"), named.to_html()):
-            assert f"<title>{heading}</title>" in page
-            assert page.count('<meta name="viewport"') == 1
-    assert "<title>" not in chart().to_html(fullhtml=False, inline=False)
-    written = StringIO()
-    chart().save(written, format="html")
-    assert "<title>Estimated shares" in written.getvalue()
 
 
 def pages(folder: Path) -> dict[str, Path]:

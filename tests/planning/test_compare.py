@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from inspect import signature
 from itertools import product
 from math import sqrt
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +25,7 @@ from discreet.mechanisms import (
 from discreet.planning.candidates import Candidate
 from discreet.planning.compare import MechanismComparison, best, compare_mechanisms, recommended
 from discreet.planning.losses import reports_for_standard_error, worst_variance
-from discreet.planning.requirements import Requirements, Wishes
+from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import optimal_design, optimal_theta
 from refusals import refused
 
@@ -234,16 +233,6 @@ def test_best_is_that_of_the_comparison() -> None:
     assert best(domain, 2.0, p=p).fingerprint == best(domain, 2.0, sensitive_mass=0.05).fingerprint
 
 
-def test_an_even_distribution_is_its_mass() -> None:
-    domain = DOMAINS["some"]
-    p = np.where(domain.sensitive, 0.2 / 7, 0.8 / 23)
-    by_mass = compare_mechanisms(domain, 1.0, 10, target="sensitive-mass", sensitive_mass=0.2)
-    by_p = compare_mechanisms(domain, 1.0, 10, target="distribution", p=p)
-    assert by_p.requirements.mass == pytest.approx(0.2)
-    for one, other in zip(by_mass.candidates, by_p.candidates, strict=True):
-        assert one.assumed_mse == pytest.approx(other.assumed_mse, rel=1e-9)
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -422,21 +411,6 @@ def test_the_best_is_that_of_the_comparison() -> None:
             assert answers[0] == answers[1]
             outcomes.append(answers[0])
     assert 0 < sum(len(one) > 32 for one in outcomes) < 8 < len(set(outcomes))
-
-
-def test_both_take_the_same_arguments() -> None:
-    ours, theirs = (signature(one).parameters for one in (best, compare_mechanisms))
-    assert {*theirs} - {*ours} == {"standard_error"}
-    assert {*ours} <= {*theirs}
-    assert ours["wishes"].annotation == theirs["wishes"].annotation == Unpack[Wishes]
-    for name in Wishes.__annotations__:
-        assert f"``{name}``" in (best.__doc__ or "")
-        assert f"``{name}``" in (compare_mechanisms.__doc__ or "")
-    for ask in (best, compare_mechanisms):
-        with pytest.raises(TypeError, match="largest"):
-            ask(Domain(range(3)), 1.0, largest=3)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="standard_error"):
-        best(Domain(range(3)), 1.0, standard_error=0.1)  # type: ignore[call-arg]
 
 
 def test_a_distribution_may_be_a_mapping() -> None:

@@ -60,11 +60,11 @@ def kept(case: Case, draws: int) -> Audit:
     return found
 
 
-FEW = {size: SIZES[size] for size in ("3of7", "5of5", "12of40")}
+FEW = {size: SIZES[size] for size in ("3of7", "5of5")}
 OTHERS = {size: SIZES[size] for size in SIZES if size not in FEW}
 
 
-@over([*cases(FEW, (1.0,)), *cases({"3of7": SIZES["3of7"]}, (3.0,))])
+@over(cases(FEW, (1.0,)))
 def test_most_of_every_promise_is_seen(case: Case) -> None:
     found = kept(case, 60_000)
     assert found.lower_bound > 0.8 * found.promised
@@ -75,7 +75,7 @@ def test_every_mechanism_passes(case: Case) -> None:
     kept(case, 10_000)
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 8])
+@pytest.mark.parametrize("size", [2, 8])
 def test_power_for_rr(size: int) -> None:
     """Half a million reports at epsilon = 1 show at least 0.95 of it."""
     for domain in (Domain(range(size)), Domain(range(size), sensitive=[0])):
@@ -134,7 +134,7 @@ def test_twice_the_truth_is_flagged(case: Case) -> None:
     assert "THE PROMISE IS BROKEN" in str(found)
 
 
-@each("case", cases({size: SIZES[size] for size in ("3of7", "12of40")}, (1.0,)))
+@each("case", cases({"3of7": SIZES["3of7"]}, (1.0,)))
 def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> None:
     mechanism = fresh(case)
     object.__setattr__(mechanism, "epsilon", 0.7)

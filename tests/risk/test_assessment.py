@@ -10,7 +10,7 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import (
     REPORTS,
@@ -22,7 +22,7 @@ from discreet.risk.assessment import (
     assess,
 )
 from discreet.risk.attacks import traces as attacks
-from discreet.risk.attacks.traces import ALL, ATTACKS, level_of_each, strongest
+from discreet.risk.attacks.traces import ALL, ATTACKS, level_of_each
 from discreet.risk.pages import measured, risk_page
 from discreet.risk.scores.rates import rank_curve, rate
 from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
@@ -278,16 +278,10 @@ def test_where_no_attack_rewards_what_the_data_hold_the_answer_is_that_nothing_w
     assert "nothing limits what a better attack finds" in found.sentences[2]
     assert "nothing learned of 100.00%" in repr(found)
     assert "no limit" in found._repr_html_()
+
+
+def test_of_many_users_of_whom_nothing_was_learned_nobody_is_compared_with_biometrics() -> None:
     assert "Among 517" not in " ".join(assess(neighbours(520)[0], random=SeededRandom(1)).sentences)
-
-
-def test_of_what_part_of_the_traces_nothing_was_learned() -> None:
-    found = assess(one_repeat()[0], random=SeededRandom(1))
-    assert found.unlearned == 0.5
-    assert found.success.value == pytest.approx(0.5 + 0.5 / 300, abs=0.005)
-    assert found.risk == min(found.success.high + 0.5, 1)
-    assert not found.is_mostly_blind
-    assert found.sentences[1].startswith("Nothing was learned about 50.00% of the traces")
 
 
 def test_traces_that_are_all_the_same_are_told_apart_by_nobody_who_has_them() -> None:
@@ -336,15 +330,3 @@ def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports:
     assert "nothing limits how often a better attack names the right one" in found.sentences[1]
     assert "names the right one in one guess perhaps always" in found.bounds.identification_sentence
     assert [row[2] for row in measured(found, "").cells()[1:3]] == ["no limit", "no limit"]
-
-
-def test_what_cannot_be_assessed_is_refused() -> None:
-    split = by_half(traces())
-    rr = RandomizedResponse(Domain(range(PLACES)), 1.0)
-    assert "jointly" in refused(ParameterError, lambda: assess(split, attack="oracle"))
-    refused(ParameterError, lambda: strongest(split, []))
-    assert "by their likelihood" in refused(ParameterError, lambda: assess(split, attack="markov", mechanism=rr))
-    assert "needs a mechanism" in refused(ParameterError, lambda: assess(split, reports=2))
-    refused(ParameterError, lambda: assess(split, largest_list=0))
-    refused(ParameterError, lambda: assess(split, mechanism=rr, reports=0))
-    assert repr(assess(split, random=SeededRandom(1))).startswith("TraceAssessment(60 users")

@@ -11,13 +11,11 @@ import pytest
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import RandomizedResponse
 from discreet.risk.attacks.learned import clock_of
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.defences import (
     AS_THEY_ARE,
-    Defence,
     DefenceComparison,
     DefenceRisk,
     _bits,
@@ -32,7 +30,6 @@ from discreet.risk.defences import (
 from discreet.risk.generalisation import Step
 from discreet.risk.scores.rates import Rate
 from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
-from refusals import refused
 
 USERS, PLACES, DAY = 40, 30, 86_400
 HOUR_0 = 1_700_000_000 // DAY * DAY
@@ -192,16 +189,3 @@ def test_only_what_is_shown_is_said_to_help() -> None:
     assert (blind.idle, blind.doubtful) == ((), ("d1",))
     assert blind.sentences[1].endswith("nothing was learned the risk may be no lower: d1.")
     assert spans((0.4, 0.6), (0.1, 0.39)).sentences[0].startswith("Every defence is shown")
-
-
-def test_refusals() -> None:
-    before = split(times=False)
-    bare = Split(*(Traces(side.offsets, side.events, PLACES) for side in (before.training, before.target)))
-    for defence in (coarser_events("place", Step("2")), reported("a", RandomizedResponse(Domain(["a", "b"]), 1.0))):
-        assert "keep_labels=True" in refused(DataError, lambda defence=defence: defence.of(bare))
-    assert "no times" in refused(DataError, lambda: coarser_times("at", Step("day")).of(before))
-    message = refused(DataError, lambda: compare_defences(before, [without_rare(999)]))
-    assert "at least 2 users must have an event left, got 0" in message
-    assert "count" in refused(ParameterError, lambda: first_events(0))
-    one = Defence("one user", lambda split: Split(split.training, split.target.only(np.arange(len(split.target)) < 1)))
-    assert "one user: " in refused(DataError, lambda: compare_defences(before, [one]))

@@ -9,7 +9,6 @@ from scipy.stats import binom
 
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
-from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.bounds.identification import identification_bounds
@@ -17,7 +16,6 @@ from discreet.risk.kernels.matching import scores_of_pairs
 from discreet.risk.linkage import SURE, Claims, _chosen, _filled, _leads, _matcher, link
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.traces import Split, Traces, by_half
-from refusals import refused
 
 PLACES = 40
 
@@ -197,19 +195,3 @@ def test_the_risk_is_the_upper_limit_and_what_was_not_learned() -> None:
     assert (blind.unlearned, blind.risk) == (1, 1)
     assert blind.outside == 0
     assert "-" in blind.view().cells()[1]
-
-
-def test_tables_of_which_nothing_can_be_said() -> None:
-    split, few = planted(), np.arange(120)
-    for known, release, said in (
-        (few != 60, few < 0, "at least 2 users must be known and 2 have a trace"),
-        (few < 0, few != 60, "got 80 and 1"),
-        (few >= 40, few < 80, "none of the 40 users of the release is among the 40 known"),
-    ):
-        worlds = Split(without(split.training, known), without(split.target, release))
-        assert said in refused(DataError, lambda worlds=worlds: link(worlds))  # type: ignore[misc]
-    for options in ({"precision": 1.5}, {"level": 1.0}, {"reports": 0}):
-        refused(ParameterError, lambda options=options: link(split, **options))  # type: ignore[misc]
-    channel = RandomizedResponse(Domain(range(120)), 1.0).channel()
-    assert "must be a block mechanism" in refused(ParameterError, lambda: link(split, mechanism=channel))
-    refused(DataError, lambda: link(split, mechanism=RandomizedResponse(Domain(range(3)), 1.0)))

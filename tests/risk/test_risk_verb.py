@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import shlex
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
-from discreet import __version__
 from discreet.risk.attacks.traces import ATTACKS
 from running import done, refusal, run, told
 
@@ -119,34 +117,6 @@ def test_names_stay_with_their_users(tmp_path: Path) -> None:
     assert "does not go with --known" in refusal(*words[:2], "--known", table, "--per-user", "other.csv")
 
 
-def test_evidence_says_of_what_and_how_it_was_made(tmp_path: Path) -> None:
-    table, out, plan = write_table(tmp_path), tmp_path / "out", write_plan(tmp_path)
-    with table.open("a") as file:
-        file.write(",place 1,0\n")
-    words = ["risk", table, "--missing", "drop", "--seed", 1, "--fail-above", 0.001, "-o", out]
-    facts = json.loads(run(*words, "--json").stdout)
-    saved = json.loads((out / "risk.json").read_text())
-    assert saved["evidence"] == facts["evidence"]
-    files = [{"file": str(table), "bytes": table.stat().st_size, "sha256": sha256(table.read_bytes()).hexdigest()}]
-    assert facts["evidence"] == {
-        "command": shlex.join(["discreet", "risk", "traces", *map(str, words[1:]), "--json"]),
-        "version": __version__,
-        "rows_read": 481,
-        "files": files,
-    }
-    page = (out / "risk.html").read_text()
-    assert all(
-        word in page for word in (files[0]["sha256"], "Rows read: 481; left out: 1.", "above the limit of 0.001")
-    )
-    assert "left out: 1 row in which" in " ".join(facts["conditions"])
-    assert ("Each user is assumed" in page) == (len(facts["attacks_tried"]) == 3)
-    alone = told("risk", table, "--missing", "drop", "--alone")["conditions"]
-    assert not any("Each user is assumed" in condition for condition in alone)
-    reports = json.loads(done("risk", table, "--missing", "drop", "--plan", plan, "--json"))
-    assert [one["file"] for one in reports["evidence"]["files"]] == [str(table), str(plan)]
-    assert "The bounds hold for every attack, on average over users." in reports["conditions"]
-
-
 def test_an_alert_has_an_exit_code(tmp_path: Path) -> None:
     table = write_table(tmp_path)
     high = run("risk", table, "--split", "all", "--fail-above", 0.05)
@@ -173,35 +143,6 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     text = " ".join(done("risk", table, "--seed", 1, "-o", tmp_path / "out").split())
     assert "Right user named, by each attack" in text
     assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
-
-
-def test_what_cannot_be_assessed_is_refused(tmp_path: Path) -> None:
-    table = write_table(tmp_path)
-    assert "no column 'who'" in refusal("risk", table, "--user", "who")
-    assert "--split must be" in refusal("risk", table, "--split", "third")
-    assert "--split must be" in refusal("risk", table, "--split", "first:0")
-    assert "attack must be" in refusal("risk", table, "--attack", "oracle")
-    assert "--mechanism must be" in refusal("risk", table, "--epsilon", 1, "--mechanism", "translates")
-    assert "give one of the two" in refusal("risk", table, "--epsilon", 1, "--plan", write_plan(tmp_path))
-    assert "lower --least" in refusal("risk", table, "--least", 1000)
-    assert "--users must say" in refusal("risk", "compare", write_plan(tmp_path))
-    assert "does not exist" in refusal("risk", tmp_path / "none.csv")
-    for wrong in (["risk", table, table, "--score", "when"], ["risk", table, "--users", 5]):
-        assert run(*wrong).exit_code == 2
-
-
-def test_probabilities_of_the_right_user_are_in_text_json_and_page(tmp_path: Path) -> None:
-    """Whoever has a place of their own is named."""
-    table, out = tmp_path / "events.csv", tmp_path / "out"
-    rows = [f"person-{user},place {min(user, 30)}" for user in range(60) for _ in range(4)]
-    table.write_text("\n".join(["user,event", *rows]) + "\n")
-    asked = ["risk", table, "--attack", "learned", "--seed", 1]
-    groups = told(*asked)["by_probability_of_the_right_user"]
-    assert sum(one["share"]["value"] for one in groups) == pytest.approx(1)
-    text = " ".join(done(*asked, "-o", out).split())
-    title = "Traces by the probability of their right user, as the attack reckons from each alone"
-    assert title in text
-    assert title in (out / "risk.html").read_text()
 
 
 def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pyarrow import csv
 
 import discreet.tables.scan as reading
 from discreet.core.domain import Domain
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.risk.events import read_traces
 from discreet.risk.traces import Traces
 from packing import each
@@ -196,23 +196,6 @@ TABLE = pa.table(
 )
 
 
-@pytest.mark.parametrize("order", [["who", "when"], ["when"], []], ids=["grouped", "in order", "mixed"])
-def test_rows_are_read_once(order: list[str], tmp_path: Path) -> None:
-    generator, rows = np.random.default_rng(3), 400
-    table = pa.table({name: generator.integers(0, 9, rows) for name in ("who", "what", "when")})
-    table = table.sort_by([(name, "ascending") for name in order]) if order else table
-    as_parquet(table, tmp_path / "all", 100)
-    told: list[tuple[int, int | None]] = []
-    with tiny(50, 1):
-        same(
-            read_traces(tmp_path, **COLUMNS, progress=lambda *steps: told.append(steps)),
-            Traces.from_table(table, **COLUMNS),
-        )
-    done = [step for step, _ in told]
-    assert done == sorted(done)
-    assert told[-1] == (rows, rows)
-
-
 def test_users_who_come_again_in_a_later_batch_are_noticed(tmp_path: Path) -> None:
     """Every order of five rows of two users, in batches of two rows."""
     for owners in product(range(2), repeat=5):
@@ -220,32 +203,6 @@ def test_users_who_come_again_in_a_later_batch_are_noticed(tmp_path: Path) -> No
         as_arrow(table, tmp_path / "all", 5)
         with tiny(2, 1):
             same(read_traces(tmp_path, **UNTIMED), Traces.from_table(table, **UNTIMED))
-
-
-@settings(max_examples=100)
-@given(
-    st.sampled_from([[0, 4, 6, 9, 15], [0, 2**62, 1 - 2**63, -(2**63)], [5, 5 + 3 * 2**32, 8, 2**40, -(2**40)]]),
-    st.data(),
-    st.integers(1, 3),
-)
-def test_times_in_steps_keep_their_order(some: list[int], data: st.DataObject, batch: int) -> None:
-    times = data.draw(st.lists(st.sampled_from(some), min_size=2, max_size=9))
-    table = pa.table({"who": [0] * len(times), "what": range(len(times)), "when": pa.array(times, pa.int64())})
-    with tempfile.TemporaryDirectory() as place, tiny(batch, 1):
-        as_arrow(table, Path(place) / "all", 9)
-        same(read_traces(place, **COLUMNS), Traces.from_table(table, **COLUMNS))
-
-
-@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("other", [pa.date32(), pa.date64(), pa.timestamp("s"), pa.timestamp("us")])
-def test_dates_of_several_kinds_are_compared(unit: str, other: pa.DataType, tmp_path: Path) -> None:
-    days = [datetime.date(2020, 1, day) for day in (3, 1, 2, 5, 4, 1)]
-    first = pa.table({"who": [1, 1, 2], "what": [1, 2, 3], "when": pa.array(days[:3]).cast(pa.timestamp(unit))})
-    second = pa.table({"who": [2, 1, 1], "what": [4, 5, 6], "when": pa.array(days[3:]).cast(other)})
-    as_arrow(first, tmp_path / "a", 10)
-    as_arrow(second, tmp_path / "b", 10)
-    whole = pa.concat_tables([t.set_column(2, "when", t["when"].cast(pa.timestamp("ns"))) for t in (first, second)])
-    same(read_traces(tmp_path, **COLUMNS, keep_times=True), Traces.from_table(whole, **COLUMNS), timed=True)
 
 
 # What is wrong with a file
@@ -323,19 +280,6 @@ def test_files_of_different_kinds_do_not_go_together(name: str, values: list[Any
     as_arrow(with_column(name, values), tmp_path / "b", 2)
     with pytest.raises(DataError, match=rf"b\.arrow: {told}; write them alike in all files\.$"):
         read_traces(tmp_path, **COLUMNS)
-
-
-def test_folders_hold_tables_only(tmp_path: Path) -> None:
-    refused(DataError, lambda: read_traces(tmp_path, **UNTIMED))
-    with pytest.raises(DataError, match="holds no tables"):
-        read_traces(tmp_path, **UNTIMED)
-    (tmp_path / "_SUCCESS").write_text("")
-    (tmp_path / "notes.txt").write_text("secret")
-    with pytest.raises(DataError, match=r"must hold tables \(.*\) only, got 1 other files \(notes\.txt first\)"):
-        read_traces(tmp_path, **UNTIMED)
-    with pytest.raises(ParameterError, match=r"tables are kept as .*, got 'notes\.txt'"):
-        read_traces(tmp_path / "notes.txt", **UNTIMED)
-    assert "does not exist" in refused(DataError, lambda: read_traces(tmp_path / "none.parquet", **UNTIMED))
 
 
 # What is missing

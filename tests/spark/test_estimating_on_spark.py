@@ -33,7 +33,7 @@ def test_the_same_answer_from_a_cluster(files: Files) -> None:
         str(files.reports),
         "--json",
     ]
-    command += ["--engine", "spark", "--master", "local[2]", "--method", "mle"]
+    command += ["--engine", "spark", "--master", "local[2]"]
     # Wherever this runs, its name need not be known to anybody; and no machine code pays for much thought.
     light = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     (files.folder / "spark-defaults.conf").write_text(
@@ -47,7 +47,7 @@ def test_the_same_answer_from_a_cluster(files: Files) -> None:
     }
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300, env=known)
     assert done.returncode == 0, done.stderr
-    found, expected = json.loads(done.stdout), told("estimate", files.plan, files.reports, "--method", "mle")
+    found, expected = json.loads(done.stdout), told("estimate", files.plan, files.reports)
     assert columns(found)["frequency"] == pytest.approx(columns(expected)["frequency"], abs=1e-12)
     assert {name: found[name] for name in ("n", "plan", "simulated")} == {
         name: expected[name] for name in ("n", "plan", "simulated")

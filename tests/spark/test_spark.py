@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from collectors import PLANS
-from sealed_folders import EPOCHS, N, sealed_of
 
 import discreet as dc
 import discreet.formats.scanned as reading
@@ -49,9 +48,8 @@ from discreet.mechanisms import (
 )
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.report_tables import to_arrow
-from discreet.spark import SparkEngine, frames, likelihood, running
+from discreet.spark import SparkEngine, frames, running
 from discreet.tables.values import ValueColumns
-from json_rows import columns
 from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
 from refusals import refused
@@ -522,52 +520,29 @@ def test_the_estimates_are_those_of_one_machine(
     np.testing.assert_allclose(theirs.limits(), ours.limits(), rtol=1e-8, atol=1e-12)
 
 
-def test_frames_and_many_small_matrices(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
-    values = spark.range(0, 9000, 1, 3).selectExpr("CAST(pow(id % 97, 2) % 70 AS int) AS value")
-    drawn = engine.obfuscate(values, mechanism, "value", seed=3)
-    data, _ = SparkEngine(spark).evidence(mechanism, drawn)
-    rows = drawn.toArrow()
-    from discreet.mechanisms.report_tables import sifted_rows
+# Columns of counts, which have no metadata beside them, and numbers of single precision
 
-    reports, _ = sifted_rows(mechanism, rows.combine_chunks().to_batches()[0], simulated=True)
-    expected = estimate(mechanism, reports, method="mle", tolerance=1e-3)
-    found = estimate(mechanism, data, method="mle", tolerance=1e-3)
-    assert found.frequencies == pytest.approx(expected.frequencies, abs=1e-12)
-    # Laid out here in many matrices, as the executors do with more reports.
-    monkeypatch.setattr(likelihood, "_BYTES", 1)
-    layout = likelihood._Layout(mechanism)
-    blocks = mechanism.blocks_of_unknown(reports)
-    laid = [*layout.add(blocks), *layout.rest()]
-    assert len(laid) == -(-len(blocks["bits"]) // 1024)
-    matrices = [likelihood._unpacked(mechanism.law, row["entries"][0].as_py()) for row in laid]
-    weights = np.random.default_rng(1).random(45)
-    whole = mechanism.law.membership(blocks).dot(weights)
-    assert np.concatenate([matrix.dot(weights) for matrix in matrices]) == pytest.approx(whole)
+YES = dc.RandomizedResponse(dc.Domain(["no", "yes"]), 1.0)
 
 
-@pytest.mark.parametrize("plan", sorted(PLANS))
-def test_tallies_and_estimates_are_those_of_one_machine(spark: Any, tmp_path: Path, plan: str) -> None:
-    """By the library's engine; and by Spark alone, to which plan and mark are then said by hand."""
-    sealed = sealed_of(tmp_path, plan)
-    found = SparkEngine(spark).tally(sealed.mechanism, sealed.place)
-    assert (found.tally, found.left_out) == (sealed.tally, {})
-    linear = estimate(sealed.mechanism, found.tally, method="linear")
-    assert linear.frequencies.tolist() == columns(sealed.estimated())["frequency"]
-    # What Spark reads by itself passes over underscored names too: each report once, and no tally.
-    read = spark.read.parquet(str(sealed.place))
-    marked = read.selectExpr("*", f"'{sealed.mechanism.fingerprint}' AS plan", "false AS simulated")
-    assert SparkEngine(spark).tally(sealed.mechanism, marked).tally == sealed.tally
-    assert sealed.tally.n == EPOCHS * N
-    # What was counted already is not counted again, and of a frame nobody can tell.
-    first = tally(sealed.mechanism, min(sealed.place.glob("epoch-*.parquet"))).tally
-    assert SparkEngine(spark).tally_onto(sealed.mechanism, sealed.place, first) == sealed.tally
-    refused(ParameterError, lambda: SparkEngine(spark).tally_onto(sealed.mechanism, marked, first))
+def test_a_frame_of_a_cluster_with_a_column_count_is_refused(spark: Any) -> None:
+    frame = spark.createDataFrame(pd.DataFrame({"symbol": [0, 1], "count": [600, 400], "plan": [YES.fingerprint] * 2}))
+    for trusted in (False, True):
+        sources = Sources(frame, trust_plan=trusted)
+        assert "each would be counted as one" in refused(
+            DataError, lambda sources=sources: SparkEngine(spark).tally(YES, sources)
+        )
+    people = spark.createDataFrame(pd.DataFrame({"answer": ["yes"], "count": [1]}))
+    assert "count" in refused(ParameterError, lambda: frames.obfuscate(people, YES, "answer", keep=["count"]))
 
 
-def test_the_likeliest_distribution_is_that_of_one_machine(spark: Any, tmp_path: Path) -> None:
-    sealed = sealed_of(tmp_path, "unary")
-    gathered, _ = SparkEngine(spark).evidence(sealed.mechanism, sealed.place)
-    found = estimate(sealed.mechanism, gathered, method="mle")
-    # Sums over executors have an order of their own.
-    assert found.frequencies == pytest.approx(columns(sealed.estimated("mle"))["frequency"], abs=1e-12)
+def test_a_number_of_single_precision_keeps_its_type(spark: Any, tmp_path: Path) -> None:
+    """In a frame, and in a file that an executor reads: as float64 it would lie below 0.7, and go in clear."""
+    mechanism = dc.RandomizedResponse(dc.Domain.number(0, 1, bins=10, sensitive=[[0.7, 1]]), 1.0)
+    people = pd.DataFrame({"score": np.full(40, 0.7, np.float32)})
+    reports = frames.obfuscate(spark.createDataFrame(people, "score float"), mechanism, "score", seed=1)
+    assert reports.where("clear is not null").count() == 0
+    people.to_parquet(tmp_path / "people.parquet")
+    (tmp_path / "reports").mkdir()
+    SparkEngine(spark).obfuscate(mechanism, str(tmp_path / "people.parquet"), tmp_path / "reports", seed=1)
+    assert pq.read_table(tmp_path / "reports")["clear"].null_count == 40

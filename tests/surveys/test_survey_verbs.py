@@ -151,23 +151,6 @@ def test_what_a_survey_has_no_use_for_is_refused(options, words, tmp_path):
     assert not (tmp_path / "r").exists()
 
 
-def test_no_question_is_lost_by_the_name_of_its_file(tmp_path):
-    names = ["a b", "a_b", "A_B", "_c", ".d", "x" * 300]
-    spec = "".join(f'[attributes."{name}"]\nlabels = ["x", "y"]\n' for name in names)
-    (tmp_path / "odd.toml").write_text(f'version = 2\nepsilon = 2.0\npromise = "record"\n{spec}', encoding="utf-8")
-    done("survey", "plan", tmp_path / "odd.toml", "--users", 100, "-o", tmp_path / "full.toml")
-    table = "\n".join([",".join(names)] + [",".join("xyxyxy")] * 200)
-    (tmp_path / "t.csv").write_text(table, encoding="utf-8")
-    for more in ([], ["--force"]):
-        written = told("survey", "obfuscate", tmp_path / "full.toml", tmp_path / "t.csv", "-o", tmp_path / "r", *more)[
-            "reports"
-        ]
-    facts = told("survey", "estimate", tmp_path / "full.toml", tmp_path / "r")
-    assert {name: part["n"] for name, part in facts["questions"].items()} == written
-    assert sum(written.values()) == 200
-    assert written.keys() == {*names}
-
-
 def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
     dc.Questionnaire.load(SURVEY).plan("sex,diagnosis").save(tmp_path / "plan.toml")
     done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)

@@ -131,22 +131,6 @@ def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_p
     assert [part["sealed"] for part in json.loads(result.stdout)["questions"].values()] == [False, True, True, True]
 
 
-def test_audits_hold_at_once_and_add_up(tmp_path):
-    asked = ("--draws", 4000, "--seed", 5)
-    facts = told("survey", "audit", SURVEY, *asked, "--confidence", 0.96)
-    for name, part in facts["questions"].items():
-        assert part == alone("audit", name, *asked, "--confidence", 1 - (1 - 0.96) / 4)
-    assert facts["record_lower_bound"] == max(part["lower_bound"] for part in facts["questions"].values())
-    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
-    both = told("survey", "audit", tmp_path / "p.toml", *asked)
-    # What is not protected cannot be audited, and whoever is asked about all three adds up.
-    assert both["unprotected"] == ["c"]
-    assert {part["confidence"] for part in both["questions"].values()} == {1 - (1 - 0.999) / 2}
-    assert both["record_lower_bound"] == pytest.approx(sum(part["lower_bound"] for part in both["questions"].values()))
-    assert "Nothing is protected in c." in done("survey", "audit", tmp_path / "p.toml", *asked)
-
-
 def test_an_audit_fails_where_one_question_does(monkeypatch):
     from discreet.privacy import audit
 
@@ -160,32 +144,6 @@ def test_an_audit_fails_where_one_question_does(monkeypatch):
     assert result.exit_code == 1
     facts = json.loads(result.stdout)["questions"]
     assert [name for name, part in facts.items() if not part["holds"]] == ["education"]
-
-
-def test_attestations_state_the_survey_that_a_question_is_of(tmp_path):
-    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
-    facts = told("attest", tmp_path / "p.toml", "-o", tmp_path / "pages", "--draws", 0)
-    assert {*facts["questions"]} == {"a", "b"}
-    guarantee = str(dc.Questionnaire.load(tmp_path / "p.toml").survey().guarantee)
-    for name, part in facts["questions"].items():
-        assert [guarantee] in [each["sentences"] for each in part["parts"]]
-        text = (tmp_path / "pages" / f"{name}.html").read_text(encoding="utf-8")
-        assert "The survey that this is one question of" in text
-    assert "a folder with a file for each question" in refusal("attest", SURVEY, "-o", tmp_path / "page.html")
-
-
-def test_questions_without_reports_are_named(place, tmp_path):
-    some = tmp_path / "some"
-    some.mkdir()
-    (some / "x.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
-    text = done("survey", "seal", SURVEY, some, "-o", tmp_path / "sealed")
-    assert "No reports on education; diagnosis; sex,diagnosis." in " ".join(text.split())
-    assert [file.name for file in (tmp_path / "sealed").iterdir()] == ["age.parquet"]
-    assert told("survey", "compare", SURVEY, some, place / "second")["unanswered"] == QUESTIONS[1:]
-    (tmp_path / "empty").mkdir()
-    for verb in ("seal", "tally"):
-        assert "holds no reports" in refusal("survey", verb, SURVEY, tmp_path / "empty", "-o", tmp_path / "x")
 
 
 def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path):

@@ -1,6 +1,5 @@
 """Features are counted some users at a time: how many must not matter."""
 
-from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.risk.attacks import features
-from discreet.risk.attacks.traces import _step_totals, markov, match
+from discreet.risk.attacks.traces import markov, match
 from discreet.risk.traces import Split, Traces
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table
 
@@ -37,17 +36,6 @@ def test_parts_are_all_users_in_order(rows: list[list[int]], most: int) -> None:
     assert all(part.users == 1 or len(part) <= most for part in parts)
     # No part could have taken the first user of the next one, too.
     assert all(len(part) + after.lengths[0] > most for part, after in pairwise(parts))
-
-
-@given(ROWS)
-def test_totals_of_steps_are_of_one_user_and_one_event(rows: list[list[int]]) -> None:
-    counted = features.KeyCounts.of(laid_out(rows), features.steps)
-    totals = _step_totals(counted, 6)
-    assert len(totals) == len(counted.keys)
-    for user, row in enumerate(rows):
-        left = Counter(row[:-1])
-        part = slice(counted.offsets[user], counted.offsets[user + 1])
-        assert totals[part].tolist() == [left[key // 6 - 1] for key in counted.keys[part].tolist()]
 
 
 @given(st.data(), st.integers(1, 20))

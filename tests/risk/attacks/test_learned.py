@@ -11,8 +11,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.risk.attacks.learned import SHARES, Pairs, Posterior
 from discreet.risk.attacks.traces import Attacker
-from discreet.risk.kernels.pairs import NOBODY, _balanced_plain, balanced, nearest, shared_sums
-from discreet.risk.scores.pse import information_of_posterior
+from discreet.risk.kernels.pairs import shared_sums
 from discreet.risk.traces import Split, Traces, by_half
 from slow_matching import events_of
 
@@ -40,28 +39,6 @@ def test_sums_over_shared_keys_by_a_loop() -> None:
         one, other = sides[0][probe], sides[1][lists[probe, place]] if lists[probe, place] >= 0 else {}
         wanted = sum((one[key] * other[key] for key in one.keys() & other.keys()), np.zeros(3))
         assert found[probe, place] == pytest.approx(wanted, rel=1e-5)
-
-
-def test_the_nearest_by_a_loop() -> None:
-    generator = np.random.default_rng(2)
-    table, probes = generator.random((30, 20)) * (generator.random((30, 20)) < 0.2), rows(generator, 8, 20)
-    owners = [np.flatnonzero(table[:, key]).astype(np.int32) for key in range(20)]
-    index = np.cumsum([0, *map(len, owners)]), np.concatenate(owners), table.T[table.T > 0].astype(np.float32)
-    found = nearest(index, probes, 30, 5, 1000)
-    for probe in range(8):
-        inside = slice(probes[0][probe], probes[0][probe + 1])
-        sums = table[:, probes[1][inside]].astype(np.float32) @ probes[2][inside]
-        wanted = np.sort(sums)[::-1][:5]
-        listed = found[probe][found[probe] != NOBODY]
-        assert len(set(listed.tolist())) == len(listed) == min(5, np.count_nonzero(sums))
-        assert np.sort(sums[listed])[::-1] == pytest.approx(wanted[: len(listed)], rel=1e-5)
-    nothing = nearest(index, probes, 30, 5, 0)
-    assert (nothing == NOBODY).all()
-    # The rarest keys come first, and one too many ends the search.
-    sizes = np.array([len(one) for one in owners])
-    few = nearest(index, probes, 30, 30, int(sizes[probes[1][: probes[0][1]]].min()))
-    rarest = probes[1][: probes[0][1]][np.argmin(sizes[probes[1][: probes[0][1]]])]
-    assert set(few[0][few[0] >= 0].tolist()) <= set(owners[rarest].tolist())
 
 
 def habits(generator: Random, users: int, events: int, places: int, loyal: float = 0.6) -> Traces:
@@ -187,15 +164,6 @@ def test_the_certificate_is_below_the_exact_information() -> None:
     assert informed >= 3
 
 
-def test_the_certificate_of_a_posterior_is_its_mean() -> None:
-    own = np.log([0.5] * 100 + [0.25] * 100)
-    found = information_of_posterior(own, users=8, level=0.95)
-    assert found.bits == pytest.approx(1.5)
-    assert found.bounds_pie
-    assert found.certified is not None
-    assert found.certified < 1.5
-
-
 # All at once
 
 
@@ -223,24 +191,6 @@ def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations(monkeypa
     assert named["alone"] < named["jointly"] <= named["exact"] + 1e-12
     # Probabilities scaled as they are name 99.0% of it.
     assert named["jointly"] > 0.995 * named["exact"]
-
-
-def test_balanced_rows_are_one_and_columns_are_summed() -> None:
-    generator = np.random.default_rng(3)
-    lists = generator.permuted(np.tile(np.arange(7, dtype=np.int32), (9, 1)), axis=1)[:, :4].copy()
-    lists[::3, 1] = NOBODY
-    weights, everybody = generator.random((9, 4), np.float32), generator.random(9, np.float32)
-    columns = generator.random(7)
-    rows, sums = balanced(lists, weights, columns, (everybody, 0.5))
-    matrix = np.zeros((9, 7))
-    for row, listed, each in zip(matrix, lists, weights, strict=True):
-        row[listed[listed >= 0]] = each[listed >= 0]
-    assert rows == pytest.approx(1 / (matrix @ columns + 0.5 * everybody))
-    assert sums == pytest.approx(rows @ matrix)
-    with_numpy = np.empty(9), np.zeros(7)
-    _balanced_plain((lists, weights), columns, (everybody, 0.5), (0, 9), with_numpy)
-    assert with_numpy[0] == pytest.approx(rows)
-    assert with_numpy[1] == pytest.approx(sums)
 
 
 def test_missing_traces_may_be_anybodys() -> None:

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError
 from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.calibration import RiskTarget, largest_epsilon
-from discreet.risk.planning import SIDE_BY_SIDE, plan_identification
-from refusals import refused
+from discreet.risk.planning import plan_identification
 
 D, N = 10_500_393, 1_370_637
 LOCATIONS = Domain(range(D))
@@ -75,19 +73,6 @@ def test_information_and_reports() -> None:
     assert fewer.bounds.pie.value <= 0.5 * (1 + 1e-9)
 
 
-def test_plans_show_both_risks() -> None:
-    found = plan_identification(FEW, RiskTarget(1000, error=0.98), epsilon=2.0)
-    assert [one.worst_mse for one in found.options] == sorted(one.worst_mse for one in found.options)
-    assert any(one.name == "hashing, best g" for one in found.options)
-    for one in found.options:
-        assert one.bounds.error >= 0.98 - 1e-12
-        assert one.mechanism.epsilon <= 2.0
-        assert one.bounds.epsilon <= 2.0
-        assert one.worst_mse == one.mechanism.decoder.worst_case_mse(1000)
-    assert found.options[0].name in found.recommendation
-    assert "error" in SIDE_BY_SIDE or "identification" in SIDE_BY_SIDE
-
-
 def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
     found = plan_identification(FEW, RiskTarget(1000, error=0.98))
     assert found.recommendation.startswith("Nothing is recommended without a limit on the attribute risk")
@@ -100,20 +85,6 @@ def test_reports_of_a_plan_share_epsilon() -> None:
     found = plan_identification(FEW, RiskTarget(1000, error=0.9, reports=4), epsilon=2.0)
     assert all(one.bounds.total_epsilon <= 2.0 for one in found.options)
     assert all(one.worst_mse == one.mechanism.decoder.worst_case_mse(4000) for one in found.options)
-
-
-def test_what_cannot_be_had() -> None:
-    assert "guessing blindly" in refused(ParameterError, lambda: RiskTarget(10, error=0.9))
-    refused(ParameterError, lambda: RiskTarget(1, error=0.5))
-    refused(ParameterError, lambda: RiskTarget(10))
-    refused(ParameterError, lambda: RiskTarget(10, error=0.5, pie=1.0))
-    refused(
-        ParameterError,
-        lambda: largest_epsilon(partial(RandomizedResponse, FEW), RiskTarget(10, error=0.5), limit=0),
-    )
-    refused(ParameterError, lambda: plan_identification(FEW, RiskTarget(100, error=0.5), epsilon=0))
-    nothing = Domain(range(3), sensitive=[], allow_unprotected=True)
-    refused(ParameterError, lambda: plan_identification(nothing, RiskTarget(100, error=0.5)))
 
 
 def test_epsilon_limited_by_construction_is_not_limited_by_identification() -> None:

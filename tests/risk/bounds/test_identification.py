@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError
 from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.mechanisms.personalized import Personalized
 from discreet.risk.bounds import Bounds, fano, identification_bounds
@@ -21,7 +20,6 @@ from discreet.testing import spell_out
 from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
 from laws import Case, spelled
 from packing import each
-from refusals import refused
 
 D, N, G = 10_500_393, 1_370_637, 10**8
 LOCATIONS = Domain(range(D))
@@ -63,18 +61,6 @@ def test_a_zipf_prior() -> None:
     assert way(found, "Doeblin") == pytest.approx(0.248, abs=5e-4)
     worst = min(one.value for one in found.pies) / BITS
     assert 1 - fano.corollary_8(worst, prior[0]) == pytest.approx(0.92, abs=5e-3)
-
-
-def test_thirty_reports() -> None:
-    found = identification_bounds(RandomizedResponse(LOCATIONS, 12), N, reports=30)
-    assert found.paper_pie is not None
-    assert found.paper_error is not None
-    assert found.paper_pie.value == pytest.approx(9.3, abs=0.05)
-    assert 1 - found.paper_error.value == pytest.approx(0.51, abs=0.005)
-    assert found.pie.value == pytest.approx(7.23, abs=0.005)
-    assert found.identification.value == pytest.approx(0.37, abs=0.005)
-    assert found.identification.condition == ANY_DATA
-    assert found.total_epsilon == pytest.approx(360)
 
 
 def test_hashing_with_a_random_function() -> None:
@@ -192,13 +178,6 @@ def test_erokhin_lies_on_the_curve(seed: int) -> None:
         assert found <= fano.tight_fano(tells, float(prior[0])) + 1e-9
 
 
-def test_erokhin_of_equal_users_is_fano() -> None:
-    even = np.full(1000, 1e-3)
-    for information in (1e-9, 1e-3, 0.5, 3.0):
-        wanted = fano.tight_fano(information, 1e-3)
-        assert fano.distortion_rate(information, even) == pytest.approx(wanted, rel=1e-7)
-
-
 @pytest.mark.parametrize("case", [Case("rr", "5of5", 1.0), Case("unary", "3of7", 2.0), Case("subset", "3of7", 1.0)])
 def test_information_of_an_order(case: Case) -> None:
     """No prior tells more in Sibson's sense; some tells as much; and V is within what follows."""
@@ -278,23 +257,6 @@ def test_a_personalized_mechanism_is_bounded_by_its_common_one() -> None:
     assert ours.pie == common.pie
     assert ours.identification == common.identification
     assert ours.guarantee == mechanism.guarantee
-
-
-def test_nothing_sensitive() -> None:
-    domain = Domain(range(4), sensitive=[], allow_unprotected=True)
-    found = identification_bounds(RandomizedResponse(domain, 1.0), 100)
-    assert found.pie.value == pytest.approx(2)
-    assert found.identification.value == pytest.approx(0.04)
-
-
-@pytest.mark.parametrize(
-    "prior", [[0.5, 0.4], [0.5, 0.5, 0.0], [1.5, -0.5], [float("nan"), 1.0], ["a", "b"], [[0.5, 0.5]], 1.0]
-)
-def test_priors_that_are_none(prior: Any) -> None:
-    message = refused(
-        ParameterError, lambda: identification_bounds(RandomizedResponse(SMALL, 1.0), 2, prior=prior), "0.4"
-    )
-    assert message.startswith("prior")
 
 
 # A sealed batch

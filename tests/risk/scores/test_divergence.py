@@ -14,12 +14,9 @@ from laws_of_scores import CASES, Case
 from scipy.special import psi
 
 from discreet import SeededRandom
-from discreet.errors import DataError
-from discreet.risk.kernels import neighbours
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import MUCH_BEYOND, Information, bits, divergence, harmonic, partition_nats
 from packing import each
-from refusals import refused
 
 BITS = 1 / log(2)
 
@@ -83,20 +80,6 @@ def test_atoms_are_zhang_and_grabchaks(genuine: list[int], impostors: list[int])
     assert nats(genuine, impostors) == pytest.approx(min(total, harmonic(m)), abs=1e-12)
 
 
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=30).filter(lambda counts: counts[0] > 0), st.integers(1, 12))
-def test_groups_of_bins(counts: list[int], least: int) -> None:
-    starts = neighbours.group_bins(np.array(counts), least).tolist()
-    assert starts[0] == 0
-    groups = [counts[a:b] for a, b in zip(starts, [*starts[1:], len(counts)], strict=True)]
-    for place, group in enumerate(groups[:-1]):
-        # A group may be small only where one that stays alone cut it off.
-        assert sum(group) >= least or not any(group) or groups[place + 1][0] >= least
-    for place, count in enumerate(counts):
-        if count >= least:
-            assert place in starts
-            assert place + 1 in starts or place + 1 == len(counts)
-
-
 # Against known divergences
 
 
@@ -116,13 +99,6 @@ def test_a_partition_agrees(case: Case) -> None:
     rng = np.random.default_rng(8)
     found = [nats(case.genuine(rng, 10_000), case.impostors(rng, 100_000), "partition") for _ in range(10)]
     assert abs(np.mean(found) - case.nats) < 0.06
-
-
-def test_a_lattice_is_noticed() -> None:
-    rng = np.random.default_rng(9)
-    genuine, impostors = (np.round(rng.normal(mean, 1, size), 4) for mean, size in ((1, 10_000), (0, 100_000)))
-    assert "lattice" in divergence_of(genuine, impostors, halves=0).method
-    assert "lattice" not in divergence_of(rng.normal(size=10_000), rng.normal(size=10_000), halves=0).method
 
 
 @pytest.mark.parametrize("case", [CASES[1], CASES[5], CASES[10]], ids=lambda case: case.name)
@@ -200,16 +176,6 @@ def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], is_
         assert found.interval[1] <= most or (found.interval[1] == inf and found.beyond > MUCH_BEYOND)
 
 
-def test_disjoint_supports() -> None:
-    rng = np.random.default_rng(14)
-    found = divergence_of(rng.random(1000) + 1e6, rng.random(1000))
-    assert found.capped
-    assert found.separated
-    near = divergence_of(rng.random(1000) + 1.001, rng.random(1000))
-    assert near.separated
-    assert isfinite(near.bits)
-
-
 def test_scores_beyond_all_impostors_are_told() -> None:
     rng = np.random.default_rng(16)
     genuine, impostors = rng.exponential(3, 10_000), rng.exponential(1, 10_000)
@@ -253,10 +219,3 @@ def test_bins_have_their_genuine_scores_at_the_lower_end(genuine: list[int], imp
 
 
 # Refusals
-
-
-def test_counts_that_are_too_few_are_refused() -> None:
-    whole = Scores.from_matrix(np.arange(9).reshape(3, 3))
-    assert "at least 2 genuine" in refused(DataError, replace(whole, genuine=whole.genuine[:1]).bins)
-    assert "at least 1 impostor" in refused(DataError, replace(whole, impostor_counts=np.zeros(4, np.int64)).bins)
-    assert "infinite" in refused(DataError, replace(whole, genuine=np.array([7531.0, -inf, 1.0])).bins, 7531)

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import product
 from math import inf, isfinite, log, log2
-from typing import Any
 
 import numpy as np
 import pytest
@@ -11,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import SeededRandom
-from discreet.errors import DataError
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import PSE, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
 from packing import each
-from refusals import refused
 
 
 class Joint:
@@ -202,14 +199,6 @@ def test_increasing_maps_change_no_certified_figure() -> None:
             assert first.info_nce == second.info_nce
 
 
-def test_nothing_to_tell() -> None:
-    rng = np.random.default_rng(7)
-    for matrix in (np.zeros((30, 30)), rng.normal(size=(30, 30)), rng.integers(0, 2, (30, 30))):
-        found = pse_of_matrix(matrix, random=SeededRandom(1))
-        assert found.best.certified < 0.2
-        assert found.certified.bits < 0.5
-
-
 def test_everything_told() -> None:
     found = pse_of_matrix(np.eye(200), random=SeededRandom(1))
     assert found.info_nce.bits > log2(200) - 0.6
@@ -247,23 +236,6 @@ def test_never_nan_and_infinite_only_where_nothing_limits(genuine: list[float], 
         assert isfinite(high) or (high == inf and one is found.paper and one.beyond > 0.01)
     assert found.certified.bits <= log2(len(genuine)) + 1e-9
     assert 0 <= found.certified.certified <= log2(len(genuine)) + 1e-9
-
-
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        np.zeros((3, 3)),
-        np.zeros((4, 5)),
-        np.zeros(4),
-        np.full((4, 4), np.nan),
-        np.full((4, 4), np.inf),
-        np.full((4, 4), "7531"),
-        [[7531, 1], [2]],
-        None,
-    ],
-)
-def test_refused_matrices(matrix: Any) -> None:
-    refused(DataError, lambda: pse_of_matrix(matrix), 7531)
 
 
 @pytest.mark.parametrize(("users", "theta", "probes"), [(20, 0.5, 60), (30, 0.5, 100)])

@@ -1,15 +1,13 @@
-"""Devices that are killed at any moment, and what is left of them: a program, because it forks.
+"""Processes that share a device: a program, because it forks.
 
-python killed.py FOLDER KILLS         ends with 1 if a promise was broken; prints what was found as JSON
-python killed.py FOLDER --together 3  three processes answer at once instead
-python killed.py FOLDER --open 3      the same, while the process that forks them has the device open
-python killed.py FOLDER --inherited 1 what a process has open of the device when it forks, and its child
+python sharing.py FOLDER --together 3  three processes answer at once; ends with 1 if a promise was broken
+python sharing.py FOLDER --open 3      the same, while the process that forks them has the device open
+python sharing.py FOLDER --inherited 1 what a process has open of the device when it forks, and its child
 """
 
 import json
 import os
 import random
-import signal
 import sqlite3
 import sys
 import time
@@ -28,15 +26,13 @@ from signed import PUBLIC, START, collection
 
 EPOCHS = Epochs(START, 60, 1_000_000)
 VALUES = ["never", "rarely", "often", "daily"]
-ASKED = [
-    collection(answers="fresh", name="fresh", epochs=EPOCHS, lifetime=1e6),
-    collection(answers="permanent", name="permanent", epochs=EPOCHS, lifetime=4.0),
-]
+ASKED = collection(answers="fresh", name="fresh", epochs=EPOCHS, lifetime=1e6)
+ROUNDS = 12
 
 
-def live(folder: Path, wire: Path, kind: int, rounds: int) -> list[str]:
+def live(folder: Path, wire: Path) -> list[str]:
     """Answer and send, epoch by epoch, from the last one that was answered on; return the outcomes."""
-    asked, chance, now = ASKED[kind % 2], random.Random(os.getpid()), [float(START)]
+    asked, chance, now = ASKED, random.Random(os.getpid()), [float(START)]
     target = os.open(wire, os.O_CREAT | os.O_APPEND | os.O_WRONLY)
 
     def post(_: str, frame: bytes) -> Answer:
@@ -48,7 +44,7 @@ def live(folder: Path, wire: Path, kind: int, rounds: int) -> list[str]:
         device.accept(asked.envelope)
         device.agree(asked)
         epoch = max((entry.epoch for entry in device.log() if entry.name == asked.name), default=0)
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
             now[0] = max(now[0], START + 60.0 * epoch + 1)
             outcomes.append(f"{epoch} {device.answer(asked, chance.choice(VALUES))}")
             if chance.random() < 0.7:
@@ -58,14 +54,14 @@ def live(folder: Path, wire: Path, kind: int, rounds: int) -> list[str]:
     return outcomes
 
 
-def forked(folder: Path, wire: Path, kind: int, rounds: int = 1 << 30) -> int:
+def forked(folder: Path, wire: Path) -> int:
     """Fork a device; return its process."""
     process = os.fork()
     if process:
         return process
     code = 1
     try:
-        (folder.parent / f"outcomes-{os.getpid()}").write_text(" ".join(live(folder, wire, kind, rounds)))
+        (folder.parent / f"outcomes-{os.getpid()}").write_text(" ".join(live(folder, wire)))
         code = 0
     except BaseException:
         # The test shows what this program says on standard error.
@@ -73,29 +69,6 @@ def forked(folder: Path, wire: Path, kind: int, rounds: int = 1 << 30) -> int:
     finally:
         sys.stderr.flush()
         os._exit(code)
-
-
-def kill_many(folder: Path, wire: Path, kills: int) -> int:
-    """Kill devices at random moments, one after the other; return how many were alive when it happened."""
-    chance, alive = random.Random(kills), 0
-    for number in range(kills):
-        before = bytes_in(wire)
-        process = forked(folder, wire, number)
-        if number % 4 == 0:
-            # On a busy machine no fixed time is enough for a device to send something.
-            end = time.monotonic() + 20
-            while bytes_in(wire) == before and time.monotonic() < end:
-                time.sleep(0.001)
-        time.sleep(chance.random() ** 2 * 0.15)
-        os.kill(process, signal.SIGKILL)
-        _, status = os.waitpid(process, 0)
-        alive += os.WIFSIGNALED(status)
-    return alive
-
-
-def bytes_in(wire: Path) -> int:
-    """Return how much was sent."""
-    return wire.stat().st_size if wire.exists() else 0
 
 
 def posted(wire: Path) -> list[bytes]:
@@ -177,19 +150,15 @@ def main() -> int:
     if sys.argv[2] == "--inherited":
         print(json.dumps(inherited(folder)))
         return 0
-    if sys.argv[2].startswith("--"):
-        mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
-        children = [forked(folder, wire, 0, rounds=12) for _ in range(int(sys.argv[3]))]
-        ended = ended_beside(mine, children)
-        if any(ended):
-            sys.exit(f"of {len(children)} processes that share a device, these ended with: {ended}")
-        said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
-        recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
-        found = {**examine(folder, wire), "recorded": len(recorded)}
-        found["recorded twice"] = sum(count > 1 for count in recorded.values())
-    else:
-        alive = kill_many(folder, wire, int(sys.argv[2]))
-        found = {**examine(folder, wire), "killed": alive}
+    mine = Device(folder, [PUBLIC], Limits(2, 1e9, 1e9)) if sys.argv[2] == "--open" else None
+    children = [forked(folder, wire) for _ in range(int(sys.argv[3]))]
+    ended = ended_beside(mine, children)
+    if any(ended):
+        sys.exit(f"of {len(children)} processes that share a device, these ended with: {ended}")
+    said = " ".join((folder.parent / f"outcomes-{one}").read_text() for one in children).split()
+    recorded = Counter(epoch for epoch, outcome in zip(said[::2], said[1::2], strict=True) if outcome == "recorded")
+    found = {**examine(folder, wire), "recorded": len(recorded)}
+    found["recorded twice"] = sum(count > 1 for count in recorded.values())
     print(json.dumps(found))
     wrong = [name for name in found if name.startswith(("different", "sent w", "sent and", "charged w", "recorded t"))]
     return 1 if found["integrity"] != "ok" or any(found[name] for name in wrong) else 0
