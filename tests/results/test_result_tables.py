@@ -109,4 +109,5 @@ def test_programs_get_every_column_that_has_a_name(tmp_path: Path) -> None:
 
 
 def test_tables_with_the_same_columns_are_joined() -> None:
+    assert repr(ResultTable.joined("None", [])).split() == ["None"]
     assert ResultTable.joined("Four", [TABLE, TABLE]).cells() == [*TABLE.cells(), *TABLE.cells()[1:]]

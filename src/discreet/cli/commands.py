@@ -127,22 +127,10 @@ def debug_option() -> click.Option:
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Refuse a file that cannot be written before anything is done."""
-    if path is None:
-        return
-    try:
-        os.close(_created(path))
-        path.unlink()
-    except FileExistsError:
-        raise click.BadParameter(f"{path} exists already; choose another name.", ctx, parameter) from None
-    except OSError as error:
-        raise click.BadParameter(f"{path} cannot be written ({type(error).__name__}).", ctx, parameter) from None
+    """Refuse a file that exists or cannot be written before anything is done."""
+    if path is not None and (path.exists() or not os.access(path.absolute().parent, os.W_OK | os.X_OK)):
+        raise click.BadParameter(f"{path} exists already or cannot be written; choose another name.", ctx, parameter)
     ctx.meta[_DEBUG] = path
-
-
-def _created(path: Path) -> int:
-    # For its owner alone.
-    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
 
 
 def keep_traceback(ctx: click.Context, error: Exception) -> str:
@@ -151,7 +139,9 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
     if path is None:
         return f"The same with --debug FILE keeps the whole traceback; {_LOOK}"
     try:
-        with open(_created(path), "w", encoding="utf-8", errors="backslashreplace") as file:
+        # For its owner alone.
+        created = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with os.fdopen(created, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(traceback.format_exception(error))
     except OSError as refused:
         return f"The traceback cannot be written to {path} ({type(refused).__name__})."

@@ -51,6 +51,11 @@ class VerbResult:
         pictures = {} if self.picture is None else {plot: save_picture(self.picture)}
         write_results(output, table, {**pictures, **(writers or {})}, force=force)
 
+    def finish(self, output: Path | None = None, plot: Path | None = None, *, force: bool) -> None:
+        """Write the table and the picture, print the result, and exit; see `write` and `show`."""
+        self.write(output, plot, force=force)
+        self.show(output, plot)
+
     def show(self, *files: Path | None) -> None:
         """Print the result, name the files that were written, and exit with the code if it is not 0."""
         ending = () if self.ending is None else self.ending.lines()

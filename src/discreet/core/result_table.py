@@ -264,7 +264,8 @@ class ResultTable(TabularResult):
 
     def cells(self, *, plain: bool = False) -> Cells:
         """Return headings and rows as texts."""
-        return [list(row) for row in zip(*(column.cells(plain=plain) for column in self.shown), strict=True)]
+        columns = (column.cells(plain=plain) for column in self.shown)
+        return [list(row) for row in zip(*columns, strict=True)] or [[]]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one object for each row, for JSON."""
@@ -307,5 +308,7 @@ class ResultTable(TabularResult):
 
         head, *rows = self.cells(plain=plain)
         body = "".join(line(row, "td") for row in rows)
+        # A column of marks has no heading in text, and every column has one for readers of screens.
+        head = [cell or column.name for cell, column in zip(head, self.shown, strict=True)]
         title, heads = f"<caption><span>{escape(self.title)}</span></caption>", line(head, "th", ' scope="col"')
         return f"<table>{title}<thead>{heads}</thead><tbody>{body}</tbody></table>"

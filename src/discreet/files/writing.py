@@ -80,14 +80,19 @@ def check_folder(folder: Path) -> None:
     _check_writable(there)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those that it is in; errors as for `check_folder`."""
+    check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
     """Make a folder for files of one kind, or refuse one that holds others, all of which would be read with them.
 
     Raises:
         ParameterError: if it cannot be made or written to, or holds something else.
     """
-    check_folder(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     names = {file.name for file in files}
     others = [place.name for place in folder.iterdir() if place.name not in names and place.name[0] not in "._"]
     if others:

@@ -147,7 +147,7 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
     singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
     rows += [["singled out (traces)", singled_out, ""]]
     rows += [["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""], *more]
-    return ResultTable.of(title, ["", "measured", "at most"], rows)
+    return ResultTable.of(title, ["figure", "measured", "at most"], rows)
 
 
 def chances(assessment: Assessment) -> ResultTable | None:

@@ -8,10 +8,10 @@ from typing import Any
 
 from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.extras import optional
-from discreet.files.writing import json_text, replacing_all
+from discreet.files.writing import json_text, make_folder, replacing_all
 from discreet.pictures.charts import DRAWN, Panel
 from discreet.pictures.pages import render
-from discreet.simulation.study import Findings, make_folder
+from discreet.simulation.study import Findings
 
 
 def page(findings: Findings) -> str:

@@ -28,7 +28,7 @@ from discreet.core.random import RandomSource
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, MethodName, estimate
-from discreet.files.writing import check_free, replacing
+from discreet.files.writing import make_folder, replacing_all
 from discreet.formats.plan import MechanismSpec, build_mechanism, read_document
 from discreet.mechanisms import BlockMechanism
 from discreet.pictures.charts import Panel
@@ -61,24 +61,10 @@ def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
         raise DataError("the examples are not part of this installation of discreet; install it from a wheel.")
     make_folder(folder)
     targets = [folder / file.name for file in files]
-    for target in targets:
-        check_free(target, force=force)
-    for file, target in zip(files, targets, strict=True):
-        with replacing(target, force=force) as beside:
+    with replacing_all(targets, force=force) as besides:
+        for file, beside in zip(files, besides, strict=True):
             beside.write_bytes(file.read_bytes())
     return targets
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder, and those that it is in.
-
-    Raises:
-        ParameterError: if it cannot be made.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(f"{folder} cannot be made ({type(error).__name__}); choose another folder.") from None
 
 
 StepCallback = Callable[[str, int, int], None]

@@ -114,8 +114,7 @@ def regress(
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """
     result = regression(load_plan(plan), reports, model, level=level, statement=statement, trust_plan=trust_plan)
-    result.write(out.output, force=out.force)
-    result.show(out.output)
+    result.finish(out.output, force=out.force)
 
 
 def regression(

@@ -130,8 +130,7 @@ def verify(plan: Path, batches: Batches, *, memo: float | None, sealed: str | Pa
         check_sealed_files(document, [sealed]).show()
         return
     result, picture = verification(document, batches, memo)
-    result.write(None, picture, force=batches.force)
-    result.show(picture)
+    result.finish(None, picture, force=batches.force)
 
 
 def verification(document: Plan, batches: Batches, memo: float | None) -> tuple[VerbResult, Path | None]:

@@ -179,8 +179,7 @@ def compare(
     }
     of_one = partial(compared_sides, asked=sides, tests=tests, shown=shown, trust_plan=trust_plan)
     result = asked.result(document, of, of_one, lacking=_NOT_ON_BOTH)
-    result.write(out.output, out.plot, force=out.force)
-    result.show(out.output, out.plot)
+    result.finish(out.output, out.plot, force=out.force)
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey regress survey.toml reports --on region")
@@ -201,5 +200,4 @@ def regress(asked: Asked, reports: tuple[Any, ...], model: Model, out: Coefficie
     document = asked.document(["value", "baseline", "trust_plan"])
     files = asked.files(document, reports)
     result = asked.result(document, files, partial(regression, model=model, **about))
-    result.write(out.output, force=out.force)
-    result.show(out.output)
+    result.finish(out.output, force=out.force)

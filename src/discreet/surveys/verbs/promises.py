@@ -62,8 +62,7 @@ def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | 
         result, picture = verification(document.plan(asked.question), batches, memo)
     else:
         result = _verification(document.survey())
-    result.write(None, picture, force=batches.force)
-    result.show(picture)
+    result.finish(None, picture, force=batches.force)
 
 
 def _verification(survey: Survey) -> VerbResult:
