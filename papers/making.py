@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, ParameterError
+from discreet.extras import check_drawing
 from discreet.files.writing import json_text, replacing
-from discreet.pictures.curves import check_drawing
 from discreet.simulation.study import StepCallback
 from papers.cells import Cell
 from papers.data import sources

@@ -31,3 +31,12 @@ def optional(module: str) -> Any:
         extra = _EXTRAS[package]
         message = f"this needs {package}, which is not installed; install it with: pip install 'discreet[{extra}]'."
         raise MissingExtraError(message) from None
+
+
+def check_drawing() -> None:
+    """Refuse to draw without the extra ``plot``.
+
+    Raises:
+        MissingExtraError: if the ``plot`` extra is not installed.
+    """
+    optional("altair"), optional("vl_convert")

@@ -128,8 +128,13 @@ def debug_option() -> click.Option:
 
 def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
     """Refuse a file that exists or cannot be written before anything is done."""
-    if path is not None and (path.exists() or not os.access(path.absolute().parent, os.W_OK | os.X_OK)):
-        raise click.BadParameter(f"{path} exists already or cannot be written; choose another name.", ctx, parameter)
+    try:
+        if path is not None:
+            path.open("x").close()
+            path.unlink()
+    except OSError as error:
+        why = f"{path} exists already or cannot be written ({type(error).__name__}); choose another name."
+        raise click.BadParameter(why, ctx, parameter) from None
     ctx.meta[_DEBUG] = path
 
 

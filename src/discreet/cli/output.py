@@ -16,7 +16,7 @@ from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import click
 from click.core import ParameterSource
@@ -24,6 +24,7 @@ from click.core import ParameterSource
 from discreet.core.labels import CLIPPED, READ
 from discreet.core.result_table import ResultTable
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
+from discreet.extras import check_drawing
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, json_text, replacing_all
 
@@ -126,7 +127,7 @@ class OutputFile(OutputPlace):
             raise ParameterError(f"{path} is a directory, and its name is one of a file; name another.")
         check_free(path, force=force)
         if self.endings in {PICTURES, PAGES}:
-            _check_drawing()
+            check_drawing()
 
 
 class OutputFolder(OutputPlace):
@@ -148,7 +149,7 @@ class OutputFolder(OutputPlace):
             listed = " and ".join(self.names)
             raise ParameterError(f"{path} would be a folder, for {listed}; name one, such as {path.with_suffix('')}.")
         check_folder(path)
-        _check_drawing()
+        check_drawing()
         for name in self.names if path.is_dir() else ():
             check_free(path / name, force=force)
 
@@ -167,13 +168,6 @@ def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]
     refuse_replacing([path for _, path in outputs], [file for file, _ in inputs])
     for _, path in outputs:
         _refuse_inside(path, [folder for folder, nargs in inputs if nargs == -1])
-
-
-def _check_drawing() -> None:
-    # The pictures' modules import NumPy.
-    from discreet.pictures.curves import check_drawing
-
-    check_drawing()
 
 
 def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
@@ -308,41 +302,9 @@ def _stream() -> TextIO | None:
     return sys.stderr if piped else sys.stdout
 
 
-class Fact(NamedTuple):
-    """A figure of a result, or a column of a table of results.
-
-    Attributes:
-        name: for programs; empty if only people see it.
-        of: its attribute, such as ``central.among.upper``, or a function of the result.
-        heading: for people; empty if only programs see it.
-        form: how the figure is spelled, or a function that spells it; missing ones are a dash.
-    """
-
-    name: str
-    of: str | Callable[[Any], Any]
-    heading: str = ""
-    form: str | Callable[[Any], str] = ""
-
-    def value(self, result: Any) -> Any:
-        """Return the figure of a result."""
-        return attrgetter(self.of)(result) if isinstance(self.of, str) else self.of(result)
-
-    def cell(self, result: Any) -> str:
-        """Return the figure of a result as people read it."""
-        value = self.value(result)
-        return "-" if value is None else self.form(value) if callable(self.form) else f"{value:{self.form}}"
-
-
-def record_of(result: Any, facts: Iterable[Fact]) -> dict[str, Any]:
-    """Return the figures of a result by name, for programs."""
-    return {fact.name: fact.value(result) for fact in facts if fact.name}
-
-
-def table_of(title: str, rows: Iterable[Any], facts: Iterable[Fact], *, left: int = 1) -> ResultTable:
-    """Return a table of results, a row each."""
-    shown = [fact for fact in facts if fact.heading]
-    cells = [[fact.cell(row) for fact in shown] for row in rows]
-    return ResultTable.of(title, [fact.heading for fact in shown], cells, left=left)
+def record_of(result: Any, attributes: Mapping[str, str | Callable[[Any], Any]]) -> dict[str, Any]:
+    """Return figures of a result by name: attributes, such as ``central.among.upper``, or functions of the result."""
+    return {name: attrgetter(of)(result) if isinstance(of, str) else of(result) for name, of in attributes.items()}
 
 
 def given_options() -> dict[str, str]:
@@ -463,9 +425,8 @@ def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
     """Return a function of a path that saves the picture that ``draw`` makes."""
 
     def save(path: Path) -> None:
-        from discreet.pictures.curves import picture_options
-
-        draw().save(str(path), **picture_options(path))
+        kind = path.suffix.lower().removeprefix(".")
+        draw().save(str(path), format=kind, **({"ppi": 144} if kind == "png" else {}))
 
     return save
 

@@ -53,6 +53,7 @@ class VerbResult:
 
     def finish(self, output: Path | None = None, plot: Path | None = None, *, force: bool) -> None:
         """Write the table and the picture, print the result, and exit; see `write` and `show`."""
+        plot = None if self.picture is None else plot
         self.write(output, plot, force=force)
         self.show(output, plot)
 

@@ -195,17 +195,13 @@ def _det(assessment: Assessment) -> PageFigure:
 def _swept(sweep: Sweep) -> PageFigure | None:
     if not sweep:
         return None
-    lines = ("what no attack exceeds", "this attack")
-    points = [
-        {"x": epsilon, "y": y, "low": y, "high": y, "line": line, "column": "", "row": ""}
-        for epsilon, success, bound in sweep
-        for line, y in zip(lines, (bound, success), strict=True)
-    ]
+    lines = {
+        "what no attack exceeds": [(epsilon, bound) for epsilon, _, bound in sweep],
+        "this attack": [(epsilon, success) for epsilon, success, _ in sweep],
+    }
     caption = "one report of randomized response; all epsilons from one pass"
-    axes = ("epsilon", "the right user is named")
-    chart = curve_chart(
-        Curves("At another epsilon", [caption], *axes, points, lines, [""], [""], {}, even=True), width=420
-    )
+    about: dict[str, Any] = {"title": "At another epsilon", "subtitle": [caption], "even": True}
+    chart = curve_chart(Curves.of("epsilon", "the right user is named", lines, **about), width=420)
     first, last = sweep[0], sweep[-1]
     text = (
         f"Two rising curves, what no attack exceeds and this attack: at epsilon = {first[0]:g} the limit is "

@@ -133,8 +133,7 @@ def compare(
     check_folders(reports if shown.statement else ())
     sides = [Side(source.name or str(source), [source]) for source in reports]
     result = compared_sides(load_plan(plan), sides, asked, tests, shown, trust_plan=trust_plan)
-    result.write(out.output, out.plot, force=out.force)
-    result.show(out.output, out.plot)
+    result.finish(out.output, out.plot, force=out.force)
 
 
 class Side(NamedTuple):

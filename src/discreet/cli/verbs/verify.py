@@ -126,15 +126,12 @@ def verify(plan: Path, batches: Batches, *, memo: float | None, sealed: str | Pa
     rounds of permanent reports tell.
     """
     document = load_plan(plan)
-    if sealed is not None:
-        check_sealed_files(document, [sealed]).show()
-        return
-    result, picture = verification(document, batches, memo)
-    result.finish(None, picture, force=batches.force)
+    result = verification(document, batches, memo) if sealed is None else check_sealed_files(document, [sealed])
+    result.finish(None, batches.plot, force=batches.force)
 
 
-def verification(document: Plan, batches: Batches, memo: float | None) -> tuple[VerbResult, Path | None]:
-    """Return the verification of a plan, and the file of the picture that is named, if there is something to draw."""
+def verification(document: Plan, batches: Batches, memo: float | None) -> VerbResult:
+    """Return the verification of a plan, with the picture of a publication if there is one to draw."""
     mechanism = document.mechanism()
     outcome = verified(mechanism)
     again = None if memo is None else verify_memo(Memo(mechanism, memo), _ROUNDS)
@@ -146,13 +143,12 @@ def verification(document: Plan, batches: Batches, memo: float | None) -> tuple[
     record = _verification_record(outcome, mechanism, publication) | named
     record |= {} if again is None else {"memo": _memo_record(again)}
     holds = outcome.holds and (again is None or again.holds)
-    result = VerbResult(
+    return VerbResult(
         lambda: record,
         chain(_verification_parts(outcome, mechanism, publication), rounds, alike),
         picture=None if central is None else central.plot,
         code=0 if holds else 1,
     )
-    return result, None if central is None else batches.plot
 
 
 def _memo_record(memo: MemoVerification) -> dict[str, Any]:

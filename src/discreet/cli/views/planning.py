@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from discreet.cli.output import Fact, built_ins, record_of
+from discreet.cli.output import built_ins, record_of
 from discreet.core.guarantee import in_odds
 from discreet.core.result_table import ResultTable
-from discreet.pictures.curves import Heading, LossPanel, loss_chart
+from discreet.pictures.curves import Curves, curves_beside
 from discreet.planning.compare import MechanismComparison
 from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
 from discreet.planning.numbers import NumberPlan
@@ -22,18 +22,18 @@ def law_of(option: Any) -> Any:
 _MOST_ROWS = 8
 
 _REQUIRED = "target epsilon users reports_per_user reports largest_report most_seconds standard_error within"
-_COMPARISON = (
-    *(Fact(name, f"requirements.{name}") for name in _REQUIRED.split()),
-    Fact("epsilon_per_report", "requirements.epsilon_each"),
-    Fact("sensitive_mass", "requirements.mass"),
-    Fact("sensitive_mass_assumed", "requirements.is_assumed"),
-    Fact("distribution_given", lambda comparison: comparison.requirements.p is not None),
-    Fact("lower_bound", "least_possible"),
-    Fact("mechanisms", lambda comparison: comparison.table().records()),
-    Fact("best", "best.name"),
-    Fact("least_error", "least.name"),
-    Fact("recommendation", "recommendation"),
-)
+_COMPARISON: dict[str, Any] = {
+    **{name: f"requirements.{name}" for name in _REQUIRED.split()},
+    "epsilon_per_report": "requirements.epsilon_each",
+    "sensitive_mass": "requirements.mass",
+    "sensitive_mass_assumed": "requirements.is_assumed",
+    "distribution_given": lambda comparison: comparison.requirements.p is not None,
+    "lower_bound": "least_possible",
+    "mechanisms": lambda comparison: comparison.table().records(),
+    "best": "best.name",
+    "least_error": "least.name",
+    "recommendation": "recommendation",
+}
 """The figures of a comparison: the requirements, an object per mechanism, and the recommendation."""
 
 
@@ -68,19 +68,22 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
 
 def comparison_chart(comparison: MechanismComparison) -> Any:
     """Return the chart of the errors against epsilon and against the number of users."""
-    wanted = comparison.requirements
-    epsilons = LossPanel(wanted.people, [*against_epsilon(wanted).items()], wanted.epsilon)
-    of = f"epsilon = {wanted.epsilon:g}, reports of each: {wanted.reports_per_user}"
-    users = LossPanel(of, [*against_users(wanted).items()], wanted.users or COUNTED)
+    wanted, error = comparison.requirements, "root mean squared error (share of people)"
     known = comparison.least_possible is not None
+    about: dict[str, Any] = {"mark": "asked", "bound": LOWER_BOUND if known else ""}
+    of = f"epsilon = {wanted.epsilon:g}, reports of each: {wanted.reports_per_user}"
+    asked = {"": wanted.epsilon}, {"": float(wanted.users or COUNTED)}
+    panels = [
+        Curves.of("epsilon (nats)", error, against_epsilon(wanted), wanted.people, marks=asked[0], **about),
+        Curves.of("users (people)", error, against_users(wanted), of, marks=asked[1], **about),
+    ]
     lines = [
         f"Error of the linear estimate, all values together, {_where(comparison)}.",
-        "Dotted: the least error of any mechanism." if known else "The least possible error is not known here.",
-        "Grey: the epsilon and the number of users that you asked for.",
+        "Dashed: the least error of any mechanism." if known else "The least possible error is not known here.",
+        "Dotted: the epsilon and the number of users that you asked for.",
     ]
-    heading = Heading(f"{wanted.domain.size:,} values, {wanted.domain.sensitive_count:,} sensitive", lines)
-    panels = [(epsilons, "epsilon (nats)"), (users, "users (people)")]
-    return loss_chart(panels, y_title="root mean squared error (share of people)", bound=LOWER_BOUND, heading=heading)
+    title = f"{wanted.domain.size:,} values, {wanted.domain.sensitive_count:,} sensitive"
+    return curves_beside(panels, title, lines)
 
 
 def _where(comparison: MechanismComparison) -> str:

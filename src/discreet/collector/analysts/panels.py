@@ -8,7 +8,7 @@ import hashlib
 import pickle
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from operator import itemgetter
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.collector.bars import Bars, TimeBands, bar_chart, time_chart
 from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
@@ -243,21 +243,12 @@ def _precision(look: Look) -> CollectionPanel:
         ResultColumn("reports", reports, "count"),
         ResultColumn("standard_error", errors, "share", "largest standard error of a share"),
     ]
-    curve = _curve("reports", "largest standard error", {"expected, if shares stay": (reports, errors)})
-    marked = replace(curve, baselines={"": wanted}, baseline="wanted", marks={"": n}, mark="now")
-    drawing = Drawing(curve_chart, marked, "A curve of the expected error, which falls with reports.")
+    lines = {"expected, if shares stay": zip(reports, errors, strict=True)}
+    asked: dict[str, Any] = {"baselines": {"": wanted}, "baseline": "wanted", "marks": {"": n}, "mark": "now"}
+    curve = Curves.of("reports", "largest standard error", lines, **asked)
+    drawing = Drawing(curve_chart, curve, "A curve of the expected error, which falls with reports.")
     table = ResultTable("How sure: precision", columns)
     return CollectionPanel("precision", table.title, finding, table, table, drawing)
-
-
-def _curve(x: str, y: str, lines: Mapping[str, tuple[AnyArray, FloatArray]]) -> Curves:
-    points = [
-        {"x": float(at), "y": float(to), "low": float(to), "high": float(to), "line": line, "column": "", "row": ""}
-        for line, pair in lines.items()
-        for at, to in zip(*pair, strict=True)
-        if at > 0 and to > 0
-    ]
-    return Curves("", (), x, y, points, list(lines), [""], [""], {})
 
 
 def protection(facts: Mapping[str, Any]) -> CollectionPanel:
@@ -314,7 +305,8 @@ def _fakes(look: Look) -> CollectionPanel:
         ResultColumn("raised", raised, "share", "a share is too high by at most", ".3%"),
         ResultColumn("lowered", lowered, "share", "or too low by at most", ".3%"),
     ]
-    curve = _curve("share of fakes", "error of a share", {"too high": (shares, raised), "too low": (shares, lowered)})
+    errors = {"too high": zip(shares, raised, strict=True), "too low": zip(shares, lowered, strict=True)}
+    curve = Curves.of("share of fakes", "error of a share", errors)
     drawing = Drawing(curve_chart, curve, "Curves of the error of a share, which grows with fakes.")
     table = ResultTable("What fake devices can do", columns, [*failed, *passed])
     return CollectionPanel("fakes", table.title, finding, table, table, drawing)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
-from discreet.cli.output import Fact, InputFile, built_ins, record_of
+from discreet.cli.output import InputFile, built_ins, record_of
 from discreet.core.domain import Domain
 from discreet.core.result_table import ResultTable, number_of
 from discreet.risk.events import asked_columns, read_linked
@@ -54,20 +54,20 @@ class KnownTable(OptionGroup):
 
 
 _NAMING = ("rule", "named", "precision", "recall", "false")
-_FACTS = (
-    Fact("attack", "attack"),
-    Fact("known", "known"),
-    Fact("traces", lambda linkage: linkage.inside + linkage.outside),
-    Fact("traces_of_known_users", "inside"),
-    Fact("risk", "risk"),
-    Fact("success", "recall"),
-    Fact("identification_at_most", "bound"),
-    Fact("named", "namings"),
-    Fact("named_by_permuted_names", "chance"),
-    Fact("traces_of_which_nothing_was_learned", "unlearned"),
-    Fact("level", "level"),
-    Fact("in_words", "sentences"),
-)
+_FACTS: dict[str, Any] = {
+    "attack": "attack",
+    "known": "known",
+    "traces": lambda linkage: linkage.inside + linkage.outside,
+    "traces_of_known_users": "inside",
+    "risk": "risk",
+    "success": "recall",
+    "identification_at_most": "bound",
+    "named": "namings",
+    "named_by_permuted_names": "chance",
+    "traces_of_which_nothing_was_learned": "unlearned",
+    "level": "level",
+    "in_words": "sentences",
+}
 
 
 def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:

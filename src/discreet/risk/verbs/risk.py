@@ -20,7 +20,6 @@ from discreet.cli.options import (
     progress_bar,
 )
 from discreet.cli.output import (
-    Fact,
     InputFile,
     OutputFile,
     OutputFolder,
@@ -282,41 +281,41 @@ def _link(
     gate_linkage(linkage, fail_above)
 
 
-_ASSESSMENT = (
-    Fact("attack", "attack"),
-    Fact("level", "level"),
-    Fact("success", "success"),
-    Fact("risk", "risk"),
-    Fact("list", "largest_list"),
-    Fact("success_of_list", "listed"),
-    Fact("singled_out", "singled_out"),
-    Fact("pie_at_least_bits", "certified"),
-    Fact("lower_bounds", lambda assessment: (assessment.pse.certified, assessment.rank_pse)),
-    Fact("divergence_of_the_paper", "pse.paper"),
-    Fact("equal_error_rate", "det.equal_error_rate"),
-    Fact("consistent", "consistent"),
-    Fact("in_words", "sentences"),
-)
+_ASSESSMENT: dict[str, Any] = {
+    "attack": "attack",
+    "level": "level",
+    "success": "success",
+    "risk": "risk",
+    "list": "largest_list",
+    "success_of_list": "listed",
+    "singled_out": "singled_out",
+    "pie_at_least_bits": "certified",
+    "lower_bounds": lambda assessment: (assessment.pse.certified, assessment.rank_pse),
+    "divergence_of_the_paper": "pse.paper",
+    "equal_error_rate": "det.equal_error_rate",
+    "consistent": "consistent",
+    "in_words": "sentences",
+}
 """The figures of an assessment, for programs."""
 
-_OF_TRACES = (
-    Fact("attacks_tried", "tried"),
-    Fact("attacker", lambda assessment: ATTACKS[assessment.attack].words),
-    Fact("traces_of_which_nothing_was_learned", "unlearned"),
-    Fact("uniqueness", "unique"),
-    Fact("by_number_of_events", "by_events"),
-    Fact("by_probability_of_the_right_user", "by_chance"),
-    Fact("traces_that_differ_at_most", "unique.limit"),
-)
-_OF_REPORTS = (
-    Fact("reports", "reports"),
-    Fact("pie_at_most_bits", "alpha"),
-    Fact("list_at_most", "list_bound"),
-    Fact("identification_at_most", "bounds.identification"),
-    Fact("all_bounds", lambda assessment: (*assessment.bounds.pies, *assessment.bounds.identifications)),
-    Fact("epsilon_together", "bounds.total_epsilon"),
-    Fact("attribution_in_a_sealed_batch", "bounds.attribution"),
-)
+_OF_TRACES: dict[str, Any] = {
+    "attacks_tried": "tried",
+    "attacker": lambda assessment: ATTACKS[assessment.attack].words,
+    "traces_of_which_nothing_was_learned": "unlearned",
+    "uniqueness": "unique",
+    "by_number_of_events": "by_events",
+    "by_probability_of_the_right_user": "by_chance",
+    "traces_that_differ_at_most": "unique.limit",
+}
+_OF_REPORTS: dict[str, Any] = {
+    "reports": "reports",
+    "pie_at_most_bits": "alpha",
+    "list_at_most": "list_bound",
+    "identification_at_most": "bounds.identification",
+    "all_bounds": lambda assessment: (*assessment.bounds.pies, *assessment.bounds.identifications),
+    "epsilon_together": "bounds.total_epsilon",
+    "attribution_in_a_sealed_batch": "bounds.attribution",
+}
 
 
 def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
@@ -330,7 +329,7 @@ def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: T
             "attacker_knows": knowledge,
             **record_of(assessment, _ASSESSMENT),
             **record_of(assessment, facts),
-            **dict.fromkeys(fact.name for fact in others),
+            **dict.fromkeys(others),
             "rows_left_out": read.left_out,
             "users_left_out": read.users - target.users,
         }

@@ -55,14 +55,14 @@ def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | 
 
     It exits with 1 if a promise is broken. --memo and --statement go with --question.
     """
-    document, picture = asked.document(["memo", "statement"]), None
+    document = asked.document(["memo", "statement"])
     if sealed is not None:
         result = asked.result(document, asked.files(document, [sealed]), check_sealed_files)
     elif asked.question is not None:
-        result, picture = verification(document.plan(asked.question), batches, memo)
+        result = verification(document.plan(asked.question), batches, memo)
     else:
         result = _verification(document.survey())
-    result.finish(None, picture, force=batches.force)
+    result.finish(None, batches.plot, force=batches.force)
 
 
 def _verification(survey: Survey) -> VerbResult:
