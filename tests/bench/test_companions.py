@@ -53,7 +53,7 @@ def test_numpy_counts_what_we_count() -> None:
     pool = PooledHashing(everything, 1.0, g=4, functions=60)
     told = pool.obfuscate_codes(CODES, random=SeededRandom(1)).blocks
     counted = reference.pooled_counts(told["cohort"], told["bucket"], pool.law.pool, SIZE, 4)
-    np.testing.assert_array_equal(counted, pool.law.counts.support(told))
+    np.testing.assert_array_equal(counted, pool.law.counts.support_of(pool.law.counts.of(told)))
     subset = SubsetSelection(everything, 1.0)
     members = subset.obfuscate_codes(CODES, random=SeededRandom(1))
     counted = reference.subset_counts(members.blocks["members"], SIZE)

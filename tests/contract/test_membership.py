@@ -39,7 +39,7 @@ def test_support_is_the_weighted_column_sum(case: Case) -> None:
     law, blocks = case.mechanism.law, sampled(case, 400).blocks
     contained = law.contains(blocks)
     counts = by_kind(case.mechanism, contained)
-    assert law.counts.support(blocks).tolist() == counts
+    assert law.counts.support_of(law.counts.of(blocks)).tolist() == counts
     operator = law.membership(blocks)
     times = np.ones(operator.rows) if operator.multiplicity is None else operator.multiplicity
     assert times.sum() == len(contained)
@@ -61,7 +61,7 @@ def test_sums_over_reports_agree_whatever_the_multiplicity(case: Case) -> None:
 def test_empty_batches(case: Case) -> None:
     law = case.mechanism.law
     blocks = {name: column[:0] for name, column in sampled(case, 5).blocks.items()}
-    assert law.counts.support(blocks).tolist() == by_kind(case.mechanism, law.contains(blocks))
+    assert law.counts.support_of(law.counts.of(blocks)).tolist() == by_kind(case.mechanism, law.contains(blocks))
     assert set(case.mechanism.empty_tally().support.tolist()) <= {0}
     assert law.contains(blocks).shape == (0, law.size)
     assert law.flaws(blocks).shape == (0,)

@@ -168,7 +168,7 @@ def test_sensitive_values(name: str, domain: Domain, value: int, alone: bool) ->
     mechanism = build(domain, EPSILON, **options)
     reports = obfuscated(mechanism, value, n, seed, alone=alone)
     assert len(reports.clear) == 0
-    support = mechanism.law.counts.support(reports.blocks)
+    support = mechanism.law.counts.support_of(mechanism.law.counts.of(reports.blocks))
     rates = law(domain.sensitive_count, EPSILON)
     for factor in OFF:
         off = law(domain.sensitive_count, EPSILON * factor)
@@ -194,7 +194,7 @@ def test_values_that_are_not_sensitive(name: str, value: int, alone: bool) -> No
     for factor in OFF:
         off = law(5, EPSILON * factor)
         binomial(f"{name}: in clear", tally.clear_total, n, rates.clear, rival=off.clear)
-        for rank, count in enumerate(mechanism.law.counts.support(reports.blocks)):
+        for rank, count in enumerate(mechanism.law.counts.support_of(mechanism.law.counts.of(reports.blocks))):
             binomial(f"{name}: rank {rank}", count, n, rates.beside, rival=off.beside)
 
 
@@ -206,7 +206,7 @@ def test_one_sensitive_value(name: str) -> None:
     mechanism = build(ONE, EPSILON, **options)
     own = mechanism.obfuscate_codes(np.full(n, 2), random=SeededRandom(5))
     other = mechanism.obfuscate_codes(np.full(n, 3), random=SeededRandom(6))
-    told, beside = (mechanism.law.counts.support(each.blocks)[0] for each in (own, other))
+    told, beside = (mechanism.law.counts.support_of(mechanism.law.counts.of(each.blocks))[0] for each in (own, other))
     rates = law(1, EPSILON)
     for factor in OFF:
         off = law(1, EPSILON * factor)

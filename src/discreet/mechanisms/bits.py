@@ -137,13 +137,9 @@ class IndependentBits(BlockLaw):
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
-        return (Column("bits", np.uint8, width=self._row_bytes, random=self._is_random),)
-
-    @property
-    def _is_random(self) -> bool:
-        """True if noise bits have so much entropy that they cannot be compressed."""
         pi = float(self.inclusion)
-        return 0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM
+        random = 0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM
+        return (Column("bits", np.uint8, width=self._row_bytes, random=random),)
 
     @property
     def alphabet_size(self) -> int:

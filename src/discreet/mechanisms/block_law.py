@@ -96,10 +96,6 @@ class Counting(ABC):
         self.add(blocks, counts)
         return counts
 
-    def support(self, blocks: Blocks) -> IntArray:
-        """Return `support_of` the counts of blocks."""
-        return self.support_of(self.of(blocks))
-
 
 class ValueCounts(Counting):
     """The number of blocks that contain each value.

@@ -299,7 +299,8 @@ class Personalized:
     ) -> None:
         if others and isinstance(tags, Sequence) and not isinstance(tags, str) and OTHERS not in tags:
             tags = [*tags, OTHERS]
-        self._set(domain, checked_tags(tags), None, _built(mechanism, epsilon, options))
+        self._set(domain, checked_tags(tags), None)
+        object.__setattr__(self, "common", _common(domain.with_bots(self.tags), mechanism, epsilon, options))
 
     @classmethod
     def cells(
@@ -323,16 +324,12 @@ class Personalized:
         """
         tags, cell_of = _cells(domain, rows, cols)
         personalized = cls.__new__(cls)
-        personalized._set(domain, tags, cell_of, _built(mechanism, epsilon, options))
+        personalized._set(domain, tags, cell_of)
+        common = _common(domain.with_bots(tags), mechanism, epsilon, options)
+        object.__setattr__(personalized, "common", common)
         return personalized
 
-    def _set(
-        self,
-        domain: Domain,
-        tags: tuple[str, ...],
-        cell_of: IntArray | None,
-        common: Callable[[Domain], BlockMechanism],
-    ) -> None:
+    def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
         if checked_domain(domain).clear_count == 0:
             raise ParameterError(
                 "every value is sensitive for everybody, so nobody needs a placeholder; use the common mechanism."
@@ -344,7 +341,6 @@ class Personalized:
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
-        object.__setattr__(self, "common", common(domain.with_bots(tags)))
 
     def __repr__(self) -> str:
         behind = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"
@@ -465,27 +461,23 @@ def common_of(mechanism: object) -> Mechanism:
     return mechanism.common if isinstance(mechanism, Personalized) else Mechanism.checked(mechanism)
 
 
-def _built(mechanism: Build, epsilon: float, options: dict[str, Any]) -> Callable[[Domain], BlockMechanism]:
-    """Return the function that makes the common mechanism over a domain, and checks it."""
+def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
+    """Return the common mechanism over values and placeholders, checked."""
+    epsilon = checked_epsilon(epsilon)
+    if not callable(mechanism):
+        from discreet.mechanisms import BLOCK_MECHANISMS
 
-    def build(domain: Domain) -> BlockMechanism:
-        promise, make = checked_epsilon(epsilon), mechanism
-        if not callable(make):
-            from discreet.mechanisms import BLOCK_MECHANISMS
-
-            make = BLOCK_MECHANISMS[checked_choice("mechanism", make, BLOCK_MECHANISMS)]
-        common = make(domain, promise, **options)
-        if not isinstance(common, BlockMechanism):
-            raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
-        # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
-        if common.domain != domain or common.epsilon != promise:
-            raise ParameterError(
-                "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
-                f"{'epsilon' if common.domain == domain else 'domain'}; hand both on as they are."
-            )
-        return common
-
-    return build
+        mechanism = BLOCK_MECHANISMS[checked_choice("mechanism", mechanism, BLOCK_MECHANISMS)]
+    common = mechanism(domain, epsilon, **options)
+    if not isinstance(common, BlockMechanism):
+        raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
+    # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
+    if common.domain != domain or common.epsilon != epsilon:
+        raise ParameterError(
+            "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
+            f"{'epsilon' if common.domain == domain else 'domain'}; hand both on as they are."
+        )
+    return common
 
 
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:

@@ -291,7 +291,8 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     Raises:
         ParameterError: if there is none, or its description is another one.
     """
-    parts = {name: _of_text(part) if name in law.wide else part for name, part in description.items() if name != "law"}
+    parts = {name: part for name, part in description.items() if name != "law"}
+    parts |= {name: int(parts[name]) for name in law.wide if _is_decimal(parts.get(name))}
     try:
         rebuilt: Any = made_of(law, parts)
         # As text: True is no 1 then, and 007 is no 7.
@@ -330,9 +331,9 @@ def _canonical(description: dict[str, Any]) -> str:
     return json.dumps(description, sort_keys=True)
 
 
-def _of_text(part: Any) -> Any:
-    """Return the integer of a decimal text; anything else as it is, for the law to refuse."""
-    return int(part) if isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS else part
+def _is_decimal(part: object) -> bool:
+    """Return true for the text of an integer below 2^64; the law refuses any other part."""
+    return isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS
 
 
 def _fault_of(candidate: Any, name: str) -> str | None:
