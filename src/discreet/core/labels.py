@@ -218,11 +218,15 @@ class Texts(LabelSpace):
     def alike(self) -> tuple[IntArray, ...]:
         """The codes of labels whose readings are equal, ascending, an array for each such reading."""
         read = readings(list(self._codes))
-        groups: dict[str, list[int]] = {}
-        if len(set(read)) < len(read):
-            for code, text in enumerate(read):
-                groups.setdefault(text, []).append(code)
-        return tuple(np.array(codes) for codes in groups.values() if len(codes) > 1)
+        groups = self._by_reading.values() if len(set(read)) < len(read) else ()
+        return tuple(np.array(codes) for codes in groups if len(codes) > 1)
+
+    @cached_property
+    def _by_reading(self) -> dict[str, list[int]]:
+        by_reading: dict[str, list[int]] = {}
+        for code, read in enumerate(readings(list(self._codes))):
+            by_reading.setdefault(read, []).append(code)
+        return by_reading
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -270,13 +274,6 @@ class ReadTexts(Texts):
             if len(alike) == 1:
                 codes[place] = alike[0]
         return codes
-
-    @cached_property
-    def _by_reading(self) -> dict[str, list[int]]:
-        by_reading: dict[str, list[int]] = {}
-        for code, read in enumerate(readings(list(self._codes))):
-            by_reading.setdefault(read, []).append(code)
-        return by_reading
 
 
 def flat(labels: Any, wanted: str = "labels") -> LabelSpace:

@@ -22,7 +22,7 @@ from discreet.core.guarantee import Guarantee
 from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words, logarithm
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import PlaceCounts
 from discreet.mechanisms.count_laws import CodedLaw
 from discreet.mechanisms.evidence import Data, Evidence, MatrixRows
@@ -227,12 +227,6 @@ class Channel(Mechanism):
         """Return a channel as it is, or that of a matrix."""
         return channel if isinstance(channel, cls) else cls(channel)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Channel) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __repr__(self) -> str:
         return f"Channel({self.domain!r}, {self.outputs} outputs)"
 
@@ -245,11 +239,6 @@ class Channel(Mechanism):
     def block_columns(self) -> tuple[Column, ...]:
         """The columns of a report: the index of the output."""
         return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
-
-    @cached_property
-    def columns(self) -> tuple[Column, ...]:
-        """The columns of a report: the index of the output."""
-        return self.block_columns
 
     @cached_property
     def weights(self) -> AnyArray:
@@ -331,16 +320,6 @@ class Channel(Mechanism):
         simulated, blocks = not random.secure, {"output": output}
         batches = new_batches(len(codes))
         return Reports(self.fingerprint, len(codes), None, nothing, blocks, simulated, self.columns, batches)
-
-    def counted_in_clear(self, codes: AnyArray) -> IntArray:
-        """Return ``(0,)`` counts: no value is told in clear.
-
-        Raises:
-            DataError: if one is.
-        """
-        if len(codes):
-            raise DataError("reports of an explicit channel must each have an output, and none a value in clear.")
-        return np.zeros(0, dtype=np.int64)
 
     @property
     def counts(self) -> PlaceCounts:

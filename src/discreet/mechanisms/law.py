@@ -135,12 +135,6 @@ class BlockMechanism(Mechanism):
         listed = [repr(self.domain), f"epsilon={self.epsilon!r}", *options, f"plan={self.fingerprint[:12]}"]
         return f"{type(self).__name__}({', '.join(listed)})"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BlockMechanism) and type(self) is type(other) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     @classmethod
     def options(cls) -> tuple[Field[Any], ...]:
         """Return the fields beyond domain and epsilon."""

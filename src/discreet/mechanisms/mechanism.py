@@ -202,6 +202,12 @@ class Mechanism(ABC):
             raise ParameterError(f"mechanism must be a block mechanism, got {type(mechanism).__name__}.")
         return mechanism
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and type(self) is type(other) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
     @property
     def follows_from_matrix(self) -> bool:
         """True if what it tells of people follows from its matrix alone, not from pi and rho of a block law."""
@@ -314,8 +320,7 @@ class Mechanism(ABC):
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
-        domain = self.domain
-        return report_columns(domain.size, bool(domain.clear_count), self.block_columns)
+        return report_columns(self.domain.size, self.tally_sizes[1] > 0, self.block_columns)
 
     def block_count(self, n: int, in_clear: int) -> int:
         """Return the number of blocks of n reports of which some are in clear."""
@@ -367,7 +372,7 @@ class Mechanism(ABC):
         domain = self.domain
         slots = domain.slots
         if not len(codes):
-            return np.zeros(domain.clear_count, dtype=np.int64)
+            return np.zeros(self.tally_sizes[1], dtype=np.int64)
         if slots is not None and codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0):
             # A sensitive value's rank is not below 0, and no number below 0 can be counted.
             with suppress(ValueError):
