@@ -88,7 +88,7 @@ class Counting(ABC):
 
     def membership_of(self, counts: IntArray) -> Membership:
         """Return the matrix of the blocks that were counted, if the counts suffice."""
-        return EachValue(counts.astype(np.float64))
+        return EachValue(counts.astype(np.float64), len(counts))
 
     def of(self, blocks: Blocks) -> IntArray:
         """Return the ``(size,)`` counts of blocks."""

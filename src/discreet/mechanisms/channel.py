@@ -344,7 +344,9 @@ class Channel(Mechanism):
         """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
         tally = self.tally_of(data)
         used = np.flatnonzero(tally.support)
-        rows = MatrixRows(np.ascontiguousarray(self.matrix[:, used].T), tally.support[used].astype(np.float64))
+        rows = MatrixRows(
+            tally.support[used].astype(np.float64), self.domain.size, np.ascontiguousarray(self.matrix[:, used].T)
+        )
         everything = np.ones(self.domain.size, dtype=np.bool_)
         # Columns of Q bend the likelihood otherwise than blocks do, so that no variance is read off its diagonal.
         return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)

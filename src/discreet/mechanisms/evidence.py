@@ -77,17 +77,26 @@ class CutMembership(Membership):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EachValue(Membership):
-    """The membership matrix of blocks of one value: the identity, each value with its count."""
+class WholeAlphabet(Membership):
+    """A membership matrix with a row for each of few blocks or outputs; who has one adds the products.
+
+    Attributes:
+        multiplicity: ``(rows,)`` counts of the blocks.
+        size: v, or |X| for an explicit channel.
+    """
 
     multiplicity: FloatArray = field()
+    size: int = field()
 
     @property
     def rows(self) -> int:
-        """Return v."""
+        """Return the number of blocks."""
         return len(self.multiplicity)
 
-    size = rows
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EachValue(WholeAlphabet):
+    """The membership matrix of blocks of one value: the identity, each value with its count."""
 
     def dot(self, values: Any) -> Any:
         """Return ``values``."""
@@ -99,26 +108,14 @@ class EachValue(Membership):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MatrixRows(Membership):
+class MatrixRows(WholeAlphabet):
     """The outputs of an explicit channel that were seen: rows of Q transposed, in place of zeros and ones.
 
     Attributes:
         matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
-        multiplicity: ``(rows,)`` counts of the outputs.
     """
 
     matrix: FloatArray
-    multiplicity: FloatArray = field()
-
-    @property
-    def rows(self) -> int:
-        """Return the number of distinct outputs that were seen."""
-        return len(self.matrix)
-
-    @property
-    def size(self) -> int:
-        """Return |X|."""
-        return int(self.matrix.shape[1])
 
     def dot(self, values: Any) -> Any:
         """Return ``(rows,)`` probabilities of the outputs."""
@@ -127,24 +124,6 @@ class MatrixRows(Membership):
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(|X|,)`` sums over the outputs."""
         return np.asarray(weights, dtype=np.float64) @ self.matrix
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WholeAlphabet(Membership):
-    """The membership matrix of all blocks of a law, a row for each index; a law adds the products.
-
-    Attributes:
-        multiplicity: ``(rows,)`` counts of the blocks.
-        size: v.
-    """
-
-    multiplicity: FloatArray = field()
-    size: int = field()
-
-    @property
-    def rows(self) -> int:
-        """Return the number of blocks."""
-        return len(self.multiplicity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -479,15 +479,11 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         """Return ``(m,)`` c g + bucket."""
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return the ``(v,)`` support T: for each value the sum of the counts of its bucket under every function."""
-        return self.gathered(counts)
-
-    def gathered(self, each: AnyArray) -> AnyArray:
+    def support_of(self, counts: AnyArray) -> AnyArray:
         """Return for each value the sum, over all functions, of ``(m g,)`` numbers of its buckets, in their type."""
         from discreet.kernels.hashing import gather_buckets
 
-        tables = each.reshape(self.functions, self.buckets)
+        tables = counts.reshape(self.functions, self.buckets)
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
 
     def membership_of(self, counts: IntArray) -> "DistinctBuckets":
@@ -551,7 +547,7 @@ class DistinctBuckets(WholeAlphabet):
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
-        return self.law.gathered(np.asarray(weights, dtype=np.float64))
+        return self.law.support_of(np.asarray(weights, dtype=np.float64))
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
