@@ -369,15 +369,15 @@ class Mechanism(ABC):
         Raises:
             DataError: if one of them is of a sensitive value, or of none.
         """
-        domain = self.domain
-        slots = domain.slots
+        domain, slots, clear_count = self.domain, self.domain.slots, self.tally_sizes[1]
         if not len(codes):
-            return np.zeros(self.tally_sizes[1], dtype=np.int64)
-        if slots is not None and codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0):
+            return np.zeros(clear_count, dtype=np.int64)
+        within = codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0)
+        if slots is not None and clear_count and within:
             # A sensitive value's rank is not below 0, and no number below 0 can be counted.
             with suppress(ValueError):
-                return np.bincount(~slots[codes], minlength=domain.clear_count).astype(np.int64, copy=False)
-        wrong = (codes >= domain.size) | (codes < 0)
+                return np.bincount(~slots[codes], minlength=clear_count).astype(np.int64, copy=False)
+        wrong = (codes >= domain.size) | (codes < 0) | (clear_count == 0)
         wrong = wrong | domain.sensitive[np.where(wrong, 0, codes)]
         raise DataError(
             f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
