@@ -1,5 +1,6 @@
 """The option --float32, and the note on numbers that were float32."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -76,3 +77,8 @@ def test_a_survey_reads_float32_too(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         assert (NOTE in result.output) != protected
         (file,) = Path(f"{table}{len(options)}").iterdir()
         assert (pq.read_table(file)["clear"].null_count == 40) == protected
+    for options in ([], ["--float32"]):
+        result = run("survey", "simulate", "survey.toml", "wide.parquet", "-o", f"out{len(options)}", *options)
+        assert (result.exit_code, NOTE in result.output) == (0, not options), result.output
+    found = [json.loads(Path(f"out{many}/score/results.json").read_text()) for many in (0, 1)]
+    assert found[0] != found[1]

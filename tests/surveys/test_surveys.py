@@ -1,5 +1,6 @@
 """Surveys: both promises by enumerating every report of every record, and the draw of questions to the last word."""
 
+import unicodedata
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import accumulate, product
@@ -301,3 +302,23 @@ def test_rounds_ask_each_person_the_same_questions_and_send_what_is_kept() -> No
     assert {len(column) for column in symbols} == {first.n}
     # s_2 = .456: both are the memo, or symbols of which one in five is the same; without a second coin all are.
     assert 0.23 < float(np.mean(symbols[0] == symbols[1])) < 0.5
+
+
+def test_names_that_differ_in_how_accents_are_stored_are_one_attribute():
+    single, split = (unicodedata.normalize(form, "größe") for form in ("NFC", "NFD"))
+    surveys = [
+        dc.plan_survey(
+            {one: dc.Domain(["a", "b"]), "sex": dc.Domain(["f", "m"])},
+            1.0,
+            [["sex", other]],
+            combinations=[{other: "a", "sex": "f"}],
+        ).survey
+        for one in (single, split)
+        for other in (single, split)
+    ]
+    assert len({made.fingerprint for made in surveys}) == 1
+    assert surveys[0].questions[0].mechanism.domain.sensitive_count == 1
+    mechanism = surveys[0].questions[0].mechanism
+    assert dc.Question((split, "sex"), mechanism, 1 << 64) == dc.Question((single, "sex"), mechanism, 1 << 64)
+    with pytest.raises(ParameterError, match="each once"):
+        question_domain(surveys[0].attributes, [single], [{single: "a", split: "b"}])

@@ -153,14 +153,15 @@ def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]
     yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
 
 
-def survey_codes(values: Values, questionnaire: Questionnaire, *, read_as: ReadAs | None = None) -> dict[str, IntArray]:
+def survey_codes(
+    values: Values, columns: Sequence[ValueColumns], *, read_as: ReadAs | None = None
+) -> dict[str, IntArray]:
     """Return the ``(n,)`` codes of people's values by attribute, in memory.
 
     Args:
         values: as for `obfuscate`, which says what is raised.
-        questionnaire: the survey's document.
+        columns: of the tables, as `survey_columns` returns them.
         read_as: gets the number of values that are taken for the label that they read like; None to take none so.
     """
-    columns = survey_columns(questionnaire, as_read=read_as is not None)
     parts = [(part.domain.space, codes_of(values, part, read_as)) for part in columns]
     return {name: codes for space, cells in parts for name, codes in _by_attribute(space, cells)}

@@ -126,13 +126,15 @@ def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tup
 
     Raises:
         ParameterError: if they are no list of patterns, or one names what is no attribute.
+
+    Names of attributes are in Unicode's normal form C in what is returned.
     """
     listed = combinations if isinstance(combinations, list | tuple) else (None,)
     for pattern in listed:
         if not isinstance(pattern, Mapping) or not pattern:
             raise ParameterError("combinations must be a list of patterns, each of them labels by attribute.")
         in_order(attributes, [*pattern], "combinations")
-    return tuple(listed)
+    return tuple(dict(zip(composed_names(pattern), pattern.values(), strict=True)) for pattern in listed)
 
 
 def question_domain(
@@ -209,7 +211,7 @@ class Question:
         """
         if isinstance(self.attributes, str) or not isinstance(self.attributes, Sequence) or not self.attributes:
             raise ParameterError("a question must be about a list of attributes, at least one.")
-        object.__setattr__(self, "attributes", tuple(self.attributes))
+        object.__setattr__(self, "attributes", tuple(composed(str(name)) for name in self.attributes))
         if len({*self.attributes}) < len(self.attributes):
             raise ParameterError(f"a question must name each attribute once, got {list(self.attributes)}.")
         BlockMechanism.checked(self.mechanism)

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,7 +28,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
 from discreet.core.domain import Domain, are_pairs
-from discreet.core.labels import Grid, LabelSpace, Product
+from discreet.core.labels import Grid, LabelSpace, Numbers, Product
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.alike import check_alike, check_composed
 from discreet.device.protocol.assignment import NAME, Assignment, checked_assignment
@@ -112,61 +112,42 @@ def _refuse(name: str, wanted: str) -> FieldError:
     return FieldError(f"the field {name} of a collection must be {wanted}, and it is not.")
 
 
-def _text(name: str, entry: Any) -> str:
-    if type(entry) is not str or not entry.strip():
-        raise _refuse(name, "a text that is not empty")
-    return entry
+def _checked(fits: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
+    """Return a function that returns an entry of a field if it fits, and refuses it otherwise."""
+
+    def check(name: str, entry: Any) -> Any:
+        if not fits(entry):
+            raise _refuse(name, wanted)
+        return entry
+
+    return check
 
 
 def _fitting(pattern: re.Pattern[str]) -> Callable[[str, Any], str]:
-    def check(name: str, entry: Any) -> str:
-        if type(entry) is not str or not pattern.fullmatch(entry):
-            raise _refuse(name, f"a text of the form {pattern.pattern}")
-        return entry
-
-    return check
+    fits = pattern.fullmatch
+    return _checked(
+        lambda entry: type(entry) is str and fits(entry) is not None, f"a text of the form {pattern.pattern}"
+    )
 
 
 def _either(*known: str) -> Callable[[str, Any], str]:
-    def check(name: str, entry: Any) -> str:
-        if entry not in known or type(entry) is not str:
-            raise _refuse(name, f"one of {', '.join(known)}")
-        return entry
-
-    return check
+    return _checked(lambda entry: type(entry) is str and entry in known, f"one of {', '.join(known)}")
 
 
 def _whole(least: int, most: int = _LARGEST) -> Callable[[str, Any], int]:
-    def check(name: str, entry: Any) -> int:
-        if type(entry) is not int or not least <= entry <= most:
-            raise _refuse(name, f"an integer in {least}..{most}")
-        return entry
+    return _checked(lambda entry: type(entry) is int and least <= entry <= most, f"an integer in {least}..{most}")
 
-    return check
+
+_text = _checked(lambda entry: type(entry) is str and bool(entry.strip()), "a text that is not empty")
+_flag = _checked(lambda entry: type(entry) is bool, "true or false")
+_mark = _checked(lambda entry: entry is True, "true, or left out")
+_table = _checked(lambda entry: type(entry) is dict, "an object")
 
 
 def _nats(name: str, entry: Any) -> float:
     if type(entry) not in {int, float} or not 0 < entry <= _LARGEST:
         raise _refuse(name, "a finite number of nats above 0")
     return float(entry)
-
-
-def _flag(name: str, entry: Any) -> bool:
-    if type(entry) is not bool:
-        raise _refuse(name, "true or false")
-    return entry
-
-
-def _mark(name: str, entry: Any) -> bool:
-    if entry is not True:
-        raise _refuse(name, "true, or left out")
-    return True
-
-
-def _table(name: str, entry: Any) -> dict[str, Any]:
-    if type(entry) is not dict:
-        raise _refuse(name, "an object")
-    return entry
 
 
 def _epochs(name: str, entry: Any) -> Epochs:
@@ -339,12 +320,21 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
             if isinstance(sensitive, list) and are_pairs(sensitive):
                 # A range that ends at a border ends below it: none does in a document of this version, whose ranges end
                 # within their last bins, and samplers of documents before protect nothing above.
-                space, sensitive = space.ending(mask := space.ranges(sensitive), [high for _, high in sensitive]), mask
+                sensitive = space.ranges(sensitive)
+                space = _with_ends(space, sensitive)
             return Domain.over(space, sensitive).about(_attribute(table))
         labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
         return Domain(labels, **labelled).about(_attribute(table))
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
+
+
+def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
+    """Return bins in which a narrow float that may stand for a sensitive number is sensitive.
+
+    A document does not say where within its last bin a range ends, so it is taken to end at the next border.
+    """
+    return space.ending(sensitive, np.nextafter(space.borders[1:], -inf).tolist())
 
 
 def _attribute(table: Mapping[str, Any]) -> str:
@@ -557,16 +547,25 @@ class Collection:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values, without bots; a device asks it for codes alone, what is sensitive the sampler says."""
-        return domain_of(self.plan)
+        """The values, without bots; a device asks it for codes alone: which are sensitive, the sampler says."""
+        domain = domain_of(self.plan)
+        if not isinstance(domain.space, Numbers) or self.sampler.size < domain.size:
+            return domain
+        space = _with_ends(domain.space, self._looked_at[: domain.size])
+        return Domain.over(space, domain.sensitive).about(domain.attribute)
 
     @cached_property
     def sensitive(self) -> BoolArray:
         """``(|X|,)`` booleans: which values the sampler's coin looks at."""
+        return self._looked_at[: self.domain.size]
+
+    @cached_property
+    def _looked_at(self) -> BoolArray:
+        """``(m,)`` booleans: which values and bots the sampler's coin looks at."""
         mask = np.zeros(self.sampler.size, dtype=np.bool_)
         for start, stop in self.sampler.sensitive:
             mask[start:stop] = True
-        return mask[: self.domain.size]
+        return mask
 
     @cached_property
     def bots(self) -> Bots | None:

@@ -131,11 +131,14 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 @click.option(
     "-o", "--output", type=FOLDER, callback=_folder, help="A folder, with a folder for each question. [out/SURVEY]"
 )
-@click.option("--as-read", **AS_READ)
+@_Columns.only("as_read")
+@_Columns.only("float32")
 @options.seed
 @options.force
 @allow_outside
-def simulate(survey: Path, people: str | Path, *, output: Path, as_read: bool, seed: int | None, force: bool) -> None:
+def simulate(
+    survey: Path, people: str | Path, *, output: Path, as_read: bool, float32: bool, seed: int | None, force: bool
+) -> None:
     """Obfuscate PEOPLE whose values are known under SURVEY, estimate every question, and compare with the truth.
 
     PEOPLE is a table with a column for each attribute. Who answers which question is drawn. Writes page.html, chart.png
@@ -148,8 +151,9 @@ def simulate(survey: Path, people: str | Path, *, output: Path, as_read: bool, s
     for folder in folders.values():
         FOLDER.check(folder, force=force)
     results, cells, written = {}, [], list[Path]()
+    columns = checked_float32(survey_columns(document, as_read=as_read, float32=float32))
     with progress_bar("starting") as progress:
-        for name, study, codes in survey_studies(document, survey_codes(people, document, read_as=read_as), random):
+        for name, study, codes in survey_studies(document, survey_codes(people, columns, read_as=read_as), random):
             findings = Findings(study, run_study(study, codes=codes, random=random, progress=progress))
             written += save_findings(findings, folders[name], force=force)
             table = findings.table()
