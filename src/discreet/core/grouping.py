@@ -69,6 +69,11 @@ class Grouping:
         labels = [tuple(columns[at][1][place] for at, place in enumerate(cell)) for cell in cells.tolist()]
         return cls(tuple(names), labels, codes.reshape(-1))
 
+    def take(self, rows: IntArray) -> "Grouping":
+        """Return the groups of some of the reports, without groups that then have none."""
+        places, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Grouping(self.names, [self.labels[place] for place in places.tolist()], codes.reshape(-1))
+
     def check_rows(self, rows: int) -> "Grouping":
         """Return these groups, one for each of so many reports.
 

@@ -20,7 +20,6 @@ collected. One question is an ordinary plan, as `Questionnaire.plan` returns it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +31,7 @@ from msgspec import structs
 
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, SurveyDocumentError
 from discreet.files.paths import COLUMNS, PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.plan import (
@@ -474,18 +473,10 @@ def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnai
     """
     try:
         return Plan.load(path, allow_outside=allow_outside)
-    except ParameterError:
-        if not is_survey(path):
+    except SurveyDocumentError as error:
+        if error.question:
             raise
     return Questionnaire.load(path, allow_outside=allow_outside)
-
-
-def is_survey(path: str | Path) -> bool:
-    """Return true for the document of a survey, whether or not it can be read further."""
-    with suppress(ParameterError):
-        content: Any = read_document(path, dict)
-        return "attributes" in content or content.get("version") == 2
-    return False
 
 
 def every_schema() -> dict[str, Any]:

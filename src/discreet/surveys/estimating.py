@@ -72,54 +72,50 @@ def estimate_survey(
         >>> list(answers)
         ['smokes', 'drinks']
     """
-    if checked_choice("method", method, [*METHODS, *TOGETHER]) not in TOGETHER:
-        asked: dict[str, Any] = {"method": method, **options}
-        direct: Any = partial(estimate if groups is None else estimate_groups, **asked)
-        return survey_answers(survey, data, direct, groups=groups, weights=weights)
-    if groups is not None or weights is not None:
-        raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
-    together = TOGETHER[method]
-    return together.run(survey, data, **together.checked(options))
-
-
-def survey_answers(
-    survey: Survey, data: object, direct: Callable[..., Any], *, groups: Any = None, weights: Any = None
-) -> Answers:
-    """Return the estimates of a survey's questions.
-
-    Args:
-        survey: the survey.
-        data: its reports or their tally.
-        direct: the estimate of a mechanism's reports or tally, with groups and weights if there are some.
-        groups: public columns of all people; reports must know who answered.
-        weights: of all people.
-
-    Raises:
-        DataError: if nobody answered anything, or columns are not as long as there are people.
-        MismatchError: if the data belong to another survey.
-        ParameterError: if groups or weights go with data that do not know who answered.
-    """
+    if checked_choice("method", method, [*METHODS, *TOGETHER]) in TOGETHER:
+        if groups is not None or weights is not None:
+            raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
+        together = TOGETHER[method]
+        return together.run(survey, data, **together.checked(options))
     if not isinstance(data, SurveyReports | SurveyTally):
         raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
     survey.check_same(data)
-    asked: dict[str, Any] = {} if groups is None else {"groups": Grouping.of(groups)}
-    asked |= {} if weights is None else {"weights": numbers(weights, "weights")}
-    rows = data.rows if isinstance(data, SurveyReports) else None
-    if asked and rows is None:
-        raise ParameterError("groups and weights need the reports as obfuscate returned them, which know who answered.")
-    for name, column in asked.items():
-        size = len(column.codes if isinstance(column, Grouping) else column)
-        if size != data.people:
-            raise DataError(f"{name} must be one for each of {data.people} people, got {size}.")
+    asked: Any = {"method": method, **options}
+    direct: Any = partial(estimate if groups is None else estimate_groups, **asked)
+    of_people = _of_people(data, groups, weights)
     estimates: dict[str, Any] = {
-        name: direct(survey.question(name).mechanism, part, **_of_rows(asked, None if rows is None else rows[name]))
-        for name, part in data.items()
-        if part.n
+        name: direct(survey.question(name).mechanism, part, **of_people(name)) for name, part in data.items() if part.n
     }
     if not estimates:
         raise DataError("at least one report is needed to estimate anything, got none.")
     derived = None if groups is not None else Combination(survey, estimates, data.people).marginal
     return Answers(survey, estimates, data.people, derived)
+
+
+def _of_people(data: Any, groups: Any, weights: Any) -> Callable[[str], dict[str, Any]]:
+    """Return a function that returns the groups and weights of the people who answered a question.
+
+    Raises:
+        DataError: if they are not as many as people.
+        ParameterError: if the data do not know who answered.
+    """
+    asked: dict[str, Any] = {} if groups is None else {"groups": Grouping.of(groups)}
+    asked |= {} if weights is None else {"weights": numbers(weights, "weights")}
+    rows: Any = getattr(data, "rows", None)
+    if asked and rows is None:
+        raise ParameterError("groups and weights need the reports as obfuscate returned them, which know who answered.")
+    for name, column in asked.items():
+        size = len(column.codes if name == "groups" else column)
+        if size != data.people:
+            raise DataError(f"{name} must be one for each of {data.people} people, got {size}.")
+
+    def of_question(question: str) -> dict[str, Any]:
+        return {
+            name: column.take(rows[question]) if name == "groups" else column[rows[question]]
+            for name, column in asked.items()
+        }
+
+    return of_question
 
 
 def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
@@ -130,7 +126,7 @@ def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
         data: its reports or their tally; or what estimates of its questions are made of, by their names.
 
     Raises:
-        DataError, MismatchError: as for `survey_answers`.
+        DataError, MismatchError: as for `estimate_survey`.
         ParameterError: if a question has too many values.
     """
     starts = _starts(survey, data)
@@ -155,7 +151,7 @@ def joint_answers(
         progress: called with the passes done and the present gap.
 
     Raises:
-        DataError, MismatchError: as for `survey_answers`.
+        DataError, MismatchError: as for `estimate_survey`.
         ParameterError: if the table of all attributes has too many cells, or a likelihood needs reports.
     """
     starts = _starts(survey, data)
@@ -239,18 +235,6 @@ def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
     if not starts:
         raise DataError("at least one report is needed to estimate anything, got none.")
     return starts
-
-
-def _of_rows(columns: dict[str, Any], rows: Any) -> dict[str, Any]:
-    """Return the groups and weights of some people."""
-    chosen: dict[str, Any] = {}
-    for name, column in columns.items():
-        if isinstance(column, Grouping):
-            places, codes = np.unique(column.codes[rows], return_inverse=True)
-            chosen[name] = Grouping(column.names, [column.labels[place] for place in places], codes.reshape(-1))
-        else:
-            chosen[name] = column[rows]
-    return chosen
 
 
 def _people(data: Mapping[str, Any]) -> int | None:

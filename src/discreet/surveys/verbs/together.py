@@ -31,7 +31,7 @@ from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import REPORTS, checked_output
 from discreet.files.writing import check_own_folder, replacing_all
 from discreet.formats.plan import Plan
-from discreet.surveys.documents import Questionnaire, load, question_files
+from discreet.surveys.documents import Questionnaire, question_files
 from discreet.surveys.survey import Survey
 
 SURVEY = click.argument("survey", type=InputFile())
@@ -63,16 +63,23 @@ def load_survey(path: Path) -> Questionnaire:
         ParameterError: if it is a plan, cannot be read, or says what it may not; it names the place.
     """
     try:
-        document = load(path, allow_outside=allows_outside())
+        return Questionnaire.load(path, allow_outside=allows_outside())
     except SurveyDocumentError as error:
         raise ParameterError(
             f"a question is not named behind the survey; give {error.path} and --question {error.question}, where the "
             "verb has this option."
         ) from None
-    if isinstance(document, Plan):
-        verb = click.get_current_context().info_name
-        raise ParameterError(f"{path} is a plan, and a survey is needed here; discreet {verb} takes plans.")
-    return document
+    except ParameterError:
+        try:
+            Plan.load(path, allow_outside=allows_outside())
+        except ParameterError:
+            pass
+        else:
+            verb = click.get_current_context().info_name
+            raise ParameterError(
+                f"{path} is a plan, and a survey is needed here; discreet {verb} takes plans."
+            ) from None
+        raise
 
 
 @dataclass(frozen=True, slots=True)
