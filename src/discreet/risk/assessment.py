@@ -25,9 +25,8 @@ from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
 from discreet.risk.attacks.reports import match_reports
 from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
-from discreet.risk.scores.biometric import pse_of_ranks
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
-from discreet.risk.scores.rates import DET, RankCurve, Rate, det, rank_curve, rate
+from discreet.risk.scores.rates import DET, RankCurve, Rate, det, pse_of_ranks, rank_curve, rate
 from discreet.risk.scores.scores import Ranks, Scores
 from discreet.risk.traces import Split
 from discreet.risk.uniqueness import Uniqueness, uniqueness

@@ -24,8 +24,7 @@ from discreet.core.result_table import ResultColumn, ResultTable, TabularResult,
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism, Channel
 from discreet.risk.assessment import REPORTS
-from discreet.risk.attacks.features import UNIT
-from discreet.risk.attacks.learned import Logit, Pairs, Posterior
+from discreet.risk.attacks.learned import UNIT, Logit, Pairs, Posterior
 from discreet.risk.attacks.reports import reports_matcher
 from discreet.risk.attacks.traces import Matcher
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, identification_bounds, limit

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.core.random import SeededRandom
-from discreet.risk.scores.biometric import pse_of_ranks
+from discreet.risk.scores.rates import pse_of_ranks
 
 N = 1_000
 

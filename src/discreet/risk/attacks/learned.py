@@ -33,11 +33,12 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
-from discreet.risk.attacks.features import UNIT
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.scores import Ranks, Scores, folded
 from discreet.risk.traces import Split, Traces, by_lengths
 
+UNIT = 2.0**-20
+"""Of a weight: scores of the Markov model are multiples of it, in nats."""
 DENSE_USERS = 20_000
 """Up to so many users the profiles of all pairs are compared."""
 

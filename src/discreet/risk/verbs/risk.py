@@ -64,7 +64,9 @@ class _RiskGroup(VerbGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; without a verb they are those of ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            refuse_removed(f"risk {args[0]}")
+            # Names of verbs are words; a table's name has a dot, or a slash.
+            if args[0].isidentifier():
+                refuse_removed(f"risk {args[0]}")
             args = [_TRACES, *args]
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
