@@ -10,18 +10,16 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
-from discreet.core.arithmetic import bisected, last_whole
+from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_between, checked_epsilon, checked_positive, checked_whole
-from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms import LocalHashing, Mechanism
+from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.identification import Bounds, identification_bounds
 from discreet.risk.bounds.leakage import Prior
 
 LARGEST_EPSILON = 200.0
 """The limit on epsilon in place of none, in nats: no mechanism accepts more."""
 
-_MOST_BUCKETS = (1 << 32) - 5
 _SMALLEST = 1e-6
 # To 9 digits of epsilon.
 _HALVINGS = 31
@@ -160,37 +158,6 @@ def largest_epsilon(
     if more(low):
         bisected(more, low, high, _HALVINGS)
     return None if allowed is None else replace(allowed, limited=risky)
-
-
-def largest_buckets(domain: Domain, epsilon: float, wanted: RiskTarget) -> Allowed | None:
-    """Return local hashing with the largest g that keeps a wanted identification risk at a given epsilon.
-
-    Up to as many buckets as there are values or users, more of them tell more; beyond that nothing is gained.
-
-    Args:
-        domain: the values.
-        epsilon: of one report, in nats.
-        wanted: the risk.
-
-    Returns:
-        None if not even two buckets keep it.
-
-    Raises:
-        ParameterError: if epsilon is none.
-
-    Example:
-        >>> import discreet as dc
-        >>> largest_buckets(dc.Domain(range(100)), 2.0, RiskTarget(users=1000, error=0.995)).mechanism.g
-        13
-    """
-
-    def hashing(g: int) -> Allowed:
-        mechanism = LocalHashing(domain, epsilon, g=g)
-        return Allowed(mechanism, wanted.bounds(mechanism), limited=True)
-
-    most = max(min(domain.size, wanted.users, _MOST_BUCKETS), 2)
-    g = last_whole(lambda g: wanted.keeps(hashing(g).bounds), 1, most + 1)
-    return hashing(g) if g > 1 else None
 
 
 def _attempt(
