@@ -62,7 +62,7 @@ def test_a_collection_is_attested_with_its_key(signed: Path) -> None:
     page = signed.with_name("page.html")
     one = open_envelope(envelope(), TRUST)
     done("attest", signed, "-o", page, "--draws", 0)
-    assert f"{KEY} (whose keys these are was not checked)" in page.read_text()
+    assert f"{KEY} (nobody checked whose keys these are)" in page.read_text()
     done("attest", signed, "-o", page, "--draws", 0, "--trust", KEY, "--force")
     trusted = Attestation(plan_of(one), one, (KEY,), "trusted by whoever made this page")
     assert page.read_text() == trusted.page()

@@ -217,7 +217,7 @@ def test_a_second_coin_and_what_it_does_not_hide() -> None:
     page, figures = text_of(attested.page()), odds(attested)
     assert figures["all epochs, 1 answer"][0] == pytest.approx(2, abs=1e-6)
     assert figures["an epoch, 1 answer"][0] == pytest.approx(1, abs=1e-6)
-    assert "a lifetime, 3 answers of a version" in figures
+    assert "all epochs, 3 answers of a version" in figures
     assert " ".join(NOT_HIDDEN.split()) in page
     assert NOT_HIDDEN in str(of_collection(answers="permanent").to_dict())
     assert NOT_HIDDEN not in str(of_collection(answers="fresh").to_dict())

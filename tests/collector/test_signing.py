@@ -43,7 +43,7 @@ def test_every_mechanism_can_be_asked_under(name: str) -> None:
         ({}, {"answers": "fresh", "lifetime": None}, "--lifetime"),
         ({}, {"answers": "permanent", "lifetime": None}, "--lifetime"),
         ({}, {"answers": "permanent", "people": None}, "--people"),
-        ({}, {"answers": "permanent", "people": 39}, "must not be a name"),
+        ({}, {"answers": "permanent", "people": 39}, "must not identify its sender"),
         ({"mechanism": {"name": "unary"}}, {"answers": "permanent", "people": 79}, "got 4"),
         ({"domain": {"range": [0, 100]}, "mechanism": {"name": "unary"}}, {"answers": "permanent"}, "about 2^100"),
         ({}, {"people": 10}, "permanent"),

@@ -231,7 +231,7 @@ def test_a_combination_may_name_ranges_of_numbers(tmp_path, ending):
         plan = full.plan(name)
         assert plan.fingerprint == full.survey().question(name).mechanism.fingerprint
         assert dc.Plan.of(plan.mechanism()).save(tmp_path / f"one{ending}", force=True).fingerprint == plan.fingerprint
-    with pytest.raises(ParameterError, match="devices ask for numbers by themselves"):
+    with pytest.raises(ParameterError, match="devices cannot ask for combinations with numbers"):
         spelled_out(full.plan("sex,income"))
 
 

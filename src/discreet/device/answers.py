@@ -96,7 +96,7 @@ def bots_of_places(collection: Collection, tagged: Any) -> dict[int, int]:
     """
     bots, size = collection.bots, collection.domain.size
     if bots is None:
-        raise ParameterError("the plan of this collection has no tags and no cells; leave secret places out.")
+        raise ParameterError("this collection is not personalized; leave secret places out.")
     if bots.cell_of is not None:
         if isinstance(tagged, Mapping | str) or not hasattr(tagged, "__iter__"):
             raise ParameterError("bots of this plan stand for cells; give the secret values themselves, without tags.")
@@ -107,7 +107,7 @@ def bots_of_places(collection: Collection, tagged: Any) -> dict[int, int]:
     pairs = [(collection.code_of(value), bots.tags.index(tag)) for tag, values in tagged.items() for value in values]
     bot_of = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
     if any(bot_of.get(code, size + rank) != size + rank for code, rank in pairs):
-        raise DataError("every secret value must carry one tag, and some carry two.")
+        raise DataError("every secret value must have one tag, and some have two.")
     return bot_of
 
 
@@ -135,8 +135,8 @@ def replaced(database: sqlite3.Connection, collection: Collection, code: int, ta
         return code
     if tagged != _domain(collection):
         raise ParameterError(
-            "a personalized plan needs the person's secret places, for these values; call tag first, with none if "
-            "there are none."
+            "this personalized collection needs the person's secret places; call tag first, without places if there "
+            "are none."
         )
     row = one_row(database, "SELECT bot FROM places WHERE name = ? AND code = ?", collection.name, code)
     return code if row is None else int(row["bot"])
@@ -273,9 +273,7 @@ def is_drawn(database: sqlite3.Connection, collection: Collection, person: Perso
         return True
     first = next(iter(survey.questions))
     if one_row(database, "SELECT 1 FROM names WHERE name = ? AND envelope IS NOT NULL", first) is None:
-        raise ParameterError(
-            f"the questions of a survey are drawn when all are there; accept the collection {first} too."
-        )
+        raise ParameterError(f"the draw of a survey's questions needs its first collection; accept {first} too.")
     word = _digest(_key_of(database, first, person), b"discreet questions 1", survey.name.encode())[:8]
     return collection.name in survey.drawn(int.from_bytes(word, "little"))
 

@@ -66,10 +66,12 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
     """
     row = one_row(database, "SELECT version, id FROM names WHERE name = ?", name)
     if row is not None and version < row["version"]:
-        raise RollbackError(f"version {row['version']} of this collection was seen before, and this is {version}.")
+        raise RollbackError(
+            f"version {row['version']} of this collection was seen before, and this is the older version {version}."
+        )
     if row is not None and version == row["version"] and id_ != row["id"]:
         raise EquivocationError(
-            f"another document was version {version} of this collection before; who signs must be asked why."
+            f"another document had version {version} of this collection before; ask whoever signs it why."
         )
 
 
@@ -100,16 +102,16 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
         LifetimeError: if all reports, or those of one epoch, cost too much.
     """
     if collection.simulated != simulated:
-        raise SimulatedError("a simulated collection is for devices of a simulation alone, and they answer no other.")
+        raise SimulatedError("simulated collections are for simulated devices, and these answer no others.")
     if not within(collection.cost, limits.report):
-        raise CapError(f"a report may cost {limits.report:g} nats, and this one costs {collection.cost:g}.")
+        raise CapError(f"a report costs {collection.cost:g} nats, above the limit of {limits.report:g} (report).")
     if not within(collection.lifetime, limits.lifetime):
         raise LifetimeError(
-            f"all reports may cost {limits.lifetime:g} nats, and this collection asks for {collection.lifetime:g}."
+            f"all reports may cost {collection.lifetime:g} nats, above the limit of {limits.lifetime:g} (lifetime)."
         )
     if not within(collection.cost, limits.epoch):
         raise LifetimeError(
-            f"reports of one epoch may cost {limits.epoch:g} nats, and this one costs {collection.cost:g}."
+            f"a report costs {collection.cost:g} nats, above the limit of {limits.epoch:g} for one epoch (epoch)."
         )
 
 
@@ -320,13 +322,15 @@ class Device:
         places = bots_of_places(current, tagged)
         with self._memory.transaction() as database:
             if current.name in spent_by_name(database):
-                raise ParameterError("secret places are fixed by the first answer; other ones need another name.")
+                raise ParameterError(
+                    "secret places cannot change after the first answer; other ones need another collection."
+                )
             keep_places(database, current, places)
 
     def _current(self, collection: Collection | str) -> Collection:
         newest = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
         if not isinstance(collection, str) and collection.id != newest.id:
-            raise ParameterError("this is not the highest version that was accepted; show people that one.")
+            raise ParameterError("a later version of this collection was accepted; show people that version.")
         return newest
 
     # Answers

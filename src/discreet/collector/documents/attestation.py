@@ -53,17 +53,16 @@ _NOT_PUBLISHED = (
     "The plan alone does not fix the number of published reports. `discreet verify --statement N` says what publishing "
     "N reports, without names and order, reveals of a person; the attestation of a signed collection says it too."
 )
-_OF_SURVEY = "The survey that this is one question of"
-_ANSWERS_ADD_UP = "A plan does not say how often a person answers: epsilons of several answers add up."
+_OF_SURVEY = "The survey of this question"
+_ANSWERS_ADD_UP = "A plan does not limit how often a person answers. The epsilons of several answers add up."
 _NOT_HIDDEN = (
-    "That somebody takes part, when, and from which address is seen by whoever carries or collects reports.",
-    "Columns that are kept beside reports, such as a region or an age, are as they are.",
+    "Networks and the collector see that somebody takes part, when, and from which address.",
+    "Columns beside the reports, such as a region or an age, are not protected.",
 )
 _ASSUMED = (
-    "Devices draw as the plan says, from secure randomness; this page is on the plan, and not on software that others "
-    "wrote for it.",
-    "Which values are sensitive is the word of the plan's author, and so is that no other value gives them away.",
-    "What a person answers elsewhere to the same question adds its own epsilon.",
+    "Devices follow the plan and use secure randomness. This page checks the plan, and not other people's software.",
+    "The plan's author named all sensitive values, and no other value reveals them.",
+    "If a person answers the same question elsewhere, that answer adds its own epsilon.",
 )
 _NOT_AUDITED = (
     "No reports were drawn for this page to test the promise; `discreet audit PLAN` draws them, and `discreet attest` "
@@ -135,8 +134,8 @@ class Attestation:
         """Refuse a plan of which nothing can be attested."""
         if self.verification.ratio is None:
             raise ParameterError(
-                "an attestation needs a plan that protects some values, and under this one every value is told in "
-                "clear; name values that are sensitive."
+                "an attestation needs a plan that protects some values, and this plan reports every value in clear; "
+                "name the sensitive values."
             )
 
     def __repr__(self) -> str:
@@ -216,7 +215,7 @@ class Attestation:
             promise,
             *([AttestationPart(_OF_SURVEY, [str(self.survey.guarantee)])] if self.survey is not None else []),
             self._odds(),
-            *([] if collection is None else [AttestationPart("What people are told", notice(collection))]),
+            *([] if collection is None else [AttestationPart("What people read", notice(collection))]),
             self._published(),
             AttestationPart("Who is identified", list(self._identified())),
             AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN, *again]),
@@ -268,11 +267,11 @@ class Attestation:
             most = "1 answer" if number == 1 else f"{number:,} answers"
             epsilons["an epoch, 1 answer"] = epsilon
             if collection.memo is not None:
-                epsilons["all epochs, 1 answer"] = verify(common_of(self._answered)).realised
-            epsilons[f"a lifetime, {most} of a version"] = collection.lifetime
+                epsilons["all epochs, one permanent answer"] = verify(common_of(self._answered)).realised
+            epsilons[f"all epochs, {most} of a version"] = collection.lifetime
         rows = [[name, *_figures(each)] for name, each in epsilons.items()]
-        headings = ["in", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
-        caption = "How sure a person's reports can make somebody of a protected value, at most"
+        headings = ["after", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
+        caption = "How sure somebody can become of a person's protected value, at most"
         sentences = [_ANSWERS_ADD_UP] if collection is None else []
         return AttestationPart("In odds", sentences, [ResultTable.of(caption, headings, rows)])
 
@@ -288,7 +287,7 @@ class Attestation:
             ]
             if self.collection is not None and survey_reach(self.collection, self.others) is not None:
                 together = sentences_on_published(self.collection, others=self.others)[1:]
-                sentences.append(f"Of a person's answers to all questions of the survey: {' '.join(together)}")
+                sentences.append(f"All of a person's answers to the survey together: {' '.join(together)}")
         return AttestationPart("What is published", list(filter(None, sentences)))
 
     def _identified(self) -> Iterator[str]:

@@ -298,9 +298,7 @@ def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
     if rounds is None:
         return
     if rounds.how == "rotate":
-        raise ParameterError(
-            "a device draws its questions once and answers in every epoch; rounds must be memo or fresh."
-        )
+        raise ParameterError("rounds must be memo or fresh for devices, which answer in every epoch and cannot rotate.")
     kind = PERMANENT if rounds.keeps else FRESH
     if terms.answers != kind or terms.memo is not None or terms.epochs.count > rounds.number:
         raise ParameterError(
@@ -312,7 +310,7 @@ def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
 def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
     """Return the field of a second coin."""
     if terms.answers != PERMANENT:
-        raise ParameterError(f"memo is for permanent answers; {terms.answers} ones have a report of their own each.")
+        raise ParameterError(f"memo is for permanent answers, got answers={terms.answers!r}; leave it out.")
     return {"memo": {"epsilon": terms.memo, "truth": str(Memo(mechanism, terms.memo).truth)}}
 
 
@@ -339,7 +337,7 @@ def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> byt
 
 def _refuse_unkept(mechanism: BlockMechanism) -> None:
     if mechanism.guarantee.notion == "none":
-        raise ParameterError("the plan protects nobody, so nobody is asked under it; make a value sensitive.")
+        raise ParameterError("the plan protects nobody: it has no sensitive value. Make a value sensitive.")
     if not verify(mechanism).holds:
         raise ParameterError("the plan does not keep its promise; run `discreet verify` on it.")
 
@@ -350,15 +348,14 @@ def _lifetime(terms: Terms, epsilon: float) -> float:
     if terms.lifetime is not None:
         if not epsilon <= terms.lifetime < inf:
             raise ParameterError(
-                f"lifetime must be a finite number and at least the epsilon of an answer, {epsilon:g}, got "
-                f"{terms.lifetime:g}; otherwise nobody could answer, or without end."
+                f"lifetime must be finite and at least the epsilon of one answer, {epsilon:g}, got {terms.lifetime:g}."
             )
         return terms.lifetime
     lifetime = epsilon if terms.answers == ONCE else epsilon * terms.epochs.count
     if lifetime > max(LARGEST_UNNAMED_LIFETIME, epsilon):
         raise ParameterError(
             f"{terms.answers} answers in {terms.epochs.count} epochs may cost a person {lifetime:g} nats, which "
-            f"protects little; name the most that she may spend (--lifetime), or ask less often."
+            "protects little; set lifetime to the most that a person may spend, or ask less often."
         )
     return lifetime
 
@@ -368,19 +365,21 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
     if terms.answers != PERMANENT:
         if terms.people is not None or terms.linkable:
             raise ParameterError(
-                f"people and linkable are for permanent answers; {terms.answers} ones do not need them."
+                f"people and linkable are for permanent answers, got answers={terms.answers!r}; leave them out."
             )
         return
     if terms.linkable:
         return
     if terms.people is None:
-        raise ParameterError("permanent answers need the number of people expected (--people), or --linkable.")
+        raise ParameterError(
+            "permanent answers need people, the number of people expected; or set linkable to allow any."
+        )
     blocks, most = mechanism.law.alphabet_size, terms.people // LEAST_PEOPLE_PER_BLOCK
     if blocks > most:
         shown = f"{blocks}" if blocks.bit_length() <= 64 else f"about 2^{blocks.bit_length() - 1}"
         raise ParameterError(
-            f"a permanent report must not be a name: at most {most} different blocks for {terms.people} people, got "
-            f"{shown}; take rr, hadamard or a pool of few functions, or say that it is meant (--linkable)."
+            f"a permanent report must not identify its sender: {terms.people} people allow at most {most} different "
+            f"blocks, got {shown}; choose rr, hadamard or a pool of few functions, or set linkable to allow it."
         )
 
 
@@ -392,7 +391,9 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
             del content["domain"][name]
     if plan.document.domain.product is not None:
         if not all(isinstance(labels, list) for labels in plan.document.domain.product.values()):
-            raise ParameterError("devices ask for numbers by themselves, and not for combinations with them.")
+            raise ParameterError(
+                "devices cannot ask for combinations with numbers; ask for the numbers in a question of their own."
+            )
         # Codes follow the order of the attributes, and the keys of a document have none.
         content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
     if plan.document.domain.number is not None and plan.document.domain.sensitive is not None:
@@ -448,7 +449,7 @@ def renew(
     if before.state == WITHDRAWN:
         raise ParameterError("a collection that is withdrawn has no next version; choose another name.")
     if "name" in changes:
-        raise ParameterError("a next version has the name of the one before; sign another collection instead.")
+        raise ParameterError("a next version cannot have another name; sign a new collection instead.")
     if plan is None:
         rebuild(before)
         changes = _unchanged_people(before, changes)
@@ -485,7 +486,9 @@ def plan_of(collection: Collection) -> Plan:
     try:
         return Plan(msgspec.convert(plan_fields(collection), PlanDocument))
     except msgspec.ValidationError:
-        raise ParameterError("the plan in the collection is none that this version knows; update discreet.") from None
+        raise ParameterError(
+            "this version of discreet does not know the plan in the collection; update discreet."
+        ) from None
 
 
 def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Sequence[bytes] = ()) -> bytes:

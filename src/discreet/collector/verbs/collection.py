@@ -54,8 +54,8 @@ _DRAWS, _MOST_DRAWN = 100_000, 1000
 _TRUST = click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; may be repeated.")
 
 
-_LISTED = "Marked as public: collectors list it for everybody."
-_UNLISTED = "Not marked as public: collectors list it for nobody, and whoever knows its name finds it (--listed)."
+_LISTED = "Public: collectors list it for everybody."
+_UNLISTED = "Not public: collectors do not list it, and people need its name to find it. --listed makes it public."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class _Said(OptionGroup):
         "--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."
     )
     listed: bool | None = option(
-        "--listed/--unlisted", default=None, help="Collectors list it for everybody, or not. [not]"
+        "--listed/--unlisted", default=None, help="List this collection publicly. [default: unlisted]"
     )
     page: bool = option("--page", is_flag=True, help="People answer on a page that sends while open: no --spread.")
 
@@ -119,7 +119,7 @@ class _Said(OptionGroup):
         lacking = [term for term in ("title", "purpose", "contact", "answers", "collectors") if not terms[term]]
         if lacking:
             options = ", ".join(f"--{term.removesuffix('s') if term == 'collectors' else term}" for term in lacking)
-            raise ParameterError(f"people must be told who asks what and how, so {options} must be given.")
+            raise ParameterError(f"{options} must be given: people need to know who asks what, how often and where.")
         start = int(time.time()) if self.start is None else self.start
         epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
         plain = {
@@ -340,7 +340,7 @@ def attest(
         refuse_idle(["allow_outside"], "a collection names no files")
         collection = opened_file(plan, trust)
         keys = [spelled_key(key) for key in signers(collection.envelope) if key in trust or not trust]
-        known = "trusted by whoever made this page" if trust else "whose keys these are was not checked"
+        known = "trusted by whoever made this page" if trust else "nobody checked whose keys these are"
         attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
     else:
         refuse_idle(["trust"], "a plan is not signed")

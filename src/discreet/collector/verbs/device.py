@@ -203,7 +203,7 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
 
 def _asked() -> bool:
     if not at_a_terminal():
-        raise ParameterError("somebody must be there to agree; pass --agree if the person has.")
+        raise ParameterError("nobody is at a terminal to agree; pass --agree if the person has agreed.")
     return click.confirm("Do you agree?", default=False)
 
 
@@ -224,11 +224,11 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
         outcome = opened.answer(collection, typed_value(collection, value))
     words = {
         "recorded": "Recorded; it leaves with `discreet device send`.",
-        "unasked": "This question of the survey was not drawn for you; nothing was drawn or sent.",
-        "already": "There was an answer already; nothing was drawn.",
-        "exhausted": "Nothing is left of a budget; nothing was drawn.",
-        "closed": "The collection takes no answers now; nothing was drawn.",
-        "declined": "You have not agreed; nothing was drawn.",
+        "unasked": "This question of the survey was not drawn for you; no report was made.",
+        "already": "Already answered; no new report was made.",
+        "exhausted": "The privacy budget is spent; no report was made.",
+        "closed": "The collection takes no answers now; no report was made.",
+        "declined": "You have not agreed; no report was made.",
     }
     show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
     if outcome not in {"recorded", "already", "unasked"}:

@@ -430,10 +430,7 @@ def code_of(domain: Domain, value: Any) -> int:
     except (DataError, TypeError, ValueError, OverflowError):
         codes = np.array([-1])
     if codes.shape != (1,) or codes[0] < 0:
-        raise DataError(
-            f"the value must be one of the {domain.size} values of the collection, and it is not; offer people its "
-            "labels."
-        )
+        raise DataError(f"the value is not one of the {domain.size} values of the collection; offer people its labels.")
     return int(codes[0])
 
 
