@@ -36,7 +36,7 @@ from discreet.device.protocol.collection import (
     open_envelope,
     rebuild,
 )
-from discreet.device.protocol.envelope import document_bytes, public_key, signed
+from discreet.device.protocol.envelope import document_bytes, opened, parsed, public_key, signed
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import OutputExistsError, ParameterError
@@ -498,14 +498,9 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
         CollectionError: if the version before is refused.
         ParameterError: if it is withdrawn already.
     """
-    before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
+    trusted = [*trust, *map(public_key, keys)]
+    before = open_envelope(envelope, trusted, is_known=True)
     if before.state == WITHDRAWN:
         raise ParameterError("the collection is withdrawn already.")
-    fields = {**_plain_terms(terms_of(before)), "version": before.version + 1, "state": WITHDRAWN}
-    fields |= {"plan": before.plan, "fingerprint": before.fingerprint, "sampler": before.sampler.document()}
-    fields |= {"epsilon": before.epsilon, "lifetime": before.lifetime, "epochs": asdict(before.epochs)}
-    if before.memo is not None:
-        fields["memo"] = {"epsilon": before.memo.epsilon, "truth": str(before.memo.truth)}
-    if before.survey is not None:
-        fields["survey"] = before.survey.document()
-    return _sealed({**fields, "late": before.late}, keys)
+    changed = {"version": before.version + 1, "state": WITHDRAWN}
+    return _sealed(parsed(opened(envelope, trusted)) | changed, keys)
