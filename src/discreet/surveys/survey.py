@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from itertools import combinations as choices
 from math import inf, nextafter, prod
 from types import MappingProxyType
@@ -509,22 +509,14 @@ class Survey:
     # The draw
 
     @cached_property
-    def _borders(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """For each of t points: the first question that it can lie in, and the words at which the next ones begin."""
-        ends = list(accumulate(question.share for question in self.questions))
-        rows = []
-        for start in range(0, self.answers * WORD_RANGE, WORD_RANGE):
-            inside = tuple(end - start for end in ends if start < end < start + WORD_RANGE)
-            rows.append((bisect_right(ends, start), inside))
-        return tuple(rows)
-
-    @cached_property
     def draws(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        """Every set of questions that a person can answer, as places, with its chance over 2^64."""
-        starts = sorted({0, *(border for _, borders in self._borders for border in borders)})
-        ends = [*starts[1:], WORD_RANGE]
-        places = (tuple(first + bisect_right(inside, word) for first, inside in self._borders) for word in starts)
-        return tuple((row, end - start) for row, start, end in zip(places, starts, ends, strict=True))
+        """Every set of questions that a person can answer, as places, with its chance over 2^64, by ascending words."""
+        ends = list(accumulate(question.share for question in self.questions))
+        starts = sorted({0, *(end % WORD_RANGE for end in ends)})
+        points = range(0, self.answers * WORD_RANGE, WORD_RANGE)
+        places = (tuple(bisect_right(ends, word + point) for point in points) for word in starts)
+        chances = (end - start for start, end in pairwise([*starts, WORD_RANGE]))
+        return tuple(zip(places, chances, strict=True))
 
     def draw_questions(self, words: AnyArray) -> AnyArray:
         """Return the ``(n, t)`` places of the questions that people answer, by ``(n,)`` words of 64 bits.
@@ -537,10 +529,10 @@ class Survey:
             >>> survey.draw_questions(np.array([0, 2**63 - 1, 2**63], np.uint64)).tolist()
             [[0], [0], [1]]
         """
-        rows = np.empty((self.answers, len(words)), dtype=np.min_scalar_type(len(self.questions)))
-        for point, (first, inside) in enumerate(self._borders):
-            rows[point] = first + np.searchsorted(np.array(inside, np.uint64), words, side="right")
-        return rows.T
+        places, chances = zip(*self.draws, strict=True)
+        ends = np.array([*accumulate(chances[:-1])], dtype=np.uint64)
+        places_of = np.array(places, dtype=np.min_scalar_type(len(self.questions)))
+        return places_of[np.searchsorted(ends, words, side="right")]
 
     # The device
 
@@ -758,11 +750,10 @@ class SurveyParts(Mapping[str, Part]):
             return NotImplemented
         self.survey.check_same(other)
         people = None if self.people is None or other.people is None else self.people + other.people
-        names = [question.name for question in self.survey.questions if question.name in {*self.parts, *other.parts}]
         parts: dict[str, Any] = {}
-        for name in names:
-            both: list[Any] = [batch.parts[name] for batch in (self, other) if name in batch.parts]
-            parts[name] = sum(both)
+        for question in self.survey.questions:
+            both: list[Any] = [batch.parts[question.name] for batch in (self, other) if question.name in batch.parts]
+            parts |= {question.name: sum(both)} if both else {}
         return type(self)(self.survey, people, parts, **self._joined(other))
 
     def _joined(self, other: Any) -> dict[str, Any]:
