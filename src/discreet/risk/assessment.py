@@ -60,6 +60,11 @@ class Assessment(ABC):
         det: the DET curve of genuine and impostor pairs.
         largest_list: k, the length of the longest list of guesses.
         level: confidence of the attack's interval; each interval has a higher level if several attacks were tried.
+        tried: of traces, the attacks with their rates of success; empty for reports.
+        unlearned: share of the traces of which nothing was learned; 0 for reports.
+        unique: of traces, how far they differ; None for reports.
+        bounds: of reports, the bounds on every attack; None for traces.
+        list_bound: of reports, the bound on every attack with the longest list; None for traces.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -79,6 +84,11 @@ class Assessment(ABC):
     det: DET
     largest_list: int
     level: float
+    tried: tuple[Attempt, ...] = ()
+    unlearned: float = 0.0
+    unique: Uniqueness | None = None
+    bounds: Bounds | None = None
+    list_bound: Bound | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.users} users, {self.attack}, success {self.success.value:.4g})"
@@ -108,6 +118,21 @@ class Assessment(ABC):
     @abstractmethod
     def sentences(self) -> tuple[str, ...]:
         """The assessment in sentences for a report."""
+
+    @property
+    def by_events(self) -> tuple["TraceGroup", ...]:
+        """The rates of success by the number of events of traces; empty for reports."""
+        return ()
+
+    @property
+    def by_chance(self) -> tuple["ChanceGroup", ...]:
+        """The shares of traces by the probability of their right user; empty without such probabilities."""
+        return ()
+
+    @property
+    def risk_note(self) -> str:
+        """A remark on `risk` in brackets; empty where it bounds every attack."""
+        return ""
 
     @property
     def users(self) -> int:
@@ -281,6 +306,13 @@ class TraceAssessment(Assessment):
         limit. Never more than traces that are the same allow.
         """
         return min(self.success.high + self.unlearned, self.unique.limit)
+
+    @property
+    def risk_note(self) -> str:
+        """A remark on `risk` in brackets: it limits the attacks that were tried, and no others."""
+        if self.unlearned:
+            return f" (with the {self.unlearned:.2%} of the traces of which nothing was learned)"
+        return " (upper limit of what the strongest attack tried achieves)"
 
     @property
     def alpha(self) -> float:

@@ -24,7 +24,7 @@ from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess
+from discreet.risk.assessment import Assessment, assess
 from discreet.risk.attacks.learned import clock_of
 from discreet.risk.attacks.traces import level_of_each
 from discreet.risk.bounds.identification import identification_bounds, limit
@@ -387,13 +387,11 @@ def compare_defences(
     return DefenceComparison(tuple(rows), level)
 
 
-def _row(
-    defence: Defence, after: Split, assessment: TraceAssessment | ReportAssessment, users: int, before: float
-) -> DefenceRisk:
+def _row(defence: Defence, after: Split, assessment: Assessment, users: int, before: float) -> DefenceRisk:
     """Return the risk under a defence, of so many users and bits before it."""
     share, named = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
     unlearned, most, unique, bits = 0.0, assessment.risk, None, _bits(after.target)
-    if isinstance(assessment, TraceAssessment):
+    if assessment.unique is not None:
         unlearned, most, unique = assessment.unlearned, assessment.unique.limit, assessment.unique.unique / users
     elif defence.mechanism is not None:
         sent = after.target.first(defence.reports)

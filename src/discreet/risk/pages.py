@@ -9,7 +9,7 @@ from discreet.core.result_table import ResultTable
 from discreet.files.writing import json_text
 from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.pages import PageFigure, render
-from discreet.risk.assessment import Assessment, ReportAssessment, TraceAssessment
+from discreet.risk.assessment import Assessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
 from discreet.risk.defences import DefenceComparison
 from discreet.risk.det import det_chart, rank_chart
@@ -111,8 +111,7 @@ def write_defences(
 
 def tried_in_words(assessment: Assessment) -> list[str]:
     """Return each attack that was tried on traces with its success and interval, the strongest first."""
-    tried = assessment.tried if isinstance(assessment, TraceAssessment) else ()
-    return [f"{attack.attack} {_with_interval(attack.success, assessment)}" for attack in tried]
+    return [f"{attack.attack} {_with_interval(attack.success, assessment)}" for attack in assessment.tried]
 
 
 def _with_interval(rate: Rate, assessment: Assessment) -> str:
@@ -123,25 +122,23 @@ def _with_interval(rate: Rate, assessment: Assessment) -> str:
 def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTable:
     """Return the table of what was measured, beside what bounds every attack, with more rows at its end."""
     bits = log2(assessment.users)
-    named = listed = NO_LIMIT
-    if isinstance(assessment, TraceAssessment):
-        named = limit(assessment.unique.limit)
-    if isinstance(assessment, ReportAssessment):
-        named, listed = limit(assessment.risk), limit(assessment.list_bound.value)
+    unique, bound = assessment.unique, assessment.list_bound
+    named = limit(assessment.risk if unique is None else unique.limit)
+    listed = NO_LIMIT if bound is None else limit(bound.value)
     rows = [
         ["right user named", _with_interval(assessment.success, assessment), named],
         [f"right user among {assessment.largest_list}", _with_interval(assessment.listed, assessment), listed],
         ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
     ]
-    if isinstance(assessment, TraceAssessment) and assessment.unlearned:
+    if assessment.unlearned:
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
         rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
-    if isinstance(assessment, TraceAssessment):
+    if unique is not None:
         worst = max(assessment.by_events, key=lambda attack: attack.success.value)
         span = f"{worst.fewest}" if worst.fewest == worst.most else f"{worst.fewest} to {worst.most}"
         named_of_these = _with_interval(worst.success, assessment)
         rows[1:1] = [[f"right user named, of traces with {span} events", named_of_these, ""]]
-        unique, fourth = assessment.unique, assessment.unique.singled_out[3]
+        fourth = unique.singled_out[3]
         rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
         rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
     singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
@@ -152,7 +149,7 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
 
 def chances(assessment: Assessment) -> ResultTable | None:
     """Return the table of traces by the probability that the attack gives to the right user; None if there is none."""
-    if not isinstance(assessment, TraceAssessment) or not assessment.by_chance:
+    if not assessment.by_chance:
         return None
     rows = []
     for group in assessment.by_chance:
@@ -226,8 +223,8 @@ def _evidence(facts: Mapping[str, Any]) -> list[str]:
 
 
 def _bounds(assessment: Assessment) -> list[str]:
-    if not isinstance(assessment, ReportAssessment):
-        return []
     bounds = assessment.bounds
+    if bounds is None:
+        return []
     printed = (figure for figure in (bounds.paper_pie, bounds.paper_error) if figure is not None)
     return [str(figure) for figure in (*bounds.pies, *bounds.identifications, *printed)]

@@ -38,7 +38,7 @@ from discreet.core.result_table import ResultTable, number_of
 from discreet.errors import ParameterError
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
-from discreet.risk.assessment import ReportAssessment, TraceAssessment, assess, sweep
+from discreet.risk.assessment import Assessment, TraceAssessment, assess, sweep
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.linkage import link
 from discreet.risk.pages import chances, measured, tried_in_words, write_linkage, write_page
@@ -55,7 +55,6 @@ from discreet.tables.columns import read_scores
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
 _AS_THEY_ARE = "events are published as they are."
-_Found = TraceAssessment | ReportAssessment
 
 
 class _RiskGroup(VerbGroup):
@@ -171,7 +170,7 @@ class _Pages(Writing):
     )
 
     @contextmanager
-    def naming(self, assessment: _Found, names: Any) -> Iterator[list[Path]]:
+    def naming(self, assessment: Assessment, names: Any) -> Iterator[list[Path]]:
         """Write the file of users by name when the body is done; yield the files of that kind."""
         if self.per_user is None or not isinstance(assessment, TraceAssessment):
             yield []
@@ -248,15 +247,11 @@ def traces(
     _gate(assessment, fail_above)
 
 
-def _gate(assessment: _Found, fail_above: float | None) -> None:
+def _gate(assessment: Assessment, fail_above: float | None) -> None:
     """Exit with 1 if the identification risk is above the limit."""
     if fail_above is not None and assessment.risk > fail_above:
-        known = ""
-        if isinstance(assessment, TraceAssessment):
-            known = " (upper limit of what the strongest attack tried achieves)"
-            if assessment.unlearned:
-                known = f" (with the {assessment.unlearned:.2%} of the traces of which nothing was learned)"
-        end_above(f"The identification risk, {assessment.risk:.4g}{known}, is above {fail_above:g}.")
+        risk = f"{assessment.risk:.4g}{assessment.risk_note}"
+        end_above(f"The identification risk, {risk}, is above {fail_above:g}.")
 
 
 def _link(
@@ -320,9 +315,9 @@ _OF_REPORTS: dict[str, Any] = {
 }
 
 
-def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
+def _assessment_record(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> dict[str, Any]:
     target, kinds = split.target, (_OF_TRACES, _OF_REPORTS)
-    facts, others = kinds if isinstance(assessment, TraceAssessment) else kinds[::-1]
+    facts, others = kinds if assessment.bounds is None else kinds[::-1]
     record: dict[str, Any] = built_ins(
         {
             "users": assessment.users,
@@ -339,10 +334,10 @@ def _assessment_record(assessment: _Found, split: Split, knowledge: str, read: T
     return record
 
 
-def _conditions(assessment: _Found, record: Mapping[str, Any]) -> list[str]:
+def _conditions(assessment: Assessment, record: Mapping[str, Any]) -> list[str]:
     """Return the conditions of the figures in sentences."""
     sentences = [f"The attacker knows {record['attacker_knows']}."]
-    if isinstance(assessment, TraceAssessment):
+    if assessment.bounds is None:
         sentences += [
             f"The attacker {record['attacker']}; the risk is that of the attacks tried, and no bound on others."
         ]
@@ -358,17 +353,17 @@ def _conditions(assessment: _Found, record: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _assessment_parts(assessment: _Found, split: Split, knowledge: str, read: Traces) -> Iterator[str | ResultTable]:
+def _assessment_parts(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | ResultTable]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
     yield from left_out_of(read, split)
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
     yield measured(assessment, "Identification risk")
-    if isinstance(assessment, TraceAssessment) and len(assessment.tried) > 1:
+    if len(assessment.tried) > 1:
         yield "Right user named, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
     if assessment.pse.paper is not None:
         yield str(assessment.pse.paper)
     yield from assessment.sentences
-    if isinstance(assessment, ReportAssessment):
+    if assessment.bounds is not None:
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
