@@ -112,7 +112,7 @@ def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, se
         *read_as_table(read_as),
         f"Reports of survey {asked.fingerprint[:12]} written to {output}.",
         str(asked.guarantee),
-        "This is for once: whoever obfuscates the same people again adds up epsilon.",
+        "Do this once: if you obfuscate the same people again, both epsilons add up.",
         *kept_sentences(columns.keep),
         *([SIMULATED_REPORTS] if seed is not None else []),
     ]
