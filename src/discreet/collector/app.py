@@ -1,17 +1,11 @@
-"""The application: its endpoints and who may ask, and what a collector does by itself.
+"""The application of a collector: its endpoints, who may ask, its pages, and the threads behind them.
 
-Access to data: tokens of requests, and roles.
+The path of reports is plain ASGI; all else, such as collections, estimates, facts, health and metrics, goes through
+Starlette. Tokens of requests have roles.
 
-Scripts and styles under ``/static``, and the page on which people take part in a survey, in a browser and without an
-application. The page is a frame: what it says of the collection, and how people answer, its scripts make from the
-envelope that the device has checked. They come from the collector all the same: who does not trust it takes an
-application that others have looked at.
-
-The page of a collector for people who came without a program, and the one that they see where there is nothing.
-
-The endpoints beside that of reports: collections, estimates, facts, health and metrics.
-
-The application: the path of reports as plain ASGI, all else through Starlette, and the threads behind them.
+The survey page, on which people take part in a browser, is a frame: what it says of the collection, and how people
+answer, its scripts make from the envelope that the device has checked. The scripts come from the collector: whoever
+does not trust it takes an application that others have looked at.
 """
 
 import base64

@@ -1,10 +1,9 @@
 """The housekeeping of a collector: its clock, counts, epochs to be sealed or sent on, files that have expired.
 
-A gateway: reports are gathered, permuted and sent on to another collector, which never sees who sent which.
-
-It takes reports in as every collector does, and keeps them on disk until they were sent on. They leave in the order of
-their ids, which devices draw at random: nothing of arrival is left. A crash between sending and unlinking sends some
-once more, under the same ids, of which the other collector keeps the first.
+A gateway gathers and permutes reports and sends them on to another collector, which never sees who sent which. It takes
+reports in as every collector does, and keeps them on disk until they were sent on. They leave in the order of their
+ids, which devices draw at random: nothing of arrival is left. A crash between sending and unlinking sends some once
+more, under the same ids, of which the other collector keeps the first.
 """
 
 import threading

@@ -1,8 +1,6 @@
-"""The data folder, and the files in which reports wait.
+"""The data folder of a collector, its locks, and the files in which reports wait until they are sealed.
 
-The folder of a collector's data: what lies where in it, and the locks that say whose it is at the moment.
-
-Reports until they are sealed: one file per collection and epoch, which grows at its end and is unlinked as a whole. (In
+There is one file for each collection and epoch, which grows at its end and is unlinked as a whole. (In
 `discreet.collector.postgres`: one table, which is dropped.)
 
 A file is records, one for each group of frames that was written at once: the number of bytes, CRC-32 of that number and

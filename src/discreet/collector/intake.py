@@ -1,12 +1,7 @@
-"""Intake: frames are checked, written in groups, and answered.
+"""Intake of reports: frames are read, checked in groups, written by one thread, and answered once they are on disk.
 
-Refusals of requests: status, code and sentence; none of them quotes what was sent.
-
-The check of frames in groups: all rows of a collection at once, and flawed rows name their frames.
-
-The one thread that writes: it gathers frames, checks them together, and answers once they are on disk.
-
-The path of reports, plain ASGI: a frame is read, its head looked at, and answered once it is on disk.
+The path of reports is plain ASGI. All rows of a collection in a group are checked at once, and flawed rows name their
+frames. A refusal has a status, a code and a sentence, and quotes nothing of what was sent.
 """
 
 import asyncio

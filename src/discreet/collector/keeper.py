@@ -1,24 +1,15 @@
-"""The owner of all data: clock, catalogue, tokens, rates, and folders of earlier versions.
+"""The owner of a collector's data: one process at a time, a server or a verb, reads and writes all of it.
 
-The clock of a collector, and whether it can be believed: one that jumps ahead would close epochs for good.
+(Where data are in PostgreSQL, several processes take turns by its locks.) It knows the collections, their mechanisms
+and epochs, and what is closed; tokens, printed once and kept as hashes; and rates of requests, without a record of
+addresses. Folders of version 1, whose reports lay in the database, are migrated to files of reports beside a new
+database. Every step of that is made again after a crash, and no copy of the old database stays, as it would keep every
+id and report for ever.
 
-An epoch ends by the time of day, which somebody sets. So a step ahead against the time that has passed since the start
-of the machine, or since a collector that stopped an hour ago and longer was seen last, is doubted for ten minutes: who
-is late meanwhile is asked to send again, and nothing is sealed by itself. Then it is believed.
-
-The collections that a collector knows, in memory: their mechanisms, their epochs, and what is closed.
-
-Limits of the rate of requests from one address, without a record of addresses.
-
-Tokens of programs and people: printed once, kept as hashes, compared in constant time.
-
-Migration of a folder of version 1, whose reports lay in the database, to files of reports beside a new database.
-
-Every step is made again after a crash; the one moment is the new database's name. No copy of the old one stays, as that
-would keep every id and report for ever.
-
-The owner of a collector's data: one process at a time, a server or a verb, by whom all of it is read and written; or,
-where they are in PostgreSQL, several processes that take turns by its locks.
+An epoch ends by the time of day, which somebody sets, and a clock that jumps ahead would close epochs for good. So a
+step ahead against the time that has passed since the start of the machine, or since a collector that stopped an hour
+ago and longer was seen last, is doubted for ten minutes: who is late meanwhile is asked to send again, and nothing is
+sealed by itself. Then it is believed.
 """
 
 import hashlib

@@ -1,12 +1,8 @@
-"""Operations: what verbs do, with a server beside them or without, backups included.
+"""Operations on a collector's data, by name: verbs ask them of whoever holds the folder.
 
-Backups while a collector runs, their restoring, and the check of every invariant.
-
-Operations on a collector's data, by name: verbs ask them of whoever holds the folder, in built-ins.
-
-Verbs beside a running collector: they ask it at a socket in its folder; where none runs, they hold the folder.
-
-A question is a line of JSON, and so is its answer. Nobody but one process at a time touches the data.
+Verbs beside a running collector ask it at a socket in its folder; where none runs, they hold the folder themselves.
+Nobody but one process at a time touches the data. A question is a line of JSON, and so is its answer. Backups while a
+collector runs, their restoring, and the check of every invariant are operations too.
 """
 
 import base64

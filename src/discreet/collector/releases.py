@@ -1,12 +1,8 @@
-"""Releases: estimates of sealed batches, and facts about collections.
+"""Releases: estimates of sealed epochs, none of too few reports, and the facts of a collection.
 
-Queries for estimates: which epochs, by which method, with intervals of which level.
-
-Releases: estimates of sealed epochs, none of too few reports, each made once whoever asks for it.
-
-Facts of a collection: what is promised, what it costs people, and how precise estimates are.
-
-Answers with an estimate, in the form that a client accepts: JSON, CSV or Parquet.
+A query says which epochs, by which method, with intervals of which level; each release is made once whoever asks for
+it, and is answered as JSON, CSV or Parquet. Facts say what is promised, what it costs people, and how precise estimates
+are.
 """
 
 import asyncio

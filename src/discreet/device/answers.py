@@ -1,19 +1,16 @@
-"""Answers: one transaction each, from permanent ones or fresh.
+"""Answers of a device: each is drawn, charged and written in one transaction.
 
-Permanent answers: what a device derives from a name's key K, so that a value's report is drawn once and for all.
+Once and fresh answers take new words from the operating system every time. A permanent answer takes the words that
+follow from the value and the key K of the collection's name, so that a value's report is drawn once and for all. A
+value that is new is charged. When nothing is left of a budget the last report is repeated: falling silent would tell
+that the value changed often.
 
 The print of a code counts different values and is useless without K; the words of a code are the library's own stream
 under another key. Both are bound to the name and the mechanism, not to the version: one that changes only a contact
 costs nothing new. Where a second coin decides what is sent, they are bound to S_1 too: the same answer under another
 S_1 is drawn and charged anew. Once and fresh answers, and second coins, derive nothing from K.
 
-A person's secret places: which bot stands for which of their values. They are in one table, and in nothing else.
-
-Answers: what becomes of one, in one transaction, and the three ways in which its report is drawn.
-
-Once and fresh answers take new words from the operating system every time. A permanent answer takes the words that
-follow from the value and the name's key; a value that is new is charged, and when nothing is left the last report is
-repeated: falling silent would tell that the value changed often.
+A person's secret places, which bot stands for which of their values, are in one table and in nothing else.
 """
 
 import hashlib

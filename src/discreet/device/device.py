@@ -1,11 +1,9 @@
-"""One person's device: consent, budgets, answers.
+"""One person's device: it accepts collections, asks for consent, answers once in an epoch, and sends.
 
-The acceptance of a collection: refusals before consent is asked, and what a device writes down of it.
-
-The device: consent, one answer per epoch within every budget, a memory, and sending.
-
-An answer is one transaction: what is charged, remembered and to be sent is written before anything may leave, and what
-is sent is what was written, however often it takes. So a crash costs at most a charge, and never draws a second report.
+A collection is refused before consent is asked: one that is older than a version seen before, is not in the public log,
+or costs more than the person's limits. An answer is one transaction: what is charged, remembered and to be sent is
+written before anything may leave, and what is sent is what was written, however often it takes. So a crash costs at
+most a charge, and never draws a second report.
 """
 
 import json

@@ -1,27 +1,21 @@
-"""The device's memory: its database, checked, and the ledger of its budgets.
+"""The device's memory: one SQLite database for its owner alone, checked before use, with the ledger of all budgets.
 
-Integrity of a device's memory: digests of all that an answer follows from, renewed with every change.
-
-SQLite finds a page that is none, and not a bit that made one number of another. Consent that nobody gave, a charge that
-is gone, or a second report for an epoch would follow; so a memory that is not what was written is refused. Whoever can
-write the file can write the digests too: they are no protection from them.
-
-The ledger grows for good, so its digest is a sum, to which a charge is added; it is compared when a memory is opened.
-All else is little, and compared before every use.
-
-Memory of a device: one SQLite database for its owner alone, which survives a crash at any point.
-
-Kept: the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports to
-send and those sent, and a person's secret places. Never kept: values, coins, seeds. What is erased is overwritten.
-
-SQLite's locks belong to a process, which loses them when anything in it closes the file, such as an application that
-copies it. So nothing relies on them: whoever opens or uses the memory holds the lock of a file of its own, which no
-other close gives back, and between two transactions there is neither a lock nor a log that another could take away.
-
-The ledger: what a person has spent, and whether another report is within every budget.
+It keeps the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports
+to send and those sent, and a person's secret places. It never keeps values, coins or seeds. What is erased is
+overwritten. A crash at any point leaves a memory that can be used.
 
 Budgets are sums of epsilon: of one report, of all reports whose epochs overlap, and of all reports ever, over all
 collections of the application; and the lifetime of a name, over all its versions.
+
+SQLite notices a damaged page, and not a bit that made one number of another. Consent that nobody gave, a charge that is
+gone, or a second report for an epoch would follow. So all that an answer follows from has a digest, renewed with every
+change, and a memory that does not fit its digest is refused. Whoever can write the file can write the digest too: it is
+no protection from them. The ledger grows for good, so its digest is a sum, to which a charge is added; it is compared
+when a memory is opened. Everything else is small, and compared before every use.
+
+SQLite's locks belong to a process, which loses them when anything in it closes the file, such as an application that
+copies it. So whoever opens or uses the memory holds the lock of a file of its own, which no other close gives back, and
+between two transactions there is neither a lock nor a log that another could take away.
 """
 
 import errno

@@ -1,10 +1,7 @@
-"""The outbox, and the device's words.
+"""The outbox of a device: reports wait, are sent as often as it takes, and stay in the log without their ids.
 
-Randomness of a device: keys of the operating system, looked at before anything is drawn with them.
-
-A source that fails gives no report, and costs nothing: what it would have protected is not said at all.
-
-The outbox: reports that wait, are sent as often as it takes, and stay in the log without their ids.
+Keys come from the operating system, and are looked at before anything is drawn with them. A source that fails gives no
+report, and costs nothing.
 """
 
 import hashlib

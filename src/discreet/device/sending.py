@@ -1,16 +1,11 @@
-"""Sending frames: connections and proxies.
+"""Sending and fetching: one request on a connection of its own, directly or through a proxy, and never for long.
 
-Proxies: which one stands between this device and a collector.
+A report is one POST to an origin of the signed document; no redirect is followed. A connection carries one request and
+is closed, so that it ties no two reports together. TLS is checked.
 
 A device asks an HTTP proxy for a tunnel to the collector (CONNECT), and speaks TLS through it: the proxy learns the
 collector's name, when, and how many bytes, and no report. An address of this machine is never asked of a proxy, which
 would take it for its own.
-
-Connections: to a collector, or through a proxy's tunnel to it, over checked TLS, and never for long.
-
-A connection carries one request and is closed, so that it ties no two reports together.
-
-Sending: one POST for one report, to an origin of the signed document; nothing is followed.
 """
 
 import socket

@@ -1,18 +1,12 @@
-"""Collections: a plan with its terms, signed.
-
-Fields of a collection's document: what each must be, one check each.
-
-Plans as a collection spells them out, in JSON: the domain, the bots and the mechanism, for devices.
-
-A device needs neither the reader of plan files nor tables. What a plan says otherwise, such as labels in a file, was
-spelled out when the collection was signed.
-
-Collections: a plan with its terms, signed; what a device checks before it believes one.
+"""Collections: a plan with its terms, signed; what a device checks before it believes one.
 
 A collection is a document of JSON bytes; its id is their SHA-256. The checks come in this order, each with a refusal of
-its own (`envelope.py`): size, envelope and a trusted signature; format and fields; version, against
-what was seen before; epsilon, recomputed from the sampler's integers; what the application allows; the plan. The third
-and the fifth need a memory, so they are the caller's: `open_envelope` does the others.
+its own (`envelope.py`): size, envelope and a trusted signature; format and fields; version, against what was seen
+before; epsilon, recomputed from the sampler's integers; what the application allows; the plan. The third and the fifth
+need a memory, so they are the caller's: `open_envelope` does the others.
+
+The plan is spelled out in the document: what a plan's file says in another way, such as labels in a file of their own,
+was written out when the collection was signed. So a device reads neither plan files nor tables.
 """
 
 import hashlib

@@ -1,13 +1,10 @@
-"""Signed envelopes.
-
-Refusals of collections, one class for each reason; a class's ``code`` names it in every language.
-
-Envelopes: the bytes of a document with Ed25519 signatures over them.
+"""Signed envelopes: the bytes of a document with Ed25519 signatures, and a class for each reason to refuse one.
 
     {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
 
 A signature is over the line ``discreet collection 1``, a line feed, and the bytes of the document. It is checked over
-the bytes as they came, before they are parsed; nobody writes a document anew to check it.
+the bytes as they came, before they are parsed; nobody writes a document anew to check it. The ``code`` of a refusal
+names it in every language.
 """
 
 import json

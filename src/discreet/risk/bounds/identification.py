@@ -1,19 +1,11 @@
-"""Bounds on identification: what no attack exceeds, with source and conditions.
-
-Bounds: numbers with their unit, source and condition.
-
-Every bound on the PIE of one report or of t: I(user; reports), for any source and any adversary.
-
-[PIE]: Murakami and Takahashi. What goes beyond it is derived in the modules of `discreet.leakage` named beside it.
-
-Every bound on the probability that the right user is among k guesses, for any source and any adversary.
-
-Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
+"""Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
 
 Two risks, which neither bound each other nor may be traded silently: the *attribute* risk of the value (epsilon), and
-the *identification* risk of the user (PIE in bits, and the probability of a right guess). The bounds on the latter hold
-for every source, that is every joint distribution of users and values, and for every adversary with any prior
-knowledge of the users.
+the *identification* risk of the user. The latter is stated as the PIE in bits, I(user; reports), and as the probability
+that the right user is among k guesses. Its bounds hold for every source, a joint distribution of users and values, and
+for every adversary with any prior knowledge of the users. A bound is a number with its unit, source and condition.
+
+[PIE]: Murakami and Takahashi. Bounds beyond the paper are derived in the modules that their sources name.
 """
 
 from collections.abc import Iterable

@@ -1,11 +1,7 @@
-"""Information that a report holds on who sent it, for each prior: bounds for every attack.
+"""Information that a report holds on who sent it, for each prior over the users: bounds for every attack.
 
-Priors over the users who may have sent a report.
-
-The leakage of one report among n users: the numbers from which every bound follows.
-
-For a block mechanism they follow from its numbers and the law of K, for a matrix they are computed; nothing else knows
-the difference. Information is in nats here.
+All bounds follow from a few numbers of one report among n users. For a block mechanism these follow from its numbers
+and the law of K; for a matrix they are computed. Information is in nats here.
 """
 
 from dataclasses import dataclass, replace

@@ -1,11 +1,8 @@
-"""Scores: genuine ones, and the impostor scores counted between them.
-
-Arrays of scores as users hand them in: checked, in one type and on one scale.
-
-Genuine and impostor scores: the input of rates, ranks, DET curves, divergences and information.
+"""Scores of an attack: genuine ones, and the impostor scores counted between them.
 
 A *probe* is a trace, report or template of unknown origin, compared with every candidate. Its *genuine* score is the
-one for its own user; the others are impostor scores. Larger means more similar.
+one for its own user; the others are impostor scores. Larger means more similar. Scores are the input of rates, ranks,
+DET curves, divergences and information; arrays of users are checked, and brought to one type and one scale.
 
 Thresholds at the different genuine scores are all that matter: impostor scores are counted between them, so that m may
 be far larger than memory.
