@@ -22,6 +22,7 @@ from discreet.core.identifiers import identifiers, missing_rows
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
+from discreet.risk.kernels.events import KeyTable
 from discreet.risk.traces import Split, Traces, instants
 from discreet.tables.columns import check_once
 from discreet.tables.scan import TableScan, is_text, scan, table_files
@@ -273,8 +274,6 @@ class _Names:
     def add(self, column: Any) -> None:
         """Add a column of a batch: ``(m,)`` int64, or text in Arrow."""
         if isinstance(column, np.ndarray):
-            from discreet.risk.kernels.events import KeyTable
-
             # Twice as fast as Arrow's dictionaries, which are faster with text.
             self._integers = self._integers or KeyTable()
             self._batches.append(self._integers.number(column))

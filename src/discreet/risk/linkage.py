@@ -29,6 +29,7 @@ from discreet.risk.attacks.reports import reports_matcher
 from discreet.risk.attacks.traces import Matcher
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, identification_bounds, limit
 from discreet.risk.det import PrecisionLine, precision_chart
+from discreet.risk.kernels.matching import leads
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.traces import Split, Traces
@@ -288,8 +289,6 @@ def link(
         >>> found.inside, found.outside, found.recall.value
         (10, 10, 1.0)
     """
-    from discreet.risk.kernels.matching import leads
-
     goal, level, source = checked_share("precision", precision), checked_level(level), checked_source(random)
     reports = checked_whole("reports", reports, 1)
     known, probes = np.flatnonzero(split.training.lengths), np.flatnonzero(split.target.lengths)

@@ -21,6 +21,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.identifiers import identifier_codes
 from discreet.errors import DataError, ParameterError
+from discreet.risk.kernels.events import copy_rows, group, order_rows
 
 _MOST = (1 << 31) - 1
 
@@ -156,8 +157,6 @@ class Traces:
             >>> Traces.of_numbers(([0, 1, 0], 2), ([2, 0, 1], 3)).events.tolist()
             [2, 1, 0]
         """
-        from discreet.risk.kernels.events import group, order_rows
-
         (owners, n), (codes, d) = users, events
         lengths = {len(column) for column in (owners, codes, times) if column is not None}
         if len(lengths) > 1:
@@ -226,8 +225,6 @@ class Traces:
         return replace(self, offsets=before[self.offsets], events=self.events[rows], times=times)
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
-        from discreet.risk.kernels.events import copy_rows
-
         if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
             # All of it: nobody can write to it, so it need not be there twice.
             return self

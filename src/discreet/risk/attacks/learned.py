@@ -33,6 +33,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
+from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
+from discreet.risk.kernels.pairs import balanced, nearest, shared_sums
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.scores import Ranks, Scores, folded
 from discreet.risk.traces import Split, Traces, by_lengths
@@ -146,8 +148,6 @@ class Pairs:
 
     def _step_rows(self) -> tuple[Any, Any, int]:
         """Return the different steps of the probes, and those of the candidates that some probe has, by rarity."""
-        from discreet.risk.kernels.events import KeyTable, count_keys, transitions
-
         table = KeyTable()
         (offsets, keys, _), (starts, others, _) = (
             count_keys(side.offsets, transitions(side.offsets, side.events, side.event_count, start=False))
@@ -163,8 +163,6 @@ class Pairs:
     @property
     def strangers(self) -> BoolArray:
         """``(probes,)`` true where a trace shares no event with what is known of its own user."""
-        from discreet.risk.kernels.pairs import shared_sums
-
         size = self.training.event_count
         shared = shared_sums(*self._rows, self.users[:, None].astype(np.int32), size)[:, 0, _SET]
         strangers: BoolArray = shared == 0
@@ -172,9 +170,6 @@ class Pairs:
 
     def lists(self) -> AnyArray:
         """Return ``(probes, l)`` candidates worth a comparison, ascending, `NOBODY` first."""
-        from discreet.risk.kernels.events import invert
-        from discreet.risk.kernels.pairs import nearest
-
         n, (offsets, keys, weights) = self.training.users, self._rows[1]
         most = min(_LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
         index: Any = invert(self.training.event_count, [(offsets, keys, weights[:, 0])], np.float32)
@@ -206,8 +201,6 @@ class Pairs:
 
     def features(self, lists: AnyArray, start: int = 0) -> FloatArray:
         """Return the ``(m, l, f)`` features of probes start .. start + m - 1 with the candidates of their lists."""
-        from discreet.risk.kernels.pairs import shared_sums
-
         rows, there = slice(start, start + len(lists)), lists >= 0
         features = np.zeros((*lists.shape, _ALL), np.float32)
         events, size = features[:, :, :_EVENTS], self.training.event_count
@@ -460,8 +453,6 @@ class Posterior:
         many with little known of each scaled probabilities nearly are. The traces that are missing are one row that may
         be anybody's.
         """
-        from discreet.risk.kernels.pairs import balanced
-
         m, n, there = len(self.users), len(self.common), self.lists >= 0
         # Factors of rows do not matter here: the largest weight of each is about 1, for single precision.
         largest, factors = np.maximum(self.logs.max(axis=1), self.rest), _SHARPER * self.common

@@ -28,6 +28,8 @@ from discreet.mechanisms.block_law import members_of
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism
 from discreet.risk.attacks.traces import SMALLEST, Matcher, counted_visits, match
+from discreet.risk.kernels.events import invert
+from discreet.risk.kernels.matching import Problem
 from discreet.risk.scores import Scores
 from discreet.risk.traces import Split, Traces, by_lengths
 
@@ -87,9 +89,6 @@ def reports_matcher(
         DataError: if the traces are not in the mechanism's codes, or the reports' blocks are too large to be listed.
         ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
     """
-    from discreet.risk.kernels.events import invert
-    from discreet.risk.kernels.matching import Problem
-
     checked, training = BlockMechanism.checked(mechanism), split.training
     share, added, weight = smoothing(split, events)
     reports, users, rows = _sent(split.target, checked, events, random)

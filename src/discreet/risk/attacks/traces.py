@@ -17,7 +17,6 @@ of them hold together with probability 1 - a at least (Bonferroni), and the inte
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,14 +25,13 @@ from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.learned import DENSE_USERS, UNIT, Logit, Pairs, Posterior
+from discreet.risk.kernels import matching as kernels
+from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
+from discreet.risk.kernels.matching import Problem, genuine_scores
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Scores, folded
 from discreet.risk.traces import Split, Traces
-
-if TYPE_CHECKING:
-    from discreet.risk.kernels.events import KeyTable
-    from discreet.risk.kernels.matching import Problem
 
 SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
@@ -62,8 +60,6 @@ class KeyCounts:
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
         """Return the keys of each user's trace with their counts."""
-        from discreet.risk.kernels.events import count_keys
-
         return cls(*count_keys(traces.offsets, keys(traces)))
 
 
@@ -74,15 +70,11 @@ def events_of(traces: Traces) -> IntArray:
 
 def first_and_steps(traces: Traces) -> IntArray:
     """Return keys of the first event of each user and of their steps from one event to the next."""
-    from discreet.risk.kernels.events import transitions
-
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
     """Return keys of each user's steps; the first event does not count."""
-    from discreet.risk.kernels.events import transitions
-
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 
 
@@ -129,8 +121,6 @@ class Probes:
         Raises:
             DataError: if nobody has one.
         """
-        from discreet.risk.kernels.events import KeyTable
-
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
             raise DataError("no user has an event in the target; split the traces elsewhere.")
@@ -143,9 +133,6 @@ class Probes:
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries]) -> "Problem":
         """Return the integer problem, without features that no candidate has."""
-        from discreet.risk.kernels.events import invert
-        from discreet.risk.kernels.matching import Problem
-
         had = np.zeros(self.size, np.bool_)
         for _, features, _ in known:
             had[features] = True
@@ -336,8 +323,6 @@ def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
         >>> scores.n, scores.places.candidates, round(scores.success(), 2)
         (3, 3, 1.0)
     """
-    from discreet.risk.kernels import matching as kernels
-
     problem = matcher.problem
     genuine = kernels.genuine_scores(problem, threads=threads)
     thresholds = np.unique(genuine)
@@ -429,8 +414,6 @@ class Attacker:
 
     def by_markov(self) -> Naming:
         """Attack by the Markov chains of users."""
-        from discreet.risk.kernels.matching import genuine_scores
-
         matcher = markov(self.split)
         scores = match(matcher.within(LONGEST, self.random))
         return Naming(scores, scores.ranks, genuine_scores(matcher.problem) == matcher.problem.constants)
