@@ -46,7 +46,7 @@ _BESIDE = {
 """Verbs of the core that are in the module of another verb."""
 
 _WINGS = {
-    "attest": "discreet.collector.verbs.collection",
+    "attest": "discreet.collector.verbs.attest",
     "collection": "discreet.collector.verbs.collection",
     "collector": "discreet.collector.verbs.collector",
     "device": "discreet.collector.verbs.device",

@@ -1,16 +1,14 @@
-"""The verbs ``collection``: keys, signed terms, statements on what a collector sealed; and ``attest``."""
+"""The verbs ``collection``: keys, signed terms, and statements on what a collector sealed."""
 
-import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb, VerbGroup
+from discreet.cli.commands import VerbGroup
 from discreet.cli.options import (
     NOT_TRUSTED,
     Count,
@@ -18,15 +16,12 @@ from discreet.cli.options import (
     Writing,
     allow_outside,
     allows_outside,
-    force,
     load_plan,
     option,
-    refuse_idle,
 )
-from discreet.cli.output import InputFile, OutputFile, OutputPlace, written
+from discreet.cli.output import InputFile, OutputFile
 from discreet.cli.output import show as print_result
 from discreet.cli.readings import alike_in
-from discreet.cli.results import VerbResult
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.collector.verbs.parameters import KEY, length, spelled_key, timestamp
@@ -36,22 +31,16 @@ from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.notice import notice
 from discreet.device.protocol.wording import LANGUAGES
 from discreet.errors import ParameterError
-from discreet.files.paths import COLLECTION, COLLECTIONS, PAGES, checked_output
+from discreet.files.paths import COLLECTION, COLLECTIONS
 from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import Plan
-from discreet.surveys.documents import Questionnaire
 from discreet.surveys.documents import load as load_document
-from discreet.surveys.verbs.together import UNPROTECTED, each_file, files_in_folder, together
 
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
-# Of audits: one page in a million denies what holds.
-_SURE = 0.999999
-# Of more values reports may take minutes.
-_DRAWS, _MOST_DRAWN = 100_000, 1000
 
-_TRUST = click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; may be repeated.")
+TRUST = click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; may be repeated.")
 
 
 _LISTED = "Public: collectors list it for everybody."
@@ -250,7 +239,7 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
 
 @collection.command()
 @click.argument("file", type=InputFile())
-@_TRUST
+@TRUST
 @click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
 def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     """Check a signed collection in FILE, and print what people will read.
@@ -263,7 +252,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
 
 @collection.command()
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@_TRUST
+@TRUST
 @click.option("--not-trusted", **NOT_TRUSTED)
 def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> None:
     """Print what publishing the sealed reports in a collector's FOLDER, or estimates of them, reveals of a person.
@@ -283,7 +272,7 @@ def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> No
 @click.argument("file", type=InputFile())
 @click.option("--plan", type=InputFile(), help="Another plan. [the same]")
 @_other_terms
-@_TRUST
+@TRUST
 @_Signing.options
 @allow_outside
 def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
@@ -299,96 +288,12 @@ def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: 
 
 @collection.command()
 @click.argument("file", type=InputFile())
-@_TRUST
+@TRUST
 @_Signing.options
 def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
     before = opened_file(file, (*trust, *by.public), is_known=True)
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
-
-
-@click.command(cls=Verb)
-@click.argument("plan", metavar="PLAN|SURVEY|COLLECTION", type=InputFile())
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=OutputFile("attestations", PAGES, folders=True),
-    help="The page: .html, of two sheets A4. Of a survey a folder with a page for each question.",
-)
-@click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
-@click.option(
-    "--draws",
-    type=Count(0),
-    help=f"Reports drawn to test it; 0 for none. [{_DRAWS}, or 0 where there are over {_MOST_DRAWN} values]",
-)
-@_TRUST
-@force
-@allow_outside
-def attest(
-    plan: Path, output: Path, *, users: int | None, draws: int | None, trust: tuple[bytes, ...], force: bool
-) -> None:
-    """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
-
-    What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
-    protected; a place to sign, and all sensitive values at the end. Of a survey there is a page for each question.
-    """
-    # Which bounds the identification of people; other verbs here do without.
-    from discreet.collector.documents.attestation import Attestation
-
-    if _is_collection(plan):
-        refuse_idle(["allow_outside"], "a collection names no files")
-        collection = opened_file(plan, trust)
-        keys = [spelled_key(key) for key in signers(collection.envelope) if key in trust or not trust]
-        known = "trusted by whoever made this page" if trust else "nobody checked whose keys these are"
-        attested = Attestation(signing.plan_of(collection), collection, tuple(keys), known, users=users)
-    else:
-        refuse_idle(["trust"], "a plan is not signed")
-        document = load_document(plan, allow_outside=allows_outside())
-        if not isinstance(document, Plan):
-            _attest_survey(document, output, users, draws, force=force)
-            return
-        attested = Attestation(document, users=users)
-    checked_output(output, PAGES, "attestations")
-    with replacing(output, force=force) as beside:
-        result = _page(attested, draws, beside, output)
-    result.show()
-
-
-def _page(attested: Any, draws: int | None, beside: Path, output: Path) -> VerbResult:
-    """Write the page of an attestation beside its place, and return what the page says."""
-    # Which draws.
-    from discreet.privacy.audit import audit
-
-    if draws is None:
-        draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
-    if draws and attested.holds:
-        attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
-    beside.write_text(attested.page(), encoding="utf-8")
-    parts = [attested.heading, *attested.answer, *written(output)]
-    return VerbResult(attested.to_dict, parts, code=0 if attested.holds else 1)
-
-
-def _attest_survey(document: Questionnaire, output: Path, users: int | None, draws: int | None, *, force: bool) -> None:
-    """Write a page on each question of a survey that protects something into a folder."""
-    from discreet.collector.documents.attestation import Attestation
-
-    survey = document.survey()
-    names = [question.name for question in survey.questions if question.epsilon]
-    places = files_in_folder(survey, output, OutputPlace("attestations", PAGES), names)
-
-    def attested(plan: Plan, _: str, target: Path, beside: Path) -> VerbResult:
-        return _page(Attestation(plan, users=users, survey=survey), draws, beside, target)
-
-    results = each_file(document, {name: name for name in names}, places, attested, force=force)
-    together(document, results, lacking=UNPROTECTED).show()
-
-
-def _is_collection(path: Path) -> bool:
-    """Return true for a signed collection; whatever cannot be read is taken for a plan, whose reader says why."""
-    with suppress(OSError, ValueError):
-        return "signatures" in json.loads(path.read_bytes())
-    return False
 
 
 def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:

@@ -353,7 +353,9 @@ def _conditions(assessment: Assessment, record: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _assessment_parts(assessment: Assessment, split: Split, knowledge: str, read: Traces) -> Iterator[str | ResultTable]:
+def _assessment_parts(
+    assessment: Assessment, split: Split, knowledge: str, read: Traces
+) -> Iterator[str | ResultTable]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
     yield from left_out_of(read, split)
     yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
