@@ -5,12 +5,11 @@ for all of them together, however they are subtracted. Before anything is sealed
 number of reports that anything is published of, and the answers of a person.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import accumulate
 from math import floor
 from pathlib import Path
-from typing import Any
 
 from discreet.core.guarantee import rounded_down, share_sure, sureness
 from discreet.core.random import WORD_RANGE
@@ -184,12 +183,7 @@ def folder_publication(folder: Path, collection: Collection) -> Publication:
     ]
     if any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
         raise MismatchError(f"{folder / TALLIES} holds a tally of another collection than {collection.name}.")
-    sealed = [(int(stamp["n"]), 1 + _more_epochs(stamp)) for stamp in stamps]
+    epochs = [stamp.get("epochs", [0]) for stamp in stamps]
+    sealed = [(int(stamp["n"]), 1 + each[-1] - each[0]) for stamp, each in zip(stamps, epochs, strict=True)]
     publication = collection_publication(collection, mechanism, sealed)
     return replace(publication, remarks=(*publication.remarks, _WORD.format(name=COLLECTION)))
-
-
-def _more_epochs(stamp: Mapping[str, Any]) -> int:
-    """Return the number of epochs besides the first that were sealed into one batch."""
-    first, *others = stamp.get("epochs", [0])
-    return others[-1] - first if others else 0

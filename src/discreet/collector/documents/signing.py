@@ -38,7 +38,7 @@ from discreet.device.protocol.collection import (
 )
 from discreet.device.protocol.envelope import document_bytes, opened, parsed, public_key, signed
 from discreet.device.protocol.languages import BASE
-from discreet.device.protocol.sampler import Sampler, SamplerError
+from discreet.device.protocol.sampler import Sampler
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import Plan, PlanDocument, all_composed, described_values
 from discreet.mechanisms import BlockMechanism
@@ -218,6 +218,7 @@ def sign(
         ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
             permanent reports would be as good as names, or a page would have to send when it is closed.
         FieldError: if what people read has invisible characters.
+        SamplerError: if devices cannot draw under the plan.
     """
     mechanism = plan.mechanism()
     _refuse_unkept(mechanism)
@@ -234,7 +235,7 @@ def sign(
         "state": OPEN,
         "plan": spelled_out(plan),
         "fingerprint": mechanism.fingerprint,
-        "sampler": _sampler_of(mechanism).document(),
+        "sampler": Sampler.of(mechanism).document(),
         "epsilon": mechanism.epsilon,
         "lifetime": lifetime,
         "epochs": asdict(terms.epochs),
@@ -312,13 +313,6 @@ def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
     if terms.answers != PERMANENT:
         raise ParameterError(f"memo is for permanent answers, got answers={terms.answers!r}; leave it out.")
     return {"memo": {"epsilon": terms.memo, "truth": str(Memo(mechanism, terms.memo).truth)}}
-
-
-def _sampler_of(mechanism: BlockMechanism) -> Sampler:
-    try:
-        return Sampler.of(mechanism)
-    except SamplerError as error:
-        raise ParameterError(str(error)) from None
 
 
 def _plain_terms(terms: Terms) -> dict[str, Any]:
