@@ -215,7 +215,7 @@ def test_places(double: Double) -> None:
     assert "tag" in refusal("device", "answer", "habits", "never", "--store", "mine")
     assert device("tag", "habits", "home=never", "home=rarely", "home=never")["places"] == 2
     assert device("answer", "habits", "never")["outcome"] == "recorded"
-    assert "fixed" in refusal("device", "tag", "habits", "home=daily", "--store", "mine")
+    assert "cannot change" in refusal("device", "tag", "habits", "home=daily", "--store", "mine")
     cells = PLAN.replace('"Habits"', '"Habits"\ncells = { rows = 1, cols = 1 }').replace(
         'labels = ["never", "rarely", "often", "daily"]\nsensitive = ["often", "daily"]',
         "grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }\nsensitive = [[0.1, -0.9]]",

@@ -215,7 +215,7 @@ def test_a_second_coin_and_what_it_does_not_hide() -> None:
     """Of permanent answers the page says what they do not hide; of a second coin both epsilons, by verification."""
     attested = of_collection(answers="permanent", memo=2.0, lifetime=6.0)
     page, figures = text_of(attested.page()), odds(attested)
-    assert figures["all epochs, 1 answer"][0] == pytest.approx(2, abs=1e-6)
+    assert figures["all epochs, one permanent answer"][0] == pytest.approx(2, abs=1e-6)
     assert figures["an epoch, 1 answer"][0] == pytest.approx(1, abs=1e-6)
     assert "all epochs, 3 answers of a version" in figures
     assert " ".join(NOT_HIDDEN.split()) in page

@@ -42,7 +42,7 @@ def test_every_mechanism_can_be_asked_under(name: str) -> None:
         ({}, {"epochs": Epochs(START, 59, 1)}, "60 seconds"),
         ({}, {"answers": "fresh", "lifetime": None}, "--lifetime"),
         ({}, {"answers": "permanent", "lifetime": None}, "--lifetime"),
-        ({}, {"answers": "permanent", "people": None}, "--people"),
+        ({}, {"answers": "permanent", "people": None}, "need people"),
         ({}, {"answers": "permanent", "people": 39}, "must not identify its sender"),
         ({"mechanism": {"name": "unary"}}, {"answers": "permanent", "people": 79}, "got 4"),
         ({"domain": {"range": [0, 100]}, "mechanism": {"name": "unary"}}, {"answers": "permanent"}, "about 2^100"),

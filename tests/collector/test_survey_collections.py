@@ -66,7 +66,7 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: 
             assert f"from 50% to at most {share:.0%} sure" in page
             about = served.client.get(f"/collections/habits-{number}/about").json
             (published,) = (part for part in about["parts"] if part["heading"] == "What is published")
-            (sentence,) = (text for text in published["sentences"] if text.startswith("Of a person's answers to all"))
+            (sentence,) = (text for text in published["sentences"] if text.startswith("All of a person's answers"))
             assert f"from 50% to at most {share:.0%} sure" in sentence
     # Of a question that is not at hand no more is known than the epsilon of the survey.
     for others in ((), [entries[1].collection]):

@@ -331,7 +331,7 @@ def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> byt
 
 def _refuse_unkept(mechanism: BlockMechanism) -> None:
     if mechanism.guarantee.notion == "none":
-        raise ParameterError("the plan protects nobody: it has no sensitive value. Make a value sensitive.")
+        raise ParameterError("the plan protects nobody: it has no sensitive value; make a value sensitive.")
     if not verify(mechanism).holds:
         raise ParameterError("the plan does not keep its promise; run `discreet verify` on it.")
 
