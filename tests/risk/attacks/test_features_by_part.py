@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.risk.attacks import features
+from discreet.risk.attacks import traces
 from discreet.risk.attacks.traces import markov, match
 from discreet.risk.traces import Split, Traces
 from slow_matching import assert_agrees, events_of, fixed, markov_factors, table
