@@ -211,7 +211,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"groups": REGION, "margins": {"region": SHARES}}, "margins does nothing"),
         ({"groups": REGION, "method": "shrunk"}, "method must be one of linear, .*got method='shrunk'"),
         ({"groups": REGION, "shares": SHARES, "method": "mle"}, "weights and shares need method 'linear', got 'mle'"),
-        ({"shares": SHARES}, "shares needs groups"),
+        ({"shares": SHARES}, "estimate takes no shares; use estimate_groups"),
         ({"groups": REGION, "tolerance": 1.0}, "tolerance does nothing"),
     ],
 )

@@ -1,7 +1,7 @@
 """The named estimators that need a tally only, against loops, enumeration and another optimiser."""
 
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from scipy.stats import norm
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
-from discreet.errors import DataError, MismatchError
-from discreet.estimators import METHODS, estimate
+from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.estimators import METHODS, MethodName, Options, estimate
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.threshold import thresholded
 from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
@@ -234,6 +234,34 @@ def test_nothing_strangers_and_other_things(mechanism: Any, method: str) -> None
         refused(MismatchError, lambda data=data: estimate(mechanism, data, method=method))
     for data in (None, [1, 2], np.arange(3), "reports", 7):
         refused(DataError, lambda data=data: estimate(mechanism, data, method=method))
+
+
+GOOD = {"significance": 0.1, "remainder": "zero", "tolerance": 1e-3, "smoothing": 1.0, "progress": lambda *_: None}
+BAD: dict[str, tuple[Any, ...]] = {
+    "significance": (0, 1, float("nan"), "0.1"),
+    "remainder": ("Zero", "", 0),
+    "tolerance": (0, 1e-13, float("nan"), float("inf")),
+    "smoothing": (0, -1.0, float("inf")),
+    "progress": (3, "bar"),
+}
+
+
+def test_a_method_takes_its_own_options_and_no_others() -> None:
+    reports: dict[str, Any] = {"mechanism": UNARY, "data": reports_of(UNARY)}
+    assert get_args(MethodName) == tuple(METHODS)
+    assert GOOD.keys() == {option.name for method in METHODS.values() for option in method.options}
+    assert GOOD.keys() == Options.__annotations__.keys()
+    for name, method in METHODS.items():
+        own = [option.name for option in method.options]
+        assert np.isfinite(estimate(**reports, method=name, **{each: GOOD[each] for each in own}).frequencies).all()
+        assert np.isfinite(estimate(**reports, method=name, **dict.fromkeys(own)).frequencies).all()
+        for other in GOOD.keys() - own:
+            message = refused(ParameterError, lambda one=name, o=other: estimate(**reports, method=one, **{o: GOOD[o]}))
+            assert f"{other} does nothing for method '{name}'" in message
+        for each_own in own:
+            for wrong in BAD[each_own]:
+                asked = {"method": name, each_own: wrong}
+                assert each_own in refused(ParameterError, lambda asked=asked: estimate(**reports, **asked))
 
 
 @pytest.mark.parametrize("method", METHODS)

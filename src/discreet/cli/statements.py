@@ -126,25 +126,23 @@ def _with_columns(
 
 
 def publication_of(
-    maker: Any, result: Any, weighed: Sequence[Sequence[Any]], *, simulated: bool, not_trusted: int, shown: str
+    maker: Any, result: Any, shown: str, *, weighed: Sequence[Sequence[Any]] = (), not_trusted: int = 0
 ) -> "Publication":
     """Return the publication of a result: its own batches, or the people of each side who weigh alike.
 
     Args:
         maker: what made the reports.
-        result: estimates by group, or a comparison.
-        weighed: for each side the columns of weights and of groups; none if people count alike.
-        simulated: whether any report is simulated.
-        not_trusted: reports of each batch that hide nobody.
+        result: a tally, estimates by group, a comparison or a regression.
         shown: the result, in words.
+        weighed: for each side the columns of weights and of groups; none if people count alike.
+        not_trusted: reports of each batch that hide nobody.
     """
     from discreet.privacy.publication import published
 
+    publication = published(maker, result, not_trusted=not_trusted, shown=shown)
     cells = [_weighed_cells(columns) for columns in weighed]
-    batches = [n for sizes, _ in cells for n in sizes] if cells else result
-    beside = max((reason for _, reason in cells), default="")
-    publication = published(maker, batches, beside=beside, not_trusted=not_trusted, shown=shown)
-    return replace(publication, simulated=simulated)
+    sizes, reasons = tuple(n for each, _ in cells for n in each), [reason for _, reason in cells]
+    return replace(publication, batches=sizes, beside=max(reasons)) if cells else publication
 
 
 def _weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from discreet.core.checks import checked_choice
+from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.estimators.em import EM
 from discreet.estimators.linear import LINEAR, LinearStart, Method
@@ -100,8 +101,9 @@ def estimate(
     """
     chosen = method_of(method)
     if of_groups := [name for name in _OF_GROUPS if name in options]:
-        raise ParameterError(f"{of_groups[0]} needs groups; estimate them with estimate_groups.")
-    asked, reports = chosen.checked(options), taken_reports(mechanism, data)
+        raise ParameterError(f"estimate takes no {of_groups[0]}; use estimate_groups, which estimates groups.")
+    asked: dict[str, Any] = chosen.checked(options)
+    reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
     if weights is None:
         return chosen.run(LinearStart.of(mechanism, reports), **asked)
     chosen.check_weighs()

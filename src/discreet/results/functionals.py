@@ -125,12 +125,12 @@ def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellP
     return _domain_of(left, cells.total(domain.sensitive.astype(np.float64)) > 0, domain), cells
 
 
-def _attributes(domain: Domain, wanted: str) -> dict[str, LabelSpace]:
-    if not isinstance(domain.space, Product):
+def _attributes(domain: Domain, wanted: str) -> Mapping[str, LabelSpace]:
+    if not domain.space.parts:
         raise ParameterError(
             f"{wanted} needs a product domain, of several attributes, got {domain!r}; for sums of values use total."
         )
-    return domain.space.attributes
+    return domain.space.parts
 
 
 def _domain_of(attributes: Mapping[str, LabelSpace], sensitive: Any, whole: Domain) -> Domain:

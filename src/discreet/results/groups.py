@@ -218,10 +218,9 @@ def spelled(label: Any) -> str:
 
 def label_column(labels: list[Any]) -> AnyArray:
     """Return labels as a column of text, of integers, or of true and false."""
-    if all(isinstance(label, bool) for label in labels):
-        return np.array(labels, dtype=np.bool_)
-    if all(isinstance(label, int) for label in labels):
-        return np.array(labels, dtype=np.int64)
+    column = np.array(labels)
+    if column.dtype.kind in "bi":
+        return column
     return np.array([str(label) for label in labels], dtype=np.dtypes.StringDType())
 
 

@@ -31,10 +31,12 @@ from discreet.theory.limits import (
     correlations,
     first_less_second,
     share_ends,
-    with_room,
 )
 
 _CLOSE = 1e-9
+# In standard deviations at the ends of [0, 1]: the room that every interval has there, the same at every level, so that
+# a higher one never shortens. It is how much farther a two-sided interval reaches than a one-sided one, both at 95%.
+_ROOM = 0.315
 
 
 class ConfidenceLimits(ABC):
@@ -85,8 +87,9 @@ class ConfidenceLimits(ABC):
             simultaneous: whether all m intervals hold at once.
             shown: how many of them are chosen by the estimates themselves; see `miss_probability`.
         """
-        ends = self.ends(self.tails(level, simultaneous=simultaneous, shown=shown))
-        return with_room(ends, self.variances(0.0), self.variances(1.0))
+        low, high = self.ends(self.tails(level, simultaneous=simultaneous, shown=shown))
+        nobody, everybody = (_ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
+        return np.minimum(low, 1 - everybody), np.maximum(high, nobody)
 
     def stated(self, variances: FloatArray) -> FloatArray:
         """Return ``(m,)`` these variances, or in their place those of what the limits are of, where that knows more."""

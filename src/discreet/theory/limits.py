@@ -14,19 +14,10 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 from discreet.theory.binomial import Ends, score_ends
 
-# In standard deviations at the ends of [0, 1]: the room that every interval has there, the same at every level, so that
-# a higher one never shortens. It is how much farther a two-sided interval reaches than a one-sided one, both at 95%.
-_ROOM = 0.315
 # In reports: an error below it says that all reports agree, not that the truth is known.
 _AGREE = 0.5
 ONE_SIGMA = 0.31731050786291415
 """The probability with which an interval of one standard deviation to either side misses."""
-
-
-def with_room(ends: Ends, nobody: FloatArray, everybody: FloatArray) -> Ends:
-    """Return limits with room at the ends of [0, 1], from the variances of the estimates there, each ``(m,)``."""
-    low, high = ends
-    return np.minimum(low, 1 - _ROOM * np.sqrt(everybody)), np.maximum(high, _ROOM * np.sqrt(nobody))
 
 
 def all_agree(errors: FloatArray, n: Floats) -> BoolArray:

@@ -173,8 +173,8 @@ def compared_sides(
         sources = Sources([file for side in reports for file in side.sources], trust_plan=trust_plan)
         known = [name for name in (asked.by, asked.weights) if name is not None]
         weighed = [] if asked.weights is None else [[side.weights] for side in sides]
-        about: dict[str, Any] = {"not_trusted": shown.not_trusted, "shown": "this comparison"}
-        publication = publication_of(mechanism, comparison, weighed, simulated=comparison.simulated, **about)
+        about: dict[str, Any] = {"weighed": weighed, "not_trusted": shown.not_trusted}
+        publication = publication_of(mechanism, comparison, "this comparison", **about)
         stated = statement_of(publication, sources, known=known)
     ending = Ending(mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
     parts = [*_parts(comparison, tests, shown.largest), *notes_of(notes)]

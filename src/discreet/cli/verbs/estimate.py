@@ -293,10 +293,8 @@ def _statement(
     document: Plan, data: Data, left_out: Mapping[str, int], read: ReadingAll, sources: Sequence[Path], shown: Showing
 ) -> dict[str, Any]:
     """Return the publications of an estimate, from the batches that the tally of its reports knows."""
-    from discreet.privacy.publication import published
-
     tally = tally_of(document.mechanism(), data)
-    publication = published(document.maker, tally, not_trusted=shown.not_trusted, shown="this estimate")
+    publication = publication_of(document.maker, tally, "this estimate", not_trusted=shown.not_trusted)
     if tally.rest_n:
         publication = replace(publication, remarks=(_UNNAMED,))
     return statement_of(
@@ -431,8 +429,8 @@ def estimate_groups(
     stated = {}
     if shown.statement:
         weighed = [] if weights is None else [[weights, *([] if groups is None else groups.columns)]]
-        about = {"not_trusted": shown.not_trusted, "shown": "these estimates"}
-        publication = publication_of(document.maker, result, weighed, simulated=result.overall.simulated, **about)
+        about = {"weighed": weighed, "not_trusted": shown.not_trusted}
+        publication = publication_of(mechanism, result, "these estimates", **about)
         known = [*grouping.by, *filter(None, [grouping.weights])]
         stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
     ending = Ending(mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)

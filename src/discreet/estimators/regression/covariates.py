@@ -105,31 +105,32 @@ def _listed(names: Iterable[Any]) -> str:
     return ", ".join(map(str, names))
 
 
+def _numbers(name: str, column: Any) -> FloatArray | None:
+    """Return a column of numbers, or of true and false as 1 and 0; None for categories."""
+    with suppress(DataError):
+        return numbers(column, f"covariates {name!r}")
+    codes, labels = categories(column, f"covariates {name!r}")
+    are_flags = labels and all(isinstance(label, bool) for label in labels)
+    return np.array(labels, dtype=np.float64)[codes] if are_flags else None
+
+
 def _labels(name: str, column: Any) -> tuple[Any, ...] | None:
     """Return the labels of a column of categories, in order; None for numbers, and for true and false."""
-    with suppress(DataError):
-        numbers(column, f"covariates {name!r}")
+    if _numbers(name, column) is not None:
         return None
     _, labels = categories(column, f"covariates {name!r}")
-    if labels and all(isinstance(label, bool) for label in labels):
-        return None
     if len(labels) > _MOST_LABELS:
-        raise DataError(
-            f"covariates {name!r} have {len(labels)} labels, more than {_MOST_LABELS}; merge some."
-        ) from None
+        raise DataError(f"covariates {name!r} have {len(labels)} labels, more than {_MOST_LABELS}; merge some.")
     places = {label: place for place, label in enumerate(category_order(column))}
     return tuple(sorted(labels, key=lambda label: places.get(label, len(places))))
 
 
 def _finite(name: str, column: Any) -> FloatArray:
     """Return a column of numbers, or of true and false as 1 and 0."""
-    try:
+    values = _numbers(name, column)
+    if values is None:
+        # It says why these are no numbers.
         values = numbers(column, f"covariates {name!r}")
-    except DataError:
-        codes, labels = categories(column, f"covariates {name!r}")
-        if not all(isinstance(label, bool) for label in labels):
-            raise
-        return np.array([float(label) for label in labels])[codes]
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise DataError(

@@ -19,7 +19,7 @@ from discreet.cli.output import (
     notes_of,
 )
 from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders
+from discreet.cli.statements import Ending, check_folders, publication_of
 from discreet.cli.verbs.compare import DifferenceFiles, Side, Sides, Tests, compared_sides
 from discreet.cli.verbs.estimate import (
     ByGroup,
@@ -136,9 +136,8 @@ def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: 
     """Return the estimate of one question as a result of its own."""
     mechanism, statement = survey.question(name).mechanism, {}
     if shown.statement:
-        from discreet.privacy.publication import published
-
-        statement = {"publication": published(mechanism, tally, not_trusted=shown.not_trusted, shown="these estimates")}
+        publication = publication_of(mechanism, tally, "these estimates", not_trusted=shown.not_trusted)
+        statement = {"publication": publication}
     ending = Ending(mechanism.guarantee.brief, tally.simulated, statement=statement)
     record = partial(estimate_facts, estimate, **shown.limits)
     return VerbResult(record, estimate_parts(estimate, shown), ending=ending)
