@@ -17,7 +17,7 @@ from sender import Sender
 import planted
 from collector_double import Double, collector
 from discreet.cli import main
-from discreet.device import Device, Limits, Sent, sending
+from discreet.device import Device, Limits, Sent
 from discreet.device.protocol.collection import Epochs
 from discreet.device.sending import Answer, Proxy, ProxyError, post, proxy_for
 from discreet.errors import ParameterError
@@ -116,21 +116,6 @@ def test_reports_wait_for_the_proxy(
         assert later.send() == Sent(1, 0, 0)
     (frame,) = safe.frames
     assert frame[60:] == before.record
-
-
-@pytest.mark.parametrize("where", ["proxy", "handshake"])
-def test_slow_words_on_the_way_end(safe: Double, relay: Relay, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
-    """A proxy's answer and a handshake come under the deadline too, not only the collector's answer."""
-    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
-    said = (
-        b"HTTP/1.1 200 OK\r\nX: "
-        if where == "proxy"
-        else b"HTTP/1.1 200 OK\r\n\r\n\x16\x03\x03\x40\x00\x02\x00\x3f\x00"
-    )
-    relay.says, relay.pause = said + b"x" * 8000, 0.01
-    started = time.monotonic()
-    assert post(ORIGIN, b"x", relay.address) == Answer(0)
-    assert time.monotonic() - started < 30
 
 
 # Which one

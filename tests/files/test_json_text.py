@@ -34,7 +34,3 @@ def test_whatever_comes_is_json(fact: object, spelled: object) -> None:
     found = json.loads(text, parse_constant=pytest.fail)["fact"]
     assert (found, type(found)) == (spelled, type(spelled))
     assert text.isascii()
-
-
-def test_infinity_turns_back_into_the_number() -> None:
-    assert float(json.loads(json_text([-np.inf]))[0]) == -np.inf

@@ -40,14 +40,6 @@ def test_bits_of_each_group(size: int, share: float) -> None:
         counting.add_bits(packed, GROUPS, np.zeros((4, size + 8), np.int64))
 
 
-@pytest.mark.parametrize("shape", [(0,), (0, 3)])
-def test_no_symbols_add_nothing(shape: tuple[int, ...]) -> None:
-    """As where nobody, or everybody, of a batch reports in clear."""
-    counts = np.ones((2, 5), np.int64)
-    counting.add_grouped_symbols(np.empty(shape, np.uint16), np.empty(0, np.int32), counts)
-    assert (counts == 1).all()
-
-
 @pytest.mark.parametrize("greatest", [3, 1 << 16])
 def test_runs_are_the_groups_that_occur_in_order(greatest: int) -> None:
     groups = np.where(GROUPS == 3, greatest, GROUPS)

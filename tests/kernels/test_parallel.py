@@ -39,14 +39,6 @@ def test_results_keep_block_order_when_the_first_block_is_the_slowest() -> None:
     assert map_blocks(wait_for_the_second, 20, block=10, threads=2) == [0, 10]
 
 
-@pytest.mark.parametrize(("rows", "threads"), [(100, 1), (10, 4)])
-def test_one_thread_or_one_block_runs_in_the_callers_thread(rows: int, threads: int) -> None:
-    def thread(start: int, stop: int) -> int:
-        return threading.get_ident()
-
-    assert set(map_blocks(thread, rows, block=10, threads=threads)) == {threading.get_ident()}
-
-
 def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     barrier = threading.Barrier(3)
 

@@ -68,12 +68,6 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
     assert Personalized(DOMAIN, 1.5, TAGS, mechanism=mechanism, others=False).fingerprint != wanted
 
 
-def test_tags_are_part_of_the_fingerprint() -> None:
-    plans = [Personalized(DOMAIN, 1.0, tags) for tags in (["a"], ["b"], ["a", "b"], ["b", "a"])]
-    plans += [Personalized.cells(MAP, 1.0, rows=2, cols=3), Personalized.cells(MAP, 1.0, rows=3, cols=2)]
-    assert len({plan.fingerprint for plan in plans}) == len(plans)
-
-
 @pytest.mark.parametrize(
     ("attempt", "said"),
     [
@@ -227,14 +221,6 @@ def test_a_user_who_is_missing_is_not_one_without_secrets() -> None:
     assert "ann" not in repr(tags)
 
 
-def test_secrets_of_another_plan() -> None:
-    one, other = Personalized(DOMAIN, 1.0, TAGS), Personalized(DOMAIN, 1.0, ["home"])
-    refused(MismatchError, lambda: other.obfuscate(["park"], SecretTags(one, {"home": ["park"]})), "park")
-    refused(MismatchError, lambda: other.obfuscate_users([1], [1], SimulatedTags(one, [1], [1], ["home"])))
-    for wrong in ({"home": ["park"]}, None):
-        refused(ParameterError, partial(one.obfuscate, ["park"], wrong), "park")
-
-
 # Cells
 
 
@@ -265,14 +251,6 @@ def test_secret_places_become_the_bots_of_their_cells() -> None:
     tags = SimulatedTags(personalized, ["me", "me"], MAP.encode(places))
     assert tags.replaced(personalized, codes, ["me"] * len(codes)).tolist() == f[codes].tolist()
     assert "6 cells" in repr(personalized)
-
-
-def test_cells_and_tags_are_not_mixed_up() -> None:
-    cells, tags = Personalized.cells(MAP, 1.0, rows=2, cols=3), Personalized(MAP, 1.0, TAGS)
-    refused(ParameterError, lambda: SecretTags(cells, {"home": [(1.5, 3.5)]}), "3.5")
-    refused(ParameterError, lambda: SecretTags(tags, [(1.5, 3.5)]), "3.5")
-    refused(ParameterError, lambda: SimulatedTags(cells, [1], [10], ["home"]))
-    refused(ParameterError, lambda: SimulatedTags(tags, [1], [10]))
 
 
 # Builders

@@ -105,11 +105,9 @@ def test_tables_of_the_worst_cases(folder: Path) -> None:
 
 def test_figures_beyond_the_paper(folder: Path) -> None:
     names = ("us-census-1990",)
-    for number in (5, 7):
-        assert made(f"beyond/fig{number}", folder, *names, drawn=False).findings == []
-    for number in (10, 12):
-        found = made(f"beyond/fig{number}", folder, *names)
-        assert [one.holds for one in found.findings] == [True] * 3
-        svg = next(file for file in found.files if file.suffix == ".svg").read_text()
-        assert svg.count(">lower bound<") == 1
+    assert made("beyond/fig5", folder, *names, drawn=False).findings == []
+    found = made("beyond/fig10", folder, *names)
+    assert [one.holds for one in found.findings] == [True] * 3
+    svg = next(file for file in found.files if file.suffix == ".svg").read_text()
+    assert svg.count(">lower bound<") == 1
     assert len(made("beyond/stopping", folder, *names, drawn=False).findings) == 10
