@@ -5,14 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import Domain, RandomizedResponse, SeededRandom, Tally, write_reports
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import footer_of, read_checksums
-from discreet.formats.reports import write_reports
-from discreet.mechanisms import RandomizedResponse
 
 MECHANISM = RandomizedResponse(Domain(range(100), sensitive=list(range(50))), 1.0)
 EACH, BATCHES = 700, 3

@@ -14,15 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.estimators import METHODS, estimate
-from discreet.estimators.tags import estimate_personalized
-from discreet.mechanisms import Channel, Mechanism, RandomizedResponse
-from discreet.mechanisms.personalized import Personalized
-from discreet.results.estimate import Estimate
+from discreet import (
+    METHODS,
+    Channel,
+    Domain,
+    Estimate,
+    Personalized,
+    RandomizedResponse,
+    Reports,
+    SeededRandom,
+    Tally,
+    estimate,
+    estimate_personalized,
+)
+from discreet.mechanisms import Mechanism
 from laws import SIZES, cases
 
 FILE = Path(__file__).with_name("golden.json")

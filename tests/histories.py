@@ -5,9 +5,9 @@ from math import lcm
 
 import numpy as np
 
+from discreet import Memo
 from discreet.arrays import AnyArray
 from discreet.core.random import WORD_RANGE
-from discreet.mechanisms.memo import Memo
 
 
 def whole(fractions: AnyArray) -> AnyArray:

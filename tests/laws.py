@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.mechanisms import (
+from discreet import (
     BlockDesign,
-    BlockMechanism,
+    Domain,
     HadamardResponse,
     LocalHashing,
     PaleyResponse,
     PooledHashing,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
+    Tally,
     TranslateResponse,
     UnaryEncoding,
     Windows,
 )
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import BlockCounts
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.planning.candidates import PLANES

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from discreet.core.tally import GroupedTally, Tally
-from discreet.estimators.groups import estimate_groups
+from discreet import Tally, estimate_groups
+from discreet.core.tally import GroupedTally
 from discreet.mechanisms import BlockMechanism
 
 

@@ -9,10 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from discreet import Plan, Reports, read_reports
 from discreet.cli import main
-from discreet.core.reports import Reports
-from discreet.formats.plan import Plan
-from discreet.formats.reports import read_reports
 
 PLAN = """
 epsilon = 1.5

@@ -11,10 +11,11 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet import Plan
 from discreet.collector.documents.signing import Terms, sign
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key, signed
-from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.plan import PlanDocument
 
 START, EPOCH = 1_800_000_000, 3600
 PLAIN: dict[str, Any] = {

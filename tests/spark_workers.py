@@ -18,9 +18,7 @@ import pyarrow.ipc
 import pyarrow.parquet  # noqa: F401
 from pyspark.daemon import manager
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import UnaryEncoding
+from discreet import Domain, SeededRandom, UnaryEncoding
 
 # What each fork would do at its first kernel: numba sets itself up for half a second.
 _MECHANISM = UnaryEncoding(Domain(range(40)), 1.0)

@@ -16,14 +16,12 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet import METHODS, Domain, Questionnaire, UnaryEncoding
 from discreet.cli import main
-from discreet.core.domain import Domain
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.sampler import Sampler
-from discreet.estimators import METHODS
 from discreet.formats.plan import PlanDocument, read_document
-from discreet.mechanisms import BLOCK_MECHANISMS, UnaryEncoding
-from discreet.surveys.documents import Questionnaire
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.theory.optimum import lower_bound
 from packing import each
 from signed import PUBLIC, envelope

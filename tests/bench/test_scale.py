@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from bench import scale
-from discreet import Domain, RandomizedResponse
-from discreet.formats.reports import write_reports
+from discreet import Domain, RandomizedResponse, write_reports
 
 
 @pytest.fixture

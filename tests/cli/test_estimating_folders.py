@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.formats.reports import write_reports
+from discreet import write_reports
 from discreet.mechanisms import report_tables
 from json_rows import columns
 from running import Files, done, refusal, told

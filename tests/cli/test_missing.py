@@ -8,9 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from discreet import Plan
 from discreet.cli import main
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
 from refusals import refused
 from running import done, refusal, told
 

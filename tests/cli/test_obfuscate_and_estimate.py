@@ -10,10 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from discreet import Reports, estimate, read_reports
 from discreet.cli import main
-from discreet.core.reports import Reports
-from discreet.estimators import estimate
-from discreet.formats.reports import read_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from json_rows import columns

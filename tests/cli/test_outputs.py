@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from discreet import Estimate
 from discreet.cli import main
 from discreet.cli.output import OutputFile, OutputFolder
 from discreet.files import writing as io_replacing
-from discreet.results.estimate import Estimate
 from running import Files, done, refusal, run
 
 # Each writes to what comes last. What they read is not there, or says nothing: work would be refused otherwise.

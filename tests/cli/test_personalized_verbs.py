@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.random import SeededRandom
-from discreet.estimators.tags import estimate_personalized
-from discreet.formats.plan import Plan
-from discreet.formats.reports import read_reports
+from discreet import Plan, SeededRandom, estimate_personalized, read_reports
 from discreet.mechanisms.personalized import SimulatedTags
 from json_rows import columns
 from running import done, refusal, told

@@ -16,7 +16,7 @@ import pytest
 import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_towards
 from chances import told as said_of
-from discreet.formats.reports import write_reports
+from discreet import write_reports
 from discreet.privacy.publication import Publication
 from running import VALUES, Files, done, refusal, run, told
 

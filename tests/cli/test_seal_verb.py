@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from discreet.formats.plan import Plan
+from discreet import Plan
 from discreet.formats.reports import write_beside
 from running import Files, done, refusal, run
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from discreet import estimate, read_reports
 from discreet.cli import main
-from discreet.estimators import estimate
-from discreet.formats.reports import read_reports
 from running import Files, done, refusal, run
 
 

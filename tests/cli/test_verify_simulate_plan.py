@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discreet as dc
-from discreet.formats.plan import Plan
+from discreet import Plan
 from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
 from running import Files, done, refusal, run, told

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet import shuffled
 from discreet.core.guarantee import rounded_down, rounded_up
-from discreet.privacy.shuffling import shuffled
 from running import Files, done, refusal, told
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from postgres_server import rows_in_tables, server_of
 
+from discreet import SeededRandom
 from discreet.collector.app import Application
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Submission
@@ -24,7 +25,6 @@ from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
 from discreet.collector.store import Store
-from discreet.core.random import SeededRandom
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import MEDIA_TYPE, Frame, head
 from discreet.errors import DataError

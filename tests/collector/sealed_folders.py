@@ -10,12 +10,10 @@ from click.testing import CliRunner
 from collectors import added, ids, put, records
 from test_sealing import seal
 
+from discreet import Plan, Reports, Tally
 from discreet.cli import main
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 
 N = 2000

@@ -13,16 +13,14 @@ import pytest
 from collectors import PLANS, Answer, Served, added, frame, ids, keeping, put, records, serving, stored
 from test_sealing import seal
 
+from discreet import SeededRandom, Tally, estimate
 from discreet.collector.analysts.panels import plausibility
 from discreet.collector.analysts.sessions import Sessions
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, end_token, new_token
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.store import TokenRow
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
 from discreet.engines import tally
-from discreet.estimators import estimate
 from programs import packaged
 from signed import plan_of
 

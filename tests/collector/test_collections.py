@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, Personalized
 from discreet.device.protocol.collection import FIELDS, OPTIONAL, Collection, is_origin, open_envelope, rebuild
 from discreet.device.protocol.envelope import (
     MOST_BYTES,
@@ -31,7 +31,6 @@ from discreet.device.protocol.envelope import (
 )
 from discreet.device.protocol.notice import notice
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.personalized import Personalized
 from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned

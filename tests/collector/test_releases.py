@@ -18,6 +18,7 @@ import pytest
 from collectors import PLANS, Served, added, frame, ids, keeping, put, records, serving, stored, wait_until
 from test_sealing import seal
 
+from discreet import SeededRandom, estimate
 from discreet.collector import releases
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Refused
@@ -26,9 +27,7 @@ from discreet.collector.releases import MOST_WAITING, covering
 from discreet.collector.sealing import seal_batch, sealed_folder
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
-from discreet.core.random import SeededRandom
 from discreet.engines import gather, tally
-from discreet.estimators import estimate
 from json_rows import columns
 
 PATH = "/v1/collections/habits/estimates"

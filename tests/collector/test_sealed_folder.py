@@ -9,8 +9,7 @@ import pytest
 from collectors import PLANS
 from sealed_folders import Sealed, sealed_of
 
-from discreet.core.tally import Tally
-from discreet.estimators import estimate
+from discreet import Tally, estimate
 from discreet.mechanisms.report_tables import to_arrow
 from json_rows import columns
 

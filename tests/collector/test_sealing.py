@@ -25,6 +25,7 @@ from collectors import (
     wait_until,
 )
 
+from discreet import read_reports
 from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.operations import add, check
@@ -34,7 +35,6 @@ from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import RemoteFile, files_below
-from discreet.formats.reports import read_reports
 from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
 from object_store import object_store

@@ -7,16 +7,9 @@ from math import exp, nextafter
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.errors import ParameterError
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BLOCK_MECHANISMS
 from laws import BUILDERS, Case, every, small
 
 RANGE = 1 << 64

@@ -18,13 +18,10 @@ import pytest
 from pyarrow import feather
 
 from damage import MECHANISM, bare_bytes, written
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, SeededRandom, Sources, read_reports, write_reports
 from discreet.engines import gather, tally
 from discreet.errors import DataError
-from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.sealed_files import write_sealed
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.events import read_traces

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.estimators import estimate
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, Channel, HadamardResponse, UnaryEncoding
+from discreet import (
+    BlockDesign,
+    Channel,
+    Domain,
+    HadamardResponse,
+    Reports,
+    SeededRandom,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import MEDIUM, SMALL, Case, cases, sampled, sizes_told_apart, spelled

@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import (
-    BlockMechanism,
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet import Domain, HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms import BlockMechanism
 from packing import each
 
 N = 1000

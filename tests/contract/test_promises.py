@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom, uniform_below
-from discreet.core.tally import Tally
+from discreet import Channel, Domain, RandomizedResponse, SeededRandom, SubsetSelection, Tally
+from discreet.core.random import uniform_below
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, SubsetSelection
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import MemberLists
 from discreet.mechanisms.singletons import Singletons

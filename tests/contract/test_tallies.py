@@ -6,13 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
+from discreet import Channel, Domain, RandomizedResponse, Reports, SecureRandom, SeededRandom, Tally, UnaryEncoding
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS, Case, counted, one_epsilon, sampled
 

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 from alike_pairs import ALIKE, DIFFERENT
+from discreet import Domain, Personalized, SecretTags
 from discreet.core.alike import alike_sentences
-from discreet.core.domain import Domain
 from discreet.core.reading import composed, visible
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
+from discreet.mechanisms.personalized import SimulatedTags
 from refusals import refused
 
 E, E_APART = "\u00e9", "e\u0301"

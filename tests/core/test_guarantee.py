@@ -7,8 +7,8 @@ from math import ceil, exp, inf
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.guarantee import Guarantee, in_odds, percent_sure, share_sure, sureness
+from discreet import Domain, Guarantee
+from discreet.core.guarantee import in_odds, percent_sure, share_sure, sureness
 
 
 @pytest.mark.parametrize("epsilon", [4.001, 5.0, 8.0, 12.5, 29.0])

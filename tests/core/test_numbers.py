@@ -9,11 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, Plan, Windows
 from discreet.core.labels import CLIPPED
 from discreet.errors import DataError, ParameterError
-from discreet.formats.plan import Plan
-from discreet.mechanisms import Windows
 from discreet.tables.values import ValueColumns
 from refusals import refused
 

@@ -7,16 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
+from discreet import (
+    METHODS,
+    BlockDesign,
+    Channel,
+    Domain,
+    RandomizedResponse,
+    Reports,
+    SeededRandom,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.estimators import METHODS, estimate
-from discreet.mechanisms import BlockDesign, BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.law import LawMechanism
 from laws import BUILDERS
 from packing import each
 from refusals import refused

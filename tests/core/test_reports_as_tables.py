@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.reports import Reports
+from discreet import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.report_tables import taken_reports, to_arrow
 from laws import MEDIUM, Case, cases, over, sampled

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import planted
+from discreet import SeededRandom
 from discreet.collector.documents.signing import withdraw
-from discreet.core.random import KeyedRandom, SeededRandom
+from discreet.core.random import KeyedRandom
 from discreet.device import Device, Limits, Outcome, RandomnessError, StoreError
 from discreet.device.answers import key_of_person, print_of, words_of
 from discreet.device.memory import Memory

@@ -11,7 +11,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scripted import ROOT, SCRIPTS, Scripted
 
-from discreet.core.random import KeyedRandom, SeededRandom
+from discreet import SeededRandom
+from discreet.core.random import KeyedRandom
 from discreet.device.answers import key_of_person
 from discreet.device.protocol.frames import head
 from discreet.device.protocol.sampler import Sampler

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection
 from discreet.device.protocol.frames import LARGEST_FRAME, Frame, FrameError, frame_of_json, head, head_of_json
 from discreet.errors import DataError
 from discreet.formats.records import RecordCodec, entry_as_json
-from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.row_checks import FlawedRowsError
 from laws import Case, one_epsilon, sampled
 from refusals import refused

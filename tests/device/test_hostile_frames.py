@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import BlockDesign, Domain, PooledHashing, RandomizedResponse, SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.device.protocol.frames import Frame, FrameError, frame_of_json, head, head_of_json
 from discreet.errors import DataError
 from discreet.formats import json_reports
 from discreet.formats.records import RecordCodec, entry_as_json
-from discreet.mechanisms import BlockDesign, BlockMechanism, PooledHashing, RandomizedResponse
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.row_checks import FlawedRowsError
 from discreet.mechanisms.subsets import MixedSubsets
 from laws import BUILDERS

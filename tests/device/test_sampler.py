@@ -5,15 +5,12 @@ from typing import Any
 
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom
+from discreet import Domain, Personalized, RandomizedResponse, SecureRandom, SeededRandom, UnaryEncoding
 from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
 from discreet.errors import ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.mechanisms import RandomizedResponse, UnaryEncoding, law_of, spelled_out
+from discreet.mechanisms import LawMechanism, law_of, spelled_out
 from discreet.mechanisms.hashing import PooledHashBlocks
-from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.personalized import Personalized
 from laws import Case, every, one_epsilon
 from refusals import refused
 

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import Sources
 from discreet.engines import LocalEngine, obfuscate, seal, tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.reports import iterate_reports
-from discreet.formats.sources import Sources
 from discreet.tables.values import ValueColumns
 from refusals import refused
 from running import run

@@ -10,12 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.reports import Reports
+from discreet import Plan, Reports, Sources, write_reports
 from discreet.engines import TallyFold, gather, tally
 from discreet.errors import MismatchError
-from discreet.formats.plan import Plan
-from discreet.formats.reports import write_reports
-from discreet.formats.sources import Sources
 from discreet.mechanisms import BlockMechanism
 
 PLAN = """

@@ -10,11 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet.core.reports import Reports
+from discreet import Reports, write_reports
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, groups
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.reports import write_reports
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.block_law import ValueCounts

@@ -11,23 +11,23 @@ import pyarrow as pa
 import pytest
 
 import discreet.formats.scanned as reading
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.engines import TallyFold, tally
-from discreet.errors import DataError, MismatchError
-from discreet.formats.reports import write_reports
-from discreet.formats.scanned import CheckedBatch
-from discreet.formats.sources import Account, SourceReader, Sources
-from discreet.formats.tallies import write_tally
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
     Channel,
+    Domain,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
+    Sources,
     SubsetSelection,
     UnaryEncoding,
-    report_tables,
+    write_reports,
 )
+from discreet.engines import TallyFold, tally
+from discreet.errors import DataError, MismatchError
+from discreet.formats.scanned import CheckedBatch
+from discreet.formats.sources import Account, SourceReader
+from discreet.formats.tallies import write_tally
+from discreet.mechanisms import BlockMechanism, report_tables
 from laws import MEDIUM, Case, cases, over, sampled
 
 SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")

@@ -10,9 +10,9 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
+from discreet import read_reports
 from discreet.engines import obfuscate, obfuscation
 from discreet.errors import DataError, ParameterError
-from discreet.formats.reports import read_reports
 from discreet.tables import scan, values
 from discreet.tables.values import ValueColumns
 from refusals import refused

@@ -11,17 +11,22 @@ import numpy as np
 import pytest
 
 import discreet.formats.scanned as reading
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
+from discreet import (
+    Channel,
+    Domain,
+    LocalHashing,
+    Reports,
+    SeededRandom,
+    Sources,
+    SubsetSelection,
+    UnaryEncoding,
+    estimate,
+    write_reports,
+)
 from discreet.engines import evidence as stored
 from discreet.engines import gather
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import estimate
-from discreet.formats.reports import write_reports
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import Channel, LocalHashing, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.evidence import StoredBlocks
 from laws import MEDIUM, Case, cases, sampled
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
+from discreet import Sources, read_reports, write_reports
 from discreet.engines import seal
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.reports import read_reports, write_beside, write_reports
+from discreet.formats.reports import write_beside
 from discreet.formats.sealed_files import check_sealed, put_sealed, write_sealed
 from discreet.formats.sealing import is_canonical
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
 from laws import MEDIUM, Case, cases, sampled
 from packing import each

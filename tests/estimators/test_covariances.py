@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.grouping import AxisPartition, CellPartition
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.estimators.linear import LinearStart
-from discreet.mechanisms import (
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
+    Personalized,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
+    Tally,
     UnaryEncoding,
+    estimate,
 )
+from discreet.core.grouping import AxisPartition, CellPartition
+from discreet.errors import ParameterError
+from discreet.estimators.linear import LinearStart
 from discreet.mechanisms.block_law import triple_covariance
 from discreet.mechanisms.covariances import _alike_values, pool_covariance
 from discreet.mechanisms.hashing import PooledHashBlocks
-from discreet.mechanisms.personalized import Personalized
 from discreet.theory.covariance import SampleCovariance
 from discreet.theory.linear_decoder import PoolBias
 from laws import BUILDERS, POOLS, SMALL, Case, cases, spelled

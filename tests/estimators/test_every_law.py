@@ -7,12 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
+from discreet import Domain, Reports, SeededRandom, Tally, estimate
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out

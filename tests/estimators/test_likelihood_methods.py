@@ -7,23 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.estimators.em import EM_CHANGE
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
     PooledHashing,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
+    Tally,
     UnaryEncoding,
+    estimate,
 )
+from discreet.errors import ParameterError
+from discreet.estimators.em import EM_CHANGE
+from discreet.mechanisms import BlockMechanism
 from laws import SIZES, Case, cases, over
 from packing import each
 from refusals import refused

@@ -7,12 +7,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.estimators import estimate
-from discreet.mechanisms import Channel, HadamardResponse, PooledHashing, RandomizedResponse, UnaryEncoding
+from discreet import (
+    Channel,
+    Domain,
+    HadamardResponse,
+    PooledHashing,
+    RandomizedResponse,
+    SeededRandom,
+    UnaryEncoding,
+    estimate,
+)
+from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.hashing import PooledHashBlocks
-from discreet.mechanisms.law import LawMechanism
 from discreet.mechanisms.likelihood_ratios import BlockRatios, OutputRatios
 from discreet.results.one_step import OneStep, one_step
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.tally import Tally
+from discreet import Tally
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.smooth import _Influence, _Problem
 from discreet.mechanisms import Mechanism

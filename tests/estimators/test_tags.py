@@ -8,13 +8,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import Domain, Personalized, SeededRandom, Tally, estimate, estimate_personalized
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.estimators.tags import Share, TagEstimate, estimate_personalized
-from discreet.mechanisms.personalized import Personalized
+from discreet.estimators.tags import Share, TagEstimate
 from discreet.simulation.tallies import draw_tally
 from packing import each
 from papers.uldp.personalized import error_terms

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.core.tally import Tally
+from discreet import Tally
 from discreet.mechanisms import BlockMechanism
 
 YES = dc.Domain(["yes", "no"])

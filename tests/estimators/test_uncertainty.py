@@ -8,14 +8,21 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
-from discreet.estimators import METHODS, estimate
+from discreet import (
+    METHODS,
+    Domain,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    Reports,
+    SeededRandom,
+    SubsetSelection,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.threshold import threshold_error
-from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from evidence import LEVEL
 from laws import POOLS, SMALL, WINDOWS, Case, cases, spelled
 from packing import each

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from damage import MECHANISM, written
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom, write_reports
 from discreet.engines import gather, tally
 from discreet.errors import DataError, ParameterError
-from discreet.formats.reports import write_reports
 from refusals import refused
 
 SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]

@@ -9,10 +9,10 @@ import pytest
 from test_urls import behind_urls, s3
 
 import discreet as dc
+from discreet import write_reports
 from discreet.engines import LocalEngine, obfuscate
 from discreet.errors import DataError
 from discreet.files.paths import matched
-from discreet.formats.reports import write_reports
 from discreet.risk.events import read_traces
 from discreet.tables.labels import look_at
 from discreet.tables.values import ValueColumns, read_values

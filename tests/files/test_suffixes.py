@@ -10,11 +10,10 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom, read_reports, write_reports
 from discreet.engines import gather, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.files import paths
-from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.risk.events import read_traces
 from discreet.tables.columns import read_distribution, read_labels, read_table

@@ -9,10 +9,10 @@ import pytest
 from pyarrow import fs
 
 import discreet as dc
+from discreet import read_reports, write_reports
 from discreet.engines import LocalEngine
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
-from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.risk.events import read_traces
 from discreet.tables.columns import read_table

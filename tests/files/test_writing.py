@@ -11,13 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
+from discreet import Domain, Reports, SeededRandom, UnaryEncoding, read_reports, write_reports
 from discreet.errors import MismatchError, OutputExistsError, ParameterError
-from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import UnaryEncoding
 from packing import each
 from refusals import refused
 

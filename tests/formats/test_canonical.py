@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import read_reports, write_reports
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.formats.reports import read_reports, write_reports
 from discreet.formats.sealing import canonical, is_canonical
 from discreet.mechanisms import Mechanism
 from laws import MEDIUM, Case, cases, sampled

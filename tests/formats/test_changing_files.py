@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from damage import EACH, MECHANISM, written
+from discreet import Sources, read_reports, write_reports
 from discreet.engines import LocalEngine, TallyFold
 from discreet.errors import DataError, DiscreetError
-from discreet.formats.reports import iterate_reports, read_reports, write_reports
+from discreet.formats.reports import iterate_reports
 from discreet.formats.scanned import SourcePart, part_of_ticket
-from discreet.formats.sources import Sources
 from discreet.tables.scan import scan
 from discreet.tables.text import Cells, Kind
 from refusals import refused

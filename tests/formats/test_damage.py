@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from damage import CHECKED, MECHANISM, bare_bytes, flipped, verdicts, written
+from discreet import read_reports
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import look, read_checksums
-from discreet.formats.reports import read_reports
 from refusals import refused
 
 checked = pytest.mark.parametrize("suffix", CHECKED)

@@ -8,18 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
+from discreet import Channel, Domain, HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.errors import DataError, MismatchError
 from discreet.formats import json_reports
-from discreet.mechanisms import (
-    BlockMechanism,
-    Channel,
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.row_checks import UNREADABLE, FlawedRowsError
 from refusals import refused
 

@@ -9,18 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.errors import DataError, MismatchError
-from discreet.formats.reports import read_reports
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
+    Domain,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
-    report_tables,
+    read_reports,
 )
+from discreet.errors import DataError, MismatchError
+from discreet.mechanisms import BlockMechanism, report_tables
 from packing import each
 from refusals import refused
 

@@ -9,12 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, HadamardResponse, RandomizedResponse, SeededRandom, UnaryEncoding, write_reports
 from discreet.errors import DataError, MismatchError
-from discreet.formats.reports import write_reports
 from discreet.formats.tallies import read_tally, write_tally
-from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
 from packing import each
 from refusals import refused
 

@@ -15,20 +15,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.engines import gather, tally
-from discreet.errors import DataError, MismatchError, SourceWarning
-from discreet.formats.reports import read_reports, write_reports
-from discreet.formats.sources import Sources
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
+    Domain,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
+    SeededRandom,
+    Sources,
     SubsetSelection,
     UnaryEncoding,
+    read_reports,
+    write_reports,
 )
+from discreet.engines import gather, tally
+from discreet.errors import DataError, MismatchError, SourceWarning
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.row_checks import UNREADABLE
 from laws import Case, cases, sampled

@@ -7,11 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, Personalized, Plan, UnaryEncoding
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
-from discreet.mechanisms import UnaryEncoding
-from discreet.mechanisms.personalized import Personalized
 from discreet.tables.columns import read_distribution
 from discreet.tables.values import read_owned
 from refusals import refused

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from discreet import Plan
 from discreet.cli import main
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
 from refusals import refused
 
 

@@ -3,19 +3,19 @@
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.formats.records import RecordCodec
-from discreet.mechanisms import (
+from discreet import (
+    Domain,
     HadamardResponse,
     LocalHashing,
     PaleyResponse,
+    Personalized,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
 )
-from discreet.mechanisms.personalized import Personalized
+from discreet.formats.records import RecordCodec
 from discreet.mechanisms.row_checks import FlawedRowsError
 from laws import Case, one_epsilon, sampled
 from packing import each

@@ -11,23 +11,23 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.errors import DataError
-from discreet.formats import json_reports
-from discreet.formats.reports import read_reports, write_reports
-from discreet.formats.tallies import read_tally, write_tally
-from discreet.mechanisms import (
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
-    Mechanism,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
-    report_tables,
+    read_reports,
+    write_reports,
 )
+from discreet.errors import DataError
+from discreet.formats import json_reports
+from discreet.formats.tallies import read_tally, write_tally
+from discreet.mechanisms import Mechanism, report_tables
 from laws import Case, cases, over
 from packing import each
 

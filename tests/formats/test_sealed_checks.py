@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import write_reports
 from discreet.core.reports import STAMP
 from discreet.errors import DataError, MismatchError
 from discreet.files import stored
 from discreet.files.stored import look
-from discreet.formats.reports import write_batches, write_beside, write_reports
+from discreet.formats.reports import write_batches, write_beside
 from discreet.formats.sealed_files import UnsealedError, check_sealed, put_sealed, write_sealed
 from discreet.mechanisms import report_tables
 from refusals import refused

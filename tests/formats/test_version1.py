@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import Sources
 from discreet.errors import DataError, SourceWarning
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import read_tally
 from packing import each
 from running import done, refusal, told

@@ -6,13 +6,12 @@ from pathlib import Path
 import pytest
 
 import discreet as dc
+from discreet import Domain, Plan, Questionnaire
 from discreet.collector.documents.signing import plan_of as plan_in
 from discreet.collector.documents.signing import sign, spelled_out
-from discreet.core.domain import Domain
 from discreet.device.protocol.collection import open_envelope
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan, write_plan
-from discreet.surveys.documents import Questionnaire
+from discreet.formats.plan import write_plan
 from refusals import refused
 from signed import PLAIN, TRUST, key, plan_of, terms
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import BlockDesign, Plan, PooledHashing
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.plan import Plan, write_plan
-from discreet.mechanisms import BlockDesign, PooledHashing
-from discreet.mechanisms.law import LawMechanism
+from discreet.formats.plan import write_plan
+from discreet.mechanisms import LawMechanism
 from packing import each
 from refusals import refused
 

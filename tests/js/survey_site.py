@@ -13,17 +13,14 @@ import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import structs
 
+from discreet import Domain, Plan, Question, Questionnaire, RandomizedResponse, Survey
 from discreet.collector import app
 from discreet.collector.documents.publications import facts_on_published
 from discreet.collector.documents.signing import Terms, sign, sign_survey, withdraw
-from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
-from discreet.formats.plan import Plan, PlanDocument
-from discreet.mechanisms import RandomizedResponse
-from discreet.surveys.documents import Questionnaire
-from discreet.surveys.survey import Question, Survey
+from discreet.formats.plan import PlanDocument
 from planted import TAGGED, VALUE
 
 JS = Path(__file__).resolve().parents[2] / "js"

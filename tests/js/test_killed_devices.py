@@ -22,11 +22,12 @@ from typing import Any
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from discreet import Plan
 from discreet.collector.documents.signing import Terms, sign
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.frames import head
-from discreet.formats.plan import Plan, PlanDocument
+from discreet.formats.plan import PlanDocument
 from programs import CHROMIUM, program
 
 JS = Path(__file__).resolve().parents[2] / "js"

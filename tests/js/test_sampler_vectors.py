@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet import SeededRandom
 from discreet.arrays import WordArray
-from discreet.core.random import SeededRandom
 from discreet.device.protocol.frames import Frame, FrameError
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.mechanisms import BLOCK_MECHANISMS

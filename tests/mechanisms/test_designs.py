@@ -6,11 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockDesign, SubsetSelection
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.theory.optimum import lower_bound
 from evidence import binomial

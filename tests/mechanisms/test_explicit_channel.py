@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
+from discreet import Channel, Domain, Reports, SeededRandom
 from discreet.errors import DataError, DiscreetError
-from discreet.mechanisms import Channel
 from packing import each
 
 RANGE = 1 << 64

@@ -6,13 +6,12 @@ from math import log
 import numpy as np
 import pytest
 
+from discreet import Domain, Memo, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.arrays import AnyArray, FloatArray
-from discreet.core.domain import Domain
-from discreet.core.random import BATCH, WORD_RANGE, SeededRandom
+from discreet.core.random import BATCH, WORD_RANGE
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import PlaceDecoder
-from discreet.mechanisms.memo import Memo
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
 from discreet.surveys.trends import trend

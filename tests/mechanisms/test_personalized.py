@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, Personalized, RandomizedResponse, SecretTags, SeededRandom, UnaryEncoding, estimate
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.estimators import estimate
-from discreet.mechanisms import RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags, candidates_left, common_of
+from discreet.mechanisms.personalized import SimulatedTags, candidates_left, common_of
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, WINDOWS
 from packing import each

@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, multinomial, norm
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
-from discreet.estimators import estimate
+from discreet import Domain, PooledHashing, SeededRandom, Tally, estimate
 from discreet.estimators.linear import LinearStart
-from discreet.mechanisms import PooledHashing
+from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.hashing import PooledHashBlocks, hash_function
-from discreet.mechanisms.law import LawMechanism
 from discreet.theory.binomial import score_ends
 from evidence import LEVEL
 

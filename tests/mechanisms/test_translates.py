@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom
+from discreet import Domain, PaleyResponse, Plan, RandomizedResponse, SecureRandom, SeededRandom, TranslateResponse
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
-from discreet.mechanisms import BlockMechanism, PaleyResponse, RandomizedResponse, TranslateResponse
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.translates import SetTranslates, TranslatesLaw
 from discreet.planning.candidates import PLANES
 from evidence import multinomial

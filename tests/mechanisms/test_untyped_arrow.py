@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.errors import DataError
-from discreet.mechanisms import RandomizedResponse, SubsetSelection, UnaryEncoding, row_checks
+from discreet.mechanisms import row_checks
 from discreet.mechanisms.report_tables import check_columns, sifted_rows, to_arrow
 from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled

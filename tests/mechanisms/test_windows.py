@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, Windows, estimate
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.mechanisms import Windows
 from discreet.mechanisms.windows import WindowBlocks, default_width
 from discreet.privacy.verify import verify
 from refusals import refused

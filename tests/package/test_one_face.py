@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.core.domain import Domain
+from discreet import Domain, RandomizedResponse
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, Mechanism, RandomizedResponse
+from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.singletons import Singletons
 from laws import BUILDERS

@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 from census_file import write_census
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, SeededRandom, estimate
 from discreet.errors import DiscreetError, ParameterError
-from discreet.estimators import estimate
 from papers import runner
 from papers.cells import ESTIMATE, TIMED, Cell
 from papers.data import sources

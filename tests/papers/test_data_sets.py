@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from real_data import real_file
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError, ParameterError
 from papers.data import censuses, places, sources
 

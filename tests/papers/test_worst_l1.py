@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import BlockMechanism, RandomizedResponse
+from discreet import Domain, RandomizedResponse
+from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.law import LawMechanism
 from laws import POOLS, Case, every_with_rho
 from papers.uldp.worst_case import worst_l1
 

@@ -14,16 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, Plan, SeededRandom, UnaryEncoding, best
 from discreet.errors import DataError, ParameterError
-from discreet.formats.plan import Plan
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.planning.candidates import Candidate
-from discreet.planning.compare import MechanismComparison, best, compare_mechanisms, recommended
+from discreet.planning.compare import MechanismComparison, compare_mechanisms, recommended
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import optimal_design, optimal_theta

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import RandomizedResponse
+from discreet import Domain, RandomizedResponse
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
 from discreet.planning.requirements import Requirements

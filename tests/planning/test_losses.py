@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import BlockDesign, Domain, RandomizedResponse
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockDesign, RandomizedResponse
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from laws import POOLS, SIZES, Case, cases, every_with_rho, over
 from refusals import refused

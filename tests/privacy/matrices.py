@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import Channel
+from discreet import Channel, Domain
 
 
 def rr_matrix(size: int, epsilon: float) -> Any:

@@ -11,20 +11,20 @@ from click.testing import CliRunner
 from matrices import rr, urr, urr_matrix
 from scipy.stats import binom
 
-from discreet.cli import main
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.formats.plan import Plan
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
+    Plan,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.cli import main
+from discreet.mechanisms import BlockMechanism
 from discreet.privacy.audit import Audit, audit, epsilon_at_least
 from discreet.privacy.events import Sample, Values, best_candidate
 from laws import BUILDERS, SIZES, Case, cases, over

@@ -4,9 +4,8 @@ from math import sqrt
 
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, HadamardResponse, RandomizedResponse
 from discreet.errors import ParameterError
-from discreet.mechanisms import HadamardResponse, RandomizedResponse
 from discreet.privacy.composition import l1_rate, squared_l2_rate
 from refusals import refused
 

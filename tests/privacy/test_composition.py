@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from matrices import first_are_sensitive, rr, urr, urr_matrix
 
-from discreet.core.domain import Domain
+from discreet import Channel, Domain, RandomizedResponse, UnaryEncoding
 from discreet.errors import MismatchError, ParameterError
-from discreet.mechanisms import Channel, RandomizedResponse, UnaryEncoding
 from discreet.privacy.composition import Derived, integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import smallest_epsilon
 from packing import each

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matrices import first_are_sensitive, rr, urr
 
-from discreet.core.domain import Domain
+from discreet import Channel, Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms import Channel
 from discreet.privacy.composition import decompose
 from discreet.privacy.notions import smallest_epsilon
 from refusals import refused

@@ -6,10 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.mechanisms import LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
+from discreet import Domain, LocalHashing, RandomizedResponse, Reports, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.privacy.audit import Audit, audit
 
 DRAWS = 40_000

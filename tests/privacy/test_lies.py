@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from discreet import Domain, RandomizedResponse
 from discreet.cli import main
-from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms import BlockMechanism, LawMechanism, RandomizedResponse
+from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.privacy.verify import verify
 from packing import each

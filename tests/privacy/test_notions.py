@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matrices import first_are_sensitive, rr_matrix, urr, urr_matrix
 
+from discreet import Channel
 from discreet.errors import ParameterError
-from discreet.mechanisms import Channel
 from discreet.privacy.notions import Protection, at_most, exact_ratio, logarithm, required, smallest_epsilon
 from laws import Case, cases, over
 from refusals import refused

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matrices import first_are_sensitive, rr, urr
 
+from discreet import Channel
 from discreet.errors import ParameterError
-from discreet.mechanisms import Channel
 from discreet.privacy.composition import post_process, preserves_data_types
 from discreet.privacy.notions import smallest_epsilon
 from refusals import refused

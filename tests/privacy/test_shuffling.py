@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import shuffled
 from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.errors import ParameterError
-from discreet.privacy.shuffling import delta, shuffled
+from discreet.privacy.shuffling import delta
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import pair_epsilon
 from packing import each

@@ -10,8 +10,8 @@ import pytest
 from scipy.special import bdtrc, gammaln
 
 import discreet as dc
+from discreet import shuffled
 from discreet.core.guarantee import rounded_up, sureness
-from discreet.privacy.shuffling import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import CentralCurve
 from packing import each

@@ -10,9 +10,8 @@ import pytest
 from scipy.special import ndtr
 
 import discreet as dc
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom, shuffled
 from discreet.privacy import shuffling_pairs
-from discreet.privacy.shuffling import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair, chernoff_end, excess
 from discreet.privacy.shuffling_rounds import CentralCurve, pair_epsilon
 

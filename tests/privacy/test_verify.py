@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from matrices import rr_matrix, urr_matrix
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import BlockMechanism, Channel, HadamardResponse, RandomizedResponse, UnaryEncoding
+from discreet import Channel, Domain, HadamardResponse, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import BlockMechanism
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, MEDIUM, SMALL, Case, cases, over
 

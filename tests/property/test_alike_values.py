@@ -5,7 +5,7 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.core.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 

@@ -6,12 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import (
+    METHODS,
+    BlockDesign,
+    Domain,
+    Personalized,
+    RandomizedResponse,
+    SeededRandom,
+    UnaryEncoding,
+    estimate,
+)
 from discreet.errors import MismatchError, ParameterError
-from discreet.estimators import METHODS, estimate
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.composition import integrated, sequential
 from discreet.privacy.notions import smallest_epsilon

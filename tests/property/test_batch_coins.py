@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.random import WORD_RANGE, SeededRandom, WordShares, half_toss, joint
+from discreet import SeededRandom
+from discreet.core.random import WORD_RANGE, WordShares, half_toss, joint
 from packing import each
 
 HALF = 1 << 32

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
+from discreet import Domain
 from discreet.core.columns import all_below
-from discreet.core.domain import Domain
 from discreet.errors import DataError
 from packing import each
 

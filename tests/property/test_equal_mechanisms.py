@@ -7,18 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import BlockDesign, Channel, Domain, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.errors import ParameterError
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
-    BlockDesign,
-    Channel,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BLOCK_MECHANISMS, LawMechanism
 from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.law import LawMechanism
 from laws import BUILDERS
 from packing import each
 from refusals import refused

@@ -10,12 +10,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from discreet import Domain, LocalHashing, RandomizedResponse, SecureRandom
 from discreet.core import random as randomness
-from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.mechanisms import LocalHashing, RandomizedResponse
-from discreet.mechanisms.law import LawMechanism
+from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import Subsets
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import LawMechanism, UnaryEncoding
-from discreet.planning.compare import best
+from discreet import Domain, UnaryEncoding, best
+from discreet.mechanisms import LawMechanism
 from discreet.privacy.verify import verify
 from packing import each
 from running import told

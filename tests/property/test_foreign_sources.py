@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SecureRandom, SeededRandom, checked_source, toss, uniform_below
+from discreet import Channel, Domain, SecureRandom, SeededRandom
+from discreet.core.random import checked_source, toss, uniform_below
 from discreet.errors import ParameterError
-from discreet.mechanisms import Channel
 from laws import BUILDERS
 from packing import each
 from refusals import refused

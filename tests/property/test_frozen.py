@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import BLOCK_MECHANISMS, Channel, UnaryEncoding
+from discreet import Channel, Domain, SeededRandom, UnaryEncoding
+from discreet.mechanisms import BLOCK_MECHANISMS
 from laws import BUILDERS
 
 DOMAIN = Domain(range(5), sensitive=[1, 2, 4])

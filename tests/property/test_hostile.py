@@ -15,16 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import refusals
-from discreet.core.domain import Domain
+from discreet import Channel, Domain, HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.mechanisms import (
-    Channel,
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
 from packing import each
 
 DOMAIN = Domain(range(5), sensitive=[1, 2, 4])

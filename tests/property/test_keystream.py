@@ -7,7 +7,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.random import Keystream, SecureRandom
+from discreet import SecureRandom
+from discreet.core.random import Keystream
 
 KEY = bytes(range(32))
 SIZES = st.integers(0, 80) | st.sampled_from([(1 << 17) - 8, 1 << 17, (1 << 17) + 8, (1 << 18) + 40])

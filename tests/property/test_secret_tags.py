@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain, Personalized, SecretTags
 from discreet.errors import DataError, DiscreetError, ParameterError, SecretError
-from discreet.mechanisms.personalized import Personalized, SecretTags, SimulatedTags
+from discreet.mechanisms.personalized import SimulatedTags
 from packing import each
 from refusals import refused
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
+from discreet import Domain
 
 AGES, SEXES, ROOMS = ["young", "old", "ancient"], [0, 1], ["kitchen", "attic"]
 PARTS = {"age": AGES, "sex": SEXES, "room": ROOMS}

@@ -5,29 +5,32 @@ from typing import Any
 
 import numpy as np
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.errors import DiscreetError
-from discreet.estimators import estimate
-from discreet.estimators.tags import estimate_personalized
-from discreet.mechanisms import (
+from discreet import (
     BlockDesign,
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
+    Personalized,
     PooledHashing,
     RandomizedResponse,
+    SecretTags,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
+    best,
+    estimate,
+    estimate_personalized,
 )
+from discreet.errors import DiscreetError
+from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
-from discreet.mechanisms.law import LawMechanism
-from discreet.mechanisms.personalized import Personalized, SecretTags, candidates_left
+from discreet.mechanisms.personalized import candidates_left
 from discreet.mechanisms.singletons import Singletons
 from discreet.mechanisms.subsets import MixedSubsets, Subsets
-from discreet.planning.compare import best, compare_mechanisms
+from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon
 from discreet.privacy.notions import smallest_epsilon

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
+from discreet import Domain, RandomizedResponse
 from discreet.errors import DataError
-from discreet.mechanisms import RandomizedResponse
 from refusals import refused
 
 HEAVY = ("pyarrow", "numba", "pandas", "polars", "scipy", "altair", "click", "rich")

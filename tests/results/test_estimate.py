@@ -14,14 +14,19 @@ from pyarrow import csv
 from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import (
+    METHODS,
+    Domain,
+    Estimate,
+    HadamardResponse,
+    RandomizedResponse,
+    SeededRandom,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from discreet.errors import MissingExtraError, ParameterError
-from discreet.estimators import METHODS, estimate
 from discreet.estimators.linear import LinearStart
-from discreet.mechanisms import HadamardResponse, RandomizedResponse, UnaryEncoding
-from discreet.results.estimate import Estimate
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability
 from packing import each

@@ -7,14 +7,20 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import (
+    Domain,
+    Estimate,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    SeededRandom,
+    SubsetSelection,
+    Tally,
+    UnaryEncoding,
+    estimate,
+)
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, SubsetSelection, UnaryEncoding
 from discreet.mechanisms.count_laws import SumLaw
-from discreet.results.estimate import Estimate
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
 from discreet.theory.limits import Estimated, difference_ends, share_ends

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import Estimate
 from discreet.core.result_table import ResultColumn, ResultTable, text_column
-from discreet.results.estimate import Estimate
 from running import run
 
 PLAN = """

@@ -5,11 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding, estimate
 from discreet.errors import ParameterError
-from discreet.estimators import estimate
-from discreet.mechanisms import RandomizedResponse, UnaryEncoding
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import rejected
 from packing import each

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, LocalHashing, RandomizedResponse, SeededRandom, UnaryEncoding
 from discreet.errors import DataError
-from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.assessment import (
     REPORTS,
     YARDSTICK_USERS,

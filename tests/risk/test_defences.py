@@ -9,9 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import RandomizedResponse
+from discreet import Domain, RandomizedResponse, SeededRandom
 from discreet.risk.attacks.learned import clock_of
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.defences import (

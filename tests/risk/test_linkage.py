@@ -7,9 +7,7 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import binom
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import RandomizedResponse, UnaryEncoding
+from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.kernels.matching import scores_of_pairs

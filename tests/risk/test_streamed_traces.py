@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 import discreet.tables.scan as reading
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError
 from discreet.risk.events import read_traces
 from discreet.risk.traces import Traces

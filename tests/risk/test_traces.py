@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.risk.traces import Split, Traces, by_count, by_half, by_time, leave_out, maximum_knowledge
 from packing import each

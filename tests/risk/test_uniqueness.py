@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, SeededRandom
 from discreet.risk.assessment import assess
 from discreet.risk.traces import Traces, maximum_knowledge
 from discreet.risk.uniqueness import FEW, MOST_EVENTS, uniqueness

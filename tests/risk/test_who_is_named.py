@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom
 from discreet.risk.assessment import CHANCES, TraceAssessment, assess, even_groups
 from discreet.risk.scores.rates import rank_curve
 from discreet.risk.scores.scores import Ranks

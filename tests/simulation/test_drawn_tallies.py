@@ -7,15 +7,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.errors import DataError
-from discreet.mechanisms import (
-    BlockMechanism,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BlockMechanism
 from discreet.simulation.tallies import can_draw, draw_tally
 
 COUNTS = np.array([40, 0, 25, 10, 5])

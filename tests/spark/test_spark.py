@@ -17,11 +17,21 @@ import pytest
 
 import discreet as dc
 import discreet.formats.scanned as reading
+from discreet import (
+    Channel,
+    Domain,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    Reports,
+    SeededRandom,
+    Sources,
+    Tally,
+    UnaryEncoding,
+    estimate,
+    write_reports,
+)
 from discreet import spark as engine
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.core.tally import Tally
 from discreet.engines import Engine, LocalEngine, tally
 from discreet.errors import (
     DataError,
@@ -30,22 +40,14 @@ from discreet.errors import (
     ParameterError,
     SourceWarning,
 )
-from discreet.estimators import em, estimate
+from discreet.estimators import em
 from discreet.estimators.likelihood import RowSums
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.mle import likelihood_of
-from discreet.formats.reports import write_beside, write_reports
+from discreet.formats.reports import write_beside
 from discreet.formats.sealed_files import check_sealed
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
-    Channel,
-    HadamardResponse,
-    LocalHashing,
-    RandomizedResponse,
-    UnaryEncoding,
-)
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.spark import SparkEngine, frames, running

@@ -8,18 +8,19 @@ from math import exp, expm1, tanh
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import BATCH, SeededRandom
-from discreet.core.reports import Reports
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
+    Domain,
     HadamardResponse,
     LocalHashing,
     PooledHashing,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.core.random import BATCH
+from discreet.mechanisms import BlockMechanism
 from evidence import binomial
 from packing import each
 

@@ -13,9 +13,7 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import LocalHashing
+from discreet import Domain, LocalHashing, SeededRandom
 from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.hadamard import HadamardColumns
 from discreet.mechanisms.hashing import HashBuckets

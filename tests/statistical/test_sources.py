@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from discreet.core.domain import Domain
-from discreet.core.random import KEY_BYTES, KEY_CALLS, SecureRandom, SeededRandom, toss, uniform_below
-from discreet.mechanisms import UnaryEncoding
+from discreet import Domain, SecureRandom, SeededRandom, UnaryEncoding
+from discreet.core.random import KEY_BYTES, KEY_CALLS, toss, uniform_below
 from evidence import binomial
 
 KNOWN = [0x1A2D2344D7E6A72D, 0xDE5A39C4E86E0D32, 0x53B43F9F7985D79B]

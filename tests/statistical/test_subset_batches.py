@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, hypergeom
 
-from discreet.core.random import BATCH, SeededRandom
+from discreet import SeededRandom
+from discreet.core.random import BATCH
 from discreet.kernels import counting
 from discreet.mechanisms import subsets
 from discreet.mechanisms.subsets import MixedSubsets, NoiseBits, draw_batch, noise_bits

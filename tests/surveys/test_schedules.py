@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.surveys.schedules import survey_schedules
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError
 from discreet.risk.events import read_traces
 from discreet.tables import text

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.tables.values import ValueColumns
 from packing import each
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.tables import text
 from discreet.tables.values import read_values

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from discreet.core.domain import Domain
+from discreet import Domain
 from discreet.errors import DataError
 from discreet.tables.columns import read_table
 from discreet.tables.values import read_values

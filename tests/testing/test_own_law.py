@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, RandomizedResponse, SeededRandom
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, spelled_out
+from discreet.mechanisms import BLOCK_MECHANISMS, spelled_out
 from discreet.mechanisms.registry import GROUP, Registry
 from discreet.mechanisms.singletons import Singletons
 from refusals import refused

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse, SubsetSelection
+from discreet import Domain, RandomizedResponse, SubsetSelection
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.theory.design import Design, Mixture
 from discreet.theory.linear_decoder import LinearDecoder
 from discreet.theory.optimum import lower_bound, optimal_design

@@ -5,10 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.estimators import estimate
-from discreet.mechanisms import BlockDesign, BlockMechanism, LawMechanism, SubsetSelection, UnaryEncoding
+from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, UnaryEncoding, estimate
+from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.subsets import MixedSubsets
 from discreet.testing import spell_out
 from discreet.theory.binomial import ValueSets, sum_moment

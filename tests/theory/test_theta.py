@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import UnaryEncoding
+from discreet import Domain, UnaryEncoding
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder
 from discreet.theory.optimum import optimal_theta
 from packing import each

@@ -7,8 +7,7 @@ from math import log, log1p, sqrt
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, SeededRandom
 from discreet.risk.attacks.learned import SHARES, Pairs, Posterior
 from discreet.risk.attacks.traces import Attacker
 from discreet.risk.kernels.pairs import shared_sums

@@ -8,19 +8,19 @@ from typing import Any, Self
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.reports import Reports
-from discreet.errors import DataError, DiscreetError
-from discreet.mechanisms import (
-    BlockMechanism,
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
+    Reports,
+    SeededRandom,
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.errors import DataError, DiscreetError
+from discreet.mechanisms import BlockMechanism
 from discreet.risk.assessment import sweep
 from discreet.risk.attacks.reports import (
     UNIT,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ATTACKS, Attacker, level_of_each, markov, match, strongest
 from discreet.risk.scores.rates import rate

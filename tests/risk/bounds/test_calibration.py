@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import LocalHashing, RandomizedResponse, UnaryEncoding
+from discreet import Domain, LocalHashing, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import identification_bounds
 from discreet.risk.bounds.calibration import RiskTarget, largest_epsilon
 from discreet.risk.planning import plan_identification

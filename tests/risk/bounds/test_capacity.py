@@ -9,9 +9,9 @@ import brute_force
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import (
+from discreet import (
     Channel,
+    Domain,
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,

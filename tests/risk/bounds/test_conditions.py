@@ -1,7 +1,6 @@
 """The conditions under which bounds for several reports hold, in words."""
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import RandomizedResponse
+from discreet import Domain, RandomizedResponse
 from discreet.risk.bounds import conditions, identification_bounds
 from discreet.risk.bounds.identification import ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE
 

@@ -9,9 +9,7 @@ import brute_force
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import HadamardResponse, LocalHashing, RandomizedResponse, UnaryEncoding
-from discreet.mechanisms.personalized import Personalized
+from discreet import Domain, HadamardResponse, LocalHashing, Personalized, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import Bounds, fano, identification_bounds
 from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
