@@ -50,9 +50,9 @@ def test_nights_add_up_to_the_year(sealed: Sealed, tmp_path: Path, monkeypatch: 
     year, read = tmp_path / "year.tally.parquet", list[int]()
     tallied = LocalEngine.fold
 
-    def spy(engine: Any, fold: Any, survey: Any, read_as: Any) -> Any:
-        read.append(len(survey.parts))
-        return tallied(engine, fold, survey, read_as)
+    def spy(engine: Any, fold: Any, scan: Any) -> Any:
+        read.append(len(scan.parts))
+        return tallied(engine, fold, scan)
 
     monkeypatch.setattr(LocalEngine, "fold", spy)
     for night in (1, 2, 2, 3):

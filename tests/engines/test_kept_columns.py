@@ -12,7 +12,7 @@ from pyarrow import csv
 import discreet as dc
 from discreet.engines import LocalEngine, obfuscation
 from discreet.errors import DataError, ParameterError
-from discreet.formats.public_columns import read_public
+from discreet.formats.reports import read_public
 from discreet.tables import values
 from discreet.tables.values import ValueColumns
 from refusals import refused

@@ -18,8 +18,7 @@ from discreet.core.batches import NamedBatch
 from discreet.engines import LocalEngine, gather, seal, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
-from discreet.formats.public_columns import read_public
-from discreet.formats.reports import iterate_reports, read_reports, write_beside, write_reports
+from discreet.formats.reports import iterate_reports, read_public, read_reports, write_beside, write_reports
 from discreet.formats.sealed_files import put_sealed, write_sealed
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally, read_tally, write_tally

@@ -112,17 +112,15 @@ def _with_columns(
     alone: "Publication", scan: "ScannedSources", known: Sequence[str], left_out: int
 ) -> "Publication | None":
     """Return a publication with the columns beside its reports; None if there are no others than those known."""
-    from discreet.formats.public_columns import cells_beside
-
-    beside = cells_beside(scan, known, most=_MOST_CELLS)
-    if not set(beside.names) - set(known):
+    beside = sorted({*scan.beside, *known})
+    if not set(beside) - set(known):
         return None
-    names = ", ".join(beside.names)
+    cells, names = scan.cells(beside, _MOST_CELLS), ", ".join(beside)
     shown = f"{alone.shown} and the columns beside the reports too ({names}), or the files"
-    if not beside.cells:
+    if not cells:
         why = f"the columns {names} have many values, and a cell of one report is a name"
         return replace(alone, beside=why, shown=shown)
-    return replace(alone, batches=beside.cells, shown=shown, not_trusted=alone.not_trusted + left_out)
+    return replace(alone, batches=cells, shown=shown, not_trusted=alone.not_trusted + left_out)
 
 
 def publication_of(

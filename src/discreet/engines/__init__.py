@@ -8,11 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine
+    from discreet.engines.engine import Engine, Sealed
     from discreet.engines.folds import Counted, Fold, TallyFold
     from discreet.engines.local import LocalEngine, gather, seal, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
-    from discreet.engines.sealing import Sealed
     from discreet.files.reading import Progress
     from discreet.formats.sources import Sources
 
@@ -23,7 +22,7 @@ _HOMES = {
     "LocalEngine": "engines.local",
     "Obfuscated": "engines.obfuscation",
     "Progress": "files.reading",
-    "Sealed": "engines.sealing",
+    "Sealed": "engines.engine",
     "Sources": "formats.sources",
     "TallyFold": "engines.folds",
     "gather": "engines.local",

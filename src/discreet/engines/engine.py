@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -11,7 +12,6 @@ from discreet.core.checks import checked_whole
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Counted, Fold, TallyFold
 from discreet.engines.groups import GroupFold, checked_names
-from discreet.engines.sealing import Sealed, refuse_replacing
 from discreet.files.reading import Progress
 from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed, refuse_fewer
 from discreet.formats.sources import Account, ScannedSources, sources_of
@@ -28,6 +28,31 @@ Observed: TypeAlias = "tuple[Reports | Tally | StoredBlocks, Mapping[str, int]]"
 """The evidence for `discreet.estimate`, and the number of rows left out by reason."""
 
 Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sealed:
+    """A file of sealed reports, as it was written.
+
+    Attributes:
+        path: the file.
+        name: of the batch that the reports are.
+        n: number of reports.
+        simulated: whether they are simulated, and protect nobody.
+        dropped: names of columns beside the reports, which are not in the file.
+        left_out: number of rows left out by reason.
+
+    Example:
+        >>> Sealed(Path("sealed.parquet"), "monday", 1000, simulated=False, dropped=("owner",), left_out={}).dropped
+        ('owner',)
+    """
+
+    path: Path
+    name: str
+    n: int
+    simulated: bool
+    dropped: tuple[str, ...]
+    left_out: Mapping[str, int]
 
 
 class Engine(ABC):
@@ -192,7 +217,7 @@ class Engine(ABC):
         least, output = checked_whole("least", least), checked_sealed(target, force=force)
         scan = self.scan(mechanism, sources)
         scan.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
-        refuse_replacing(output, scan.asked.named, [source.place for source in scan.sources])
+        scan.asked.refuse_output(output)
         batch_name = scan.name if name is None and scan.name else checked_name(name)
         with self.in_order(scan) as (account, batches):
             refuse_fewer(account.n, least)

@@ -12,10 +12,9 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.core.tally import GroupedTally
-from discreet.engines.engine import Engine, Observed
+from discreet.engines.engine import Engine, Observed, Sealed
 from discreet.engines.folds import Counted, Fold
 from discreet.engines.groups import CountsTooLargeError, GroupFold
-from discreet.engines.sealing import Sealed
 from discreet.files.reading import Progress
 from discreet.formats.scanned import SourcePart
 from discreet.formats.sealed_files import LEAST

@@ -1,16 +1,11 @@
-"""Paths and URLs of files, and what their endings mean.
+"""Files by their names: paths and URLs, patterns of names, endings, and how a file is opened.
 
-Files at URLs, read like files of this machine: by pyarrow (s3, gs, abfss, hdfs), or by fsspec.
-
-Credentials come from the environment, as each service names them. If a URL holds some, no message repeats them.
-
-Endings of file names by content: reports, tallies, tables.
-
-Endings of file names, in any case, and texts that may be compressed.
-
-The one place that says what a name stands for: readers ask `ending`, and open lines of text with `lines_of`.
+A file at a URL is read like one of this machine: by pyarrow (s3, gs, abfss, hdfs), or by fsspec. Credentials come from
+the environment, as each service names them; if a URL holds some, no message repeats them. Readers ask `ending` for the
+kind of a file, in lower case, and open texts, compressed or not, with `opened_text`.
 """
 
+import gzip
 import hashlib
 import io
 import os
@@ -375,17 +370,6 @@ def path_of(file: File) -> PurePath:
     return file.path if isinstance(file, RemoteFile) else file
 
 
-def path_below(file: File, folder: File) -> PurePosixPath | None:
-    """Return the path from a folder to a file that is in it, or in a folder there; None of any other file."""
-    if isinstance(file, RemoteFile) and isinstance(folder, RemoteFile):
-        here, there = urlsplit(file.url)._replace(path=""), urlsplit(folder.url)._replace(path="")
-        is_there = here == there and file.path.is_relative_to(folder.path)
-    else:
-        is_there = isinstance(file, Path) and isinstance(folder, Path) and file.is_relative_to(folder)
-    below = path_of(file).relative_to(path_of(folder)) if is_there else PurePosixPath()
-    return PurePosixPath(below.as_posix()) if below.parts else None
-
-
 def folder_columns(file: File) -> dict[str, str | None]:
     """Return the columns that a file's folders are named by, as ``date=2026-01-31``, with their one cell.
 
@@ -501,11 +485,6 @@ def ending(path: File) -> str:
     return Path(path.stem).suffix.lower() + last if last == GZIP else last
 
 
-def is_lines(path: File) -> bool:
-    """Return true if a file is one of JSON lines, compressed or not."""
-    return ending(path) in LINES
-
-
 @contextmanager
 def opened(path: File) -> Iterator[BinaryIO]:
     """Open a file for reading, decompressed; never more of it in memory than requested."""
@@ -513,8 +492,6 @@ def opened(path: File) -> Iterator[BinaryIO]:
         with path.open("rb") as source:
             yield source
         return
-    import gzip
-
     with path.open("rb") as source, gzip.open(source, "rb") as packed:
         yield cast(BinaryIO, packed)
 
@@ -541,8 +518,6 @@ def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as text:
             yield text
         return
-    import gzip
-
     # No name and no time: the same text gives the same bytes.
     with (
         path.open("wb") as file,

@@ -1,16 +1,10 @@
-"""Reading: pipes, folders, errors of readers, progress.
+"""Reading of inputs: which files a folder holds, standard input, batches read ahead, and one sentence for each error.
 
-Standard input, held in memory because it may hold values that must not be stored.
-
-Files named directly or by their folders: each one once, and none ignored silently.
-
-Errors of reading: what libraries raise about a damaged file, as one sentence.
-
-The progress of reading, for callers who show it.
-
-Prefetching: a thread makes the next batch while the current one is in use; the order stays.
+Each file is read once, and none is ignored silently. Standard input stays in memory, because it may hold values that
+must not be stored.
 """
 
+import gzip
 import os
 import stat
 import sys
@@ -109,8 +103,6 @@ class _Unpacked(RawIOBase):
     """A compressed text, which may not be so much longer than its file that reading it would take all memory."""
 
     def __init__(self, packed: File) -> None:
-        import gzip
-
         self._size, self._done, self._file = packed.stat().st_size, 0, packed.open("rb")
         self._text = gzip.GzipFile(fileobj=self._file)
 

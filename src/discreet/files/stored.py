@@ -1,19 +1,15 @@
-"""Stored files: looked at first, read later, with checksums of every stretch.
+"""Parquet and Arrow files: written with checksums; inspected first and read later, with checks for damage and change.
 
-Checksums of every stretch of a Parquet or Arrow file, just before its footer.
+A stretch is a unit of reading: a row group, or a batch. The checksums of all stretches stand just before the footer. In
+both formats the footer holds all offsets, so that bytes between the last stretch and the footer disturb no reader. A
+tool that rewrites the table drops them, so that they never belong to another file than their own. They are JSON, filled
+up with spaces; its length and its CRC-32, 32 bits each, the lowest byte first; and the 8 letters of `_MAGIC`. All are
+the CRC-32 of zip, gzip and PNG, which detects every single damaged run of up to 32 bits, and any other damage with
+probability 1 - 2^-32.
 
-A stretch is a unit of reading: a row group, or a batch. In both formats the footer holds all offsets, so that bytes
-between the last stretch and the footer disturb no reader; and a tool that rewrites the table drops them, so that they
-never belong to another file than their own. They are JSON, filled up with spaces; its length and its CRC-32, 32 bits
-each, the lowest byte first; and the 8 letters of `_MAGIC`. All are the CRC-32 of zip, gzip and PNG, which detects every
-single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
-
-Parquet and Arrow files, read with checks for damage and change.
-
-A file is inspected first and read later, perhaps by another thread. The read checks that it is the same file, unchanged
-since, with the announced number of rows in every row group or batch, and with the bytes of its checksums, if it
-has some. Files are not mapped into memory: the system kills a reader of a mapped file that another process
-truncates.
+Reading, perhaps by another thread, checks that the file is unchanged since it was inspected, with the announced number
+of rows in every stretch, and with the bytes of its checksums, if it has some. Files are not mapped into memory: the
+system kills a reader of a mapped file that another process truncates.
 """
 
 import os
@@ -383,6 +379,38 @@ class StoredTable:
         if self.checksums is not None:
             self.checksums.check(self.path, group)
 
+    def read(
+        self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield row groups or batches, at most ``size`` rows at a time, with the schema's metadata.
+
+        What a library says of a broken file is raised as it is.
+
+        Args:
+            groups: which of the row groups or batches.
+            size: the most rows of a batch.
+            columns: which columns, in this order; None for all.
+            labels: those among them whose texts come as dictionaries where they are stored so, which is faster.
+
+        Raises:
+            DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
+        """
+        self.state.check(self.path)
+        opened = _arrow_batches if ending(self.path) in ARROW else _parquet_batches
+        largest = max((self.bytes_of(group) for group in groups), default=0)
+        with opened(self, largest, size, columns, labels) as batches:
+            for group in groups:
+                self.check(group)
+                done = 0
+                for batch in batches(group):
+                    done += batch.num_rows
+                    yield batch.replace_schema_metadata(self.schema.metadata)
+                if done != self.rows[group]:
+                    raise DataError(
+                        f"row group {group} holds {done} rows where {self.rows[group]} were promised; it is damaged."
+                    )
+        self.state.check(self.path)
+
     def bytes_of(self, group: int) -> int:
         """Return the approximate size in memory of a row group; 0 for a batch."""
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
@@ -419,8 +447,11 @@ class HeldTable:
         n = self.table.num_rows
         return tuple(min(_STRETCH, n - start) for start in range(0, n, _STRETCH))
 
-    def batches(self, groups: Sequence[int], size: int, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        """Yield stretches, at most ``size`` rows at a time."""
+    def read(
+        self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield stretches, at most ``size`` rows at a time; see `StoredTable.read`."""
+        del labels
         for group in groups:
             piece = self.table.slice(group * _STRETCH, _STRETCH)
             yield from (piece if columns is None else piece.select(columns)).to_batches(max_chunksize=size)
@@ -473,50 +504,8 @@ def _opened(path: File) -> Any:
     return path.opened() if isinstance(path, RemoteFile) else pa.OSFile(str(path))
 
 
-def read_groups(
-    table: StoredTable | HeldTable,
-    groups: Sequence[int],
-    size: int,
-    columns: Sequence[str] | None = None,
-    *,
-    labels: Sequence[str] = (),
-) -> Iterator[pa.RecordBatch]:
-    """Yield row groups or batches of a file, at most ``size`` rows at a time, with the schema's metadata.
-
-    What a library says of a broken file is raised as it is.
-
-    Args:
-        table: the file.
-        groups: which of its row groups or batches.
-        size: the most rows of a batch.
-        columns: which columns, in this order; None for all.
-        labels: those among them whose texts come as dictionaries where they are stored so, which is faster.
-
-    Raises:
-        DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
-    """
-    if isinstance(table, HeldTable):
-        yield from table.batches(groups, size, columns)
-        return
-    table.state.check(table.path)
-    opened = _arrow_batches if ending(table.path) in ARROW else _parquet_batches
-    largest = max((table.bytes_of(group) for group in groups), default=0)
-    with opened(table, largest, size, columns, labels) as batches:
-        for group in groups:
-            table.check(group)
-            done = 0
-            for batch in batches(group):
-                done += batch.num_rows
-                yield batch.replace_schema_metadata(table.schema.metadata)
-            if done != table.rows[group]:
-                raise DataError(
-                    f"row group {group} holds {done} rows where {table.rows[group]} were promised; it is damaged."
-                )
-    table.state.check(table.path)
-
-
 def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
-    """Return a batch without rows, in the form of `read_groups`."""
+    """Return a batch without rows, in the form of `StoredTable.read`."""
     fields = schema if columns is None else [schema.field(name) for name in columns]
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
 

@@ -1,11 +1,7 @@
-"""Files that are written whole or not at all, and numbers in JSON.
+"""Outputs: files that appear whole or not at all and replace nothing by accident, and results as JSON.
 
-JSON output with one rule for numbers that JSON lacks.
-
-A number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn back into
-the number; null says that there is no such number.
-
-Outputs that appear whole or not at all, and that replace nothing by accident.
+In JSON a number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn
+back into the number; null says that there is no such number.
 """
 
 import json

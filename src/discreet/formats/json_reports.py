@@ -15,7 +15,6 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -107,26 +106,26 @@ class _Rows(JsonRows):
         self.simulated.append(report.get("simulated", False))
 
 
-def form_of_lines(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> Form:
+def form_of_line(mechanism: Mechanism, line: str | None, *, trust_plan: bool = False) -> Form:
     """Return the form of lines, from the first one; other errors of the first one are raised when it is read.
 
     Args:
         mechanism: what they claim to come from.
-        lines: the texts.
+        line: the first line; None if there is none.
         trust_plan: as for `from_json`.
 
     Raises:
-        MismatchError: if the first one belongs to another plan.
+        MismatchError: if it belongs to another plan.
     """
-    texts, first = list(islice(lines, 1)), None
+    first = None
     try:
-        from_json(mechanism, texts, trust_plan=trust_plan)
+        from_json(mechanism, [] if line is None else [line], trust_plan=trust_plan)
     except MismatchError:
         raise
     except DataError:
         pass
     with suppress(ValueError, RecursionError):
-        first = json.loads(texts[0]) if texts else None
+        first = json.loads(line or "null")
     named = not isinstance(first, dict) or PLAN in first
     return Form(trusted=trust_plan and not named, named=named, marked=True)
 

@@ -1,6 +1,6 @@
 """Reports in files: written whole or not at all, checked when they are read."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from discreet.files.paths import output_of, written_text
 from discreet.files.stored import TableFile, schema_entries
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
+from discreet.formats.scanned import plain
 from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.values import check_writable
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from discreet.formats.plan import Plan
 
 _BATCH = 1 << 18
+# Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.
+_COPIES, _CELL = 3, 16
 
 
 def write_reports(
@@ -266,3 +269,38 @@ def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSour
     scan = read.scan(_mechanism_of(mechanism))
     scan.refuse_tallies("reports are read one by one, and a tally has only counts")
     return scan
+
+
+def read_public(
+    mechanism: Mechanism, sources: Any, names: Sequence[str], *, memory: int | None = None
+) -> tuple[Reports, Any]:
+    """Return the reports of files, in memory, and a `pyarrow.Table` of the public columns beside them.
+
+    Args:
+        mechanism: what made the reports.
+        sources: Parquet and Arrow files of reports, folders of such files, and tables; or `Sources` of them, without a
+            share of bad rows.
+        names: of the public columns.
+        memory: bytes that they may take; None for any.
+
+    Raises:
+        DataError, MismatchError, ParameterError: as for `Sources.scan`, and if a row is no report of this plan, or
+            there are too many reports.
+    """
+    scan = sources_of(sources).scan(mechanism, names)
+    each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))
+    total = scan.rows or 0
+    if memory is not None and _COPIES * total * each > memory:
+        raise DataError(
+            f"weights, regressions, and mle and em by group need all reports in memory: {total:,} reports take about "
+            f"{_COPIES * total * each / 1e9:.1f} GB of the {memory / 1e9:.1f} GB that may be used; name fewer files, a "
+            "random share of the people, or estimate by group without weights and by another method, which is streamed."
+        )
+    with scan.reader() as reader:
+        batches = list(reader)
+    if not batches:
+        raise DataError("files with reports are needed, and these hold none.")
+    whole = pa.concat_tables(
+        [pa.Table.from_batches([plain(batch.public)]) for batch in batches], promote_options="permissive"
+    )
+    return replace(Reports.concatenate(batch.reports for batch in batches), batches=scan.batches), whole

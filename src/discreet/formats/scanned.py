@@ -27,7 +27,7 @@ from discreet.files.paths import (
     text_bytes,
 )
 from discreet.files.reading import readable
-from discreet.files.stored import FileState, HeldTable, look, no_rows, read_groups
+from discreet.files.stored import FileState, HeldTable, look, no_rows
 from discreet.formats import json_reports
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import Form, batch_reports, form_of, stamped_public, table_of
@@ -204,7 +204,7 @@ class TableSource(ScannedSource):
     def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> Iterator[CheckedBatch]:
         names, public = self.form.names(self.mechanism), [name for name in self.public if name not in self.folders]
         columns, none = [*names, *public], True
-        for batch in read_groups(self.table, groups, most or self._batch_rows, columns, labels=public):
+        for batch in self.table.read(groups, most or self._batch_rows, columns, labels=public):
             none = False
             yield self._checked(batch, names, sift)
         if none:
@@ -230,7 +230,7 @@ class TableSource(ScannedSource):
             yield tuple(self.folders.get(name) for name in names), self.rows or 0
             return
         with readable(self.place):
-            for batch in read_groups(self.table, range(len(self.table.rows)), _BATCH_ROWS, there, labels=there):
+            for batch in self.table.read(range(len(self.table.rows)), _BATCH_ROWS, there, labels=there):
                 table = pa.Table.from_batches([plain(batch)])
                 counted = table.group_by(there).aggregate([([], "count_all")])
                 columns = {name: counted[name].to_pylist() for name in (*there, "count_all")}
@@ -333,11 +333,9 @@ def scanned_file(
 def _scanned_lines(path: File, mechanism: Mechanism, trust_plan: bool) -> LinesSource:
     state = FileState.of(path)
     with opened_text(path) as text:
-        lines = lines_of(text, json_reports.longest_line(mechanism))
-        form = json_reports.form_of_lines(mechanism, lines, trust_plan=trust_plan)
-    with opened_text(path) as text:
-        rows = None if text.read(1) else 0
-    return LinesSource(path, mechanism, form, rows, (state.size, 0), state=state)
+        first = next(lines_of(text, json_reports.longest_line(mechanism)), None)
+    form = json_reports.form_of_line(mechanism, first, trust_plan=trust_plan)
+    return LinesSource(path, mechanism, form, 0 if first is None else None, (state.size, 0), state=state)
 
 
 def refuse_public(public: Sequence[str]) -> None:

@@ -7,10 +7,12 @@ twice. A reader yields the checked batches of all sources, and checks at its end
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self
@@ -121,6 +123,18 @@ class Sources:
         if self.bad_share > 0:
             raise ParameterError(f"bad_share must be 0 here: {why}.")
         return self
+
+    def refuse_output(self, target: Path) -> None:
+        """Refuse an output that is read, or is in a folder of sources, where the next reader would read it too.
+
+        Raises:
+            ParameterError: if it is so.
+        """
+        for source in self.named:
+            if isinstance(source, Path) and source.is_dir() and target.resolve().is_relative_to(source.resolve()):
+                raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
+        if target.exists() and any(target.samefile(path) for path in self.files if isinstance(path, Path)):
+            raise ParameterError(f"{target} is read and would be replaced; choose another name for the output.")
 
     def scan(self, mechanism: Mechanism, public: Sequence[str] = ()) -> "ScannedSources":
         """Return the sources, scanned; warn of what is taken on the caller's word, and of columns that are not read.
@@ -235,6 +249,24 @@ class ScannedSources:
     def beside(self) -> tuple[str, ...]:
         """The names of the columns beside the reports, read or not."""
         return tuple(dict.fromkeys(name for source in self.sources for name in source.beside))
+
+    def cells(self, names: Sequence[str], most: int) -> tuple[int, ...]:
+        """Return the number of reports of each cell of columns beside them; none if there are more cells than listed.
+
+        Args:
+            names: of the columns; lines of JSON and tallies have none.
+            most: cells that are listed.
+
+        Raises:
+            DataError: if a file is damaged.
+        """
+        counts: Counter[tuple[Any, ...]] = Counter()
+        for source in self.sources:
+            for key, count in source.cells(names):
+                counts[key] += count
+                if len(counts) > most:
+                    return ()
+        return tuple(counts.values())
 
     @cached_property
     def batches(self) -> tuple[NamedBatch, ...]:

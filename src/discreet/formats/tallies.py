@@ -17,7 +17,7 @@ from discreet.errors import DataError
 from discreet.files import paths
 from discreet.files.paths import File, ending, file_of, output_of
 from discreet.files.reading import readable
-from discreet.files.stored import TableFile, look, read_groups
+from discreet.files.stored import TableFile, look
 from discreet.files.writing import replacing
 from discreet.mechanisms import Mechanism, report_tables
 
@@ -111,7 +111,7 @@ def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
         paths.checked(source, paths.COLUMNS, "tallies")
         stored = look(source)
         facts = report_tables.read_stamp(stored.schema, "tally", mechanism.fingerprint)
-        batches = read_groups(stored, range(len(stored.rows)), _BATCH)
+        batches = stored.read(range(len(stored.rows)), _BATCH)
         table = pa.Table.from_batches(batches, schema=stored.schema)
         return _checked_tally(mechanism, facts, table)
 

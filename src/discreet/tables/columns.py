@@ -1,13 +1,10 @@
-"""Columns of people's tables, read as the type that is asked for.
+"""Columns of tables in files (Parquet, Arrow, CSV, JSON lines), read as the types that the caller asks for.
 
-Tables of people's values in files: Parquet, Arrow, CSV or JSON lines.
-
-The caller states the types of the columns, and the cells of CSV are read in these types; see `discreet.tables.text`.
-
-Tables of a matcher's scores, a row per pair of a probe and a template, as a matrix.
+Cells of CSV are read in these types; see `discreet.tables.text`. Some tables have a meaning: distributions, known
+shares of groups, and a matcher's scores, a row per pair of a probe and a template.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +19,12 @@ from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import readable
 from discreet.tables.scan import Chosen, is_text, scan, whole_table
-from discreet.tables.text import ANYTHING, LISTED, NUMBERS, Cells, cells_of, columns_of, from_typed
+from discreet.tables.text import ANYTHING, LISTED, NAMES, NUMBERS, Cells, cells_of, columns_of, from_typed
 
 _MOST_NAMES = 30
+
+SHARE = "share"
+"""Name of the column of shares."""
 
 
 def read_table(path: str | File) -> Any:
@@ -241,3 +241,32 @@ def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
             f"{missing} of {matrix.size} scores are missing; with --failed nan the users whom these are about are left "
             "out, and counted."
         )
+
+
+def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -> dict[Any, float]:
+    """Return the known shares of groups.
+
+    Args:
+        path: a table with the columns of groups, and share.
+        names: of the columns of groups.
+        labels: of the groups, as they are known; each label of the table that is spelled like one stands for it.
+
+    Raises:
+        DataError: if a column is not there, a cell is missing, or a group is named twice; it names the file.
+    """
+    asked = {**dict.fromkeys(names, NAMES), SHARE: NUMBERS}
+    table = read_columns(path, lambda _: asked, list(asked))
+    with readable(Path(path)):
+        for name in asked:
+            gone = columns.absent(table[name], name)
+            if gone.any():
+                raise DataError(
+                    columns.missing_message(int(gone.sum()), len(gone), int(gone.argmax()), f"cells of {name!r}")
+                )
+        known = {tuple(map(str, label if isinstance(label, tuple) else (label,))): label for label in labels}
+        rows = zip(*(table[name].to_pylist() for name in names), strict=True)
+        spelled = [tuple(map(str, row)) for row in rows]
+        if len(set(spelled)) < len(spelled):
+            raise DataError("each group must be named once, and some are named twice.")
+        keys = [known.get(key, key if len(key) > 1 else key[0]) for key in spelled]
+        return dict(zip(keys, table[SHARE].to_pylist(), strict=True))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_columns
 from discreet.files.reading import files_in, opened, opened_text, readable
-from discreet.files.stored import FileState, StoredTable, look, read_groups
+from discreet.files.stored import FileState, StoredTable, look
 from discreet.tables import text
 from discreet.tables.text import Cells, Kind, Separated, layout_of
 
@@ -80,7 +80,7 @@ class TableScan:
             return iter(self.kept.select(names).to_batches())
         if self.table is not None:
             groups, spelled = range(len(self.table.rows)), [self.spelled.get(name, name) for name in names]
-            return (_renamed(batch, names) for batch in read_groups(self.table, groups, rows, spelled))
+            return (_renamed(batch, names) for batch in self.table.read(groups, rows, spelled))
         assert self.form is not None
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
@@ -202,7 +202,7 @@ def whole_table(source: File) -> pa.Table:
         if kind not in COLUMNS:
             return _lines(source)
         stored = look(source)
-        batches = read_groups(stored, range(len(stored.rows)), _BATCH_ROWS)
+        batches = stored.read(range(len(stored.rows)), _BATCH_ROWS)
         return pa.Table.from_batches(batches, schema=stored.schema)
 
 

@@ -52,7 +52,7 @@ from discreet.estimators.linear import PROGRESS, Method, MethodOption
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
 from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.public_columns import read_public, read_shares
+from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally
 from discreet.mechanisms import BlockMechanism
@@ -61,7 +61,7 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
-from discreet.tables.columns import read_distribution
+from discreet.tables.columns import read_distribution, read_shares
 
 Data = Reports | Tally | StoredBlocks
 

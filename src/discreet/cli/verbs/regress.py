@@ -19,7 +19,7 @@ from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.plan import Plan
-from discreet.formats.public_columns import read_public
+from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
 from discreet.results.regression import Regression
 

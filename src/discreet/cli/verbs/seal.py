@@ -34,7 +34,6 @@ from discreet.cli.output import (
 from discreet.cli.results import VerbResult
 from discreet.cli.statements import VOUCHED, Ending
 from discreet.core.batches import NamedBatch
-from discreet.engines.sealing import refuse_replacing
 from discreet.files.paths import TALLIES, checked_output, spelled
 from discreet.files.writing import in_turn
 from discreet.formats.plan import Plan
@@ -122,7 +121,7 @@ def seal_reports(
     with progress_bar("reading") as progress, read.running() as running, file_notes() as notes:
         sources = read.sources(reports, partial(progress, "reading"))
         if beside is not None:
-            refuse_replacing(output, sources.named, sources.files)
+            sources.refuse_output(output)
         sealed = running.seal(mechanism, sources, target, name=batch.name, least=batch.least, force=force)
     shown = "the sealed file, or anything made of it"
     publication = replace(
@@ -189,7 +188,7 @@ def add_batches(document: Plan, sealed: Sequence[Any], read: Reading, output: Pa
     with progress_bar("reading") as progress, read.running() as running, in_turn(output.absolute().parent):
         before = read_tally(output, mechanism) if output.exists() else mechanism.empty_tally()
         sources = read.sources(sealed, partial(progress, "reading"))
-        refuse_replacing(output, sources.named, sources.files)
+        sources.refuse_output(output)
         if retract:
             after = before.without(running.tally(mechanism, sources).tally)
         else:
