@@ -110,9 +110,9 @@ QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmecha
     ("text", "words"),
     [
         (TEXT.replace('promise = "record"', ""), "promise must be said where there are several attributes"),
-        (TEXT.replace('"record"', '"people"'), "at promise, invalid enum value 'people'"),
+        (TEXT.replace('"record"', '"people"'), "Invalid enum value 'people' - at `$.promise`"),
         (TEXT + "[asks]\n", "unknown field `asks`"),
-        (TEXT + "[ask]\nwant = 'triples'\n", "at ask.want"),
+        (TEXT + "[ask]\nwant = 'triples'\n", "`$.ask.want"),
         (TEXT + "[ask]\nwant = [['age', 'hair']]\n", "'hair' is none"),
         (TEXT + "[ask]\ncombinations = [{ age = '<18' }]\n", "attribute 'age' must not say what is sensitive"),
         (TEXT.replace('labels = ["f", "m"]', 'labels = ["f", "f"]'), "attribute 'sex': labels must be different"),

@@ -34,26 +34,25 @@ from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError, SurveyDocumentError
 from discreet.files.paths import COLUMNS, PLANS, checked_output, output_of
 from discreet.files.writing import replacing
-from discreet.formats.plan import (
+from discreet.formats.domains import (
     DomainSpec,
-    MechanismSpec,
     Pattern,
+    all_composed,
+    described_domain,
+    described_values,
+    moved_domain,
+)
+from discreet.formats.plan import (
+    MechanismSpec,
     Plan,
     PlanDocument,
-    all_composed,
     build_mechanism,
-    described_domain,
     described_mechanism,
-    described_values,
-    document_text,
     json_schema,
-    moved_domain,
     read_document,
-    toml_key,
-    toml_table,
-    toml_text,
     without_defaults,
 )
+from discreet.formats.toml import document_text, toml_key, toml_table, toml_text
 from discreet.surveys.patterns import with_ends
 from discreet.surveys.rounds import How, Rounds
 from discreet.surveys.shares import whole_shares

@@ -29,7 +29,8 @@ from discreet.core.result_table import ResultTable
 from discreet.device.protocol.collection import PERMANENT, Collection
 from discreet.device.protocol.notice import notice
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan, described_values
+from discreet.formats.domains import described_values
+from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.memo import Memo
 from discreet.mechanisms.personalized import Personalized, common_of

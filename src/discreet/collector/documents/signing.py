@@ -40,7 +40,8 @@ from discreet.device.protocol.envelope import document_bytes, opened, parsed, pu
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import OutputExistsError, ParameterError
-from discreet.formats.plan import Plan, PlanDocument, all_composed, described_values
+from discreet.formats.domains import all_composed, described_values
+from discreet.formats.plan import Plan, PlanDocument
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.memo import Memo
 from discreet.privacy.verify import verify

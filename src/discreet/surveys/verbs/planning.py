@@ -19,7 +19,7 @@ from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up
 from discreet.core.result_table import ResultColumn, ResultTable, number_of
 from discreet.files.paths import PLANS, spelled
-from discreet.formats.plan import DomainSpec
+from discreet.formats.domains import DomainSpec
 from discreet.surveys.documents import AskSpec, Questionnaire, SurveyDocument
 from discreet.surveys.planning import plan_survey
 from discreet.surveys.schedules import SHOWN_ROUNDS, SurveySchedule, survey_schedules

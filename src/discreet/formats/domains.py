@@ -1,0 +1,328 @@
+"""The domain in a document: values by labels, ranges, attributes, a grid or a file, and which of them are sensitive."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.core.domain import Domain, WithBots
+from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
+from discreet.core.reading import composed, composed_names
+from discreet.errors import ParameterError
+
+_MOST = 1 << 20
+
+
+def described_domain(domain: Domain) -> dict[str, Any]:
+    """Return the table of a domain in a plan.
+
+    Raises:
+        ParameterError: if a plan would have to spell out more than a million labels.
+
+    Example:
+        >>> described_domain(Domain(range(100), sensitive=[3, 4]))
+        {'range': [0, 100], 'sensitive': [3, 4]}
+        >>> pairs = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]}, sensitive={"age": "<40"})
+        >>> described_domain(pairs)["sensitive"]
+        [{'age': ['<40']}]
+    """
+    described = _labels(domain.space) | ({"attribute": domain.attribute} if domain.attribute else {})
+    described |= {"exact": True} if domain.exact else {}
+    if not domain.sensitive_count:
+        return described | {"sensitive": [], "allow_unprotected": True}
+    if not domain.clear_count:
+        return described
+    if domain.sensitive_count > _MOST:
+        raise ParameterError(
+            f"a plan spells out at most {_MOST:,} sensitive labels, got {domain.sensitive_count:,}; write them into a "
+            "file beside it, with the table domain.file."
+        )
+    return described | {"sensitive": described_values(domain, domain.sensitive)}
+
+
+def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
+    """Return some values as plans name them: labels, patterns of a product, or points of a grid."""
+    if isinstance(domain.space, Product):
+        return list(_patterns(domain.space, chosen))
+    if isinstance(domain.space, Numbers):
+        return [*domain.space.closed_ranges(np.flatnonzero(chosen))]
+    return _points(domain.space, chosen) if isinstance(domain.space, Grid) else _spelled(domain.space, chosen)
+
+
+def _labels(space: LabelSpace) -> dict[str, Any]:
+    if isinstance(space, IntegerRange):
+        return space.describe()
+    if isinstance(space, Grid):
+        return {"grid": {"lat": [*space.lat], "lon": [*space.lon], "rows": space.rows, "cols": space.cols}}
+    if isinstance(space, Numbers):
+        number = {"low": space.low, "high": space.high, "bins": space.bins, "scale": space.scale}
+        return {"number": number | ({"clip": True} if space.clip else {})}
+    if isinstance(space, Product):
+        parts = space.attributes.items()
+        numbers = {name: _labels(part)["number"] for name, part in parts if isinstance(part, Numbers)}
+        return {"product": {name: numbers.get(name) or _spelled(part) for name, part in parts}}
+    return {"labels": _spelled(space)}
+
+
+def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
+    """Return labels of a flat space: all, or those that are chosen."""
+    codes = np.arange(space.size) if chosen is None else np.flatnonzero(chosen)
+    if len(codes) > _MOST:
+        raise ParameterError(
+            f"a plan spells out at most {_MOST:,} labels, got {len(codes):,}; write them into a file beside it, with "
+            "the table domain.file."
+        )
+    if isinstance(space, WithBots):
+        raise ParameterError("a plan lists tags, not placeholders; make the mechanism with Personalized.")
+    (column,) = space.table(codes).values()
+    labels: list[Any] = column.tolist()
+    return labels
+
+
+def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
+    """Yield patterns of the chosen combinations and no others: whole labels first, then single combinations."""
+    labels = {name: _named(part) for name, part in space.attributes.items()}
+    mask = chosen.reshape([part.size for part in space.attributes.values()])
+    left = mask.copy()
+    for axis, (name, part) in enumerate(space.attributes.items()):
+        whole: Any = np.moveaxis(mask, axis, 0).reshape(part.size, -1).all(axis=1)
+        if whole.any():
+            yield {name: _named(part, whole)}
+            np.moveaxis(left, axis, 0)[whole] = False
+    *names, last = labels
+    for row in zip(*np.nonzero(left.any(axis=-1)), strict=True):
+        fixed = {name: labels[name][place] for name, place in zip(names, row, strict=True)}
+        yield fixed | {last: _named(space.attributes[last], left[row])}
+
+
+def _named(part: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
+    """Return chosen values of an attribute as patterns name them, ranges of numbers; or all, each by itself."""
+    if not isinstance(part, Numbers):
+        return _spelled(part, chosen)
+    if chosen is None:
+        return [part.closed_ranges(np.array([code])) for code in range(part.size)]
+    return [*part.closed_ranges(np.flatnonzero(chosen))]
+
+
+def _points(grid: Grid, chosen: BoolArray) -> list[list[float]]:
+    """Return the middle of each chosen region."""
+    rows, columns = np.divmod(np.flatnonzero(chosen), grid.cols)
+    lat = grid.lat[0] + (rows + 0.5) * (grid.lat[1] - grid.lat[0]) / grid.rows
+    lon = grid.lon[0] + (columns + 0.5) * (grid.lon[1] - grid.lon[0]) / grid.cols
+    return [[*point] for point in zip(lat.tolist(), lon.tolist(), strict=True)]
+
+
+Label = str | int
+Cut = int | float | str
+Pattern = dict[str, Label | float | list[Label | float | list[float]]]
+Sensitive = list[str | int | bool | Pattern | list[float]]
+
+
+class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Regions of a map: borders in degrees, and how many rows and columns."""
+
+    lat: tuple[float, float]
+    lon: tuple[float, float]
+    rows: int
+    cols: int
+
+
+class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Numbers from low to high, in bins.
+
+    Attributes:
+        low: the least number.
+        high: the largest one.
+        bins: how many bins.
+        scale: "linear", or "log1p" for bins in which ln(1 + x) grows by as much.
+        clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
+    """
+
+    low: float
+    high: float
+    bins: int = 256
+    scale: Literal["linear", "log1p"] = "linear"
+    clip: bool = False
+
+
+class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Labels in a CSV or Parquet file beside the plan.
+
+    Attributes:
+        path: the file, relative to the plan.
+        label: name of the column of labels.
+        sensitive: name of a column of true and false; None if the plan says itself what is sensitive.
+    """
+
+    path: str
+    label: str = "label"
+    sensitive: str | None = None
+
+
+class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Coarse cells of a grid, with a bot each: how many along the latitude and along the longitude."""
+
+    rows: int
+    cols: int
+
+
+class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The values: exactly one of labels, range, number, product, grid and file; and which of them are sensitive.
+
+    Attributes:
+        labels: texts or integers.
+        range: the first integer and the one after the last.
+        number: numbers in bins.
+        product: labels of each attribute, or its numbers.
+        grid: regions of a map.
+        file: labels in a file.
+        sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], both
+            ends included, rounded outward to whole bins; every value if it is left out.
+        allow_unprotected: accept that nothing is sensitive.
+        missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
+            fingerprint: it says what is done before a report is made, and reports do not show it.
+        cuts: where the ranges begin that the labels but the first name, ascending: numbers, or dates such as
+            "2026-07"; of a product, by attribute. A table then holds numbers or dates. They change no fingerprint.
+        attribute: the attribute of a survey that the values are of; it is in the fingerprint.
+        exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa. It changes no
+            fingerprint.
+    """
+
+    labels: list[Label] | None = None
+    range: tuple[int, int] | None = None
+    number: NumberSpec | None = None
+    product: dict[str, list[Label] | NumberSpec] | None = None
+    grid: GridSpec | None = None
+    file: FileSpec | None = None
+    sensitive: Sensitive | None = None
+    allow_unprotected: bool = False
+    missing: Label | dict[str, Label] | None = None
+    cuts: list[Cut] | dict[str, list[Cut]] | None = None
+    attribute: str = ""
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        """Bring labels and names of attributes to Unicode's normal form C.
+
+        Raises:
+            ParameterError: if two attributes then have the same name.
+        """
+        for name in ("labels", "product", "sensitive", "missing", "cuts", "attribute"):
+            msgspec.structs.force_setattr(self, name, all_composed(getattr(self, name)))
+
+    def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
+        """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
+
+        Raises:
+            ParameterError: if a value is out of range, or a file is elsewhere.
+        """
+        kinds = ("labels", "range", "number", "product", "grid", "file")
+        present = [kind for kind in kinds if getattr(self, kind) is not None]
+        if len(present) != 1:
+            raise ParameterError(
+                f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(present) or 'none'}."
+            )
+        if self.exact and present[0] in ("number", "grid"):
+            raise ParameterError(f"exact is for labels, and a {present[0]} has none; leave it out.")
+        built = self._built(folder, allow_outside)
+        if self.missing is not None:
+            from discreet.tables.values import check_stand
+
+            check_stand(built, self.missing)
+        if self.cuts is not None:
+            from discreet.tables.labels import check_cuts
+
+            check_cuts(built, self.cuts, self.missing)
+        return built.about(self.attribute) if self.attribute else built
+
+    def _built(self, folder: Path, allow_outside: bool) -> Domain:
+        protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}
+        if self.product is not None:
+            parts = self.product.items()
+            numbers = {name: Numbers(**msgspec.structs.asdict(p)) for name, p in parts if isinstance(p, NumberSpec)}
+            return Domain.product({**self.product, **numbers}, **protection, exact=self.exact)
+        if self.number is not None:
+            number = self.number
+            return Domain.number(
+                number.low, number.high, bins=number.bins, scale=number.scale, clip=number.clip, **protection
+            )
+        if self.grid is not None:
+            grid = self.grid
+            return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **protection)
+        if self.file is not None:
+            # A device with a plan that spells its labels out needs no Arrow.
+            from discreet.tables.columns import read_labels
+
+            labels, marked = read_labels(
+                inside(folder, self.file.path, allow_outside=allow_outside), self.file.label, self.file.sensitive
+            )
+            if marked is not None and self.sensitive is not None:
+                raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
+            protection["sensitive"] = self.sensitive if marked is None else marked
+            return Domain(labels, **protection, exact=self.exact)
+        return Domain(range(*self.range) if self.range else self.labels, **protection, exact=self.exact)
+
+
+def all_composed(content: Any) -> Any:
+    """Return built-ins with all texts in Unicode's normal form C, the keys of tables too.
+
+    Raises:
+        ParameterError: if two keys of a table are then the same.
+
+    Example:
+        >>> all_composed({"Gro\u0308\u00dfe": ["gro\u00df", 1]})
+        {'Größe': ['groß', 1]}
+    """
+    if isinstance(content, str):
+        return composed(content)
+    if isinstance(content, list):
+        return [all_composed(item) for item in content]
+    if not isinstance(content, dict):
+        return content
+    names = composed_names(content)
+    return {name: all_composed(item) for name, item in zip(names, content.values(), strict=True)}
+
+
+def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
+    """Return the place of a file that a document names; links are followed before it is judged.
+
+    Args:
+        folder: where the document is.
+        name: what it says.
+        allow_outside: whether the file may be anywhere.
+
+    Raises:
+        ParameterError: if it is neither beside the document nor below, or no file but a device, say.
+    """
+    place = folder / name
+    if "\0" in name:
+        raise ParameterError("the path of a file must not hold a NUL.")
+    try:
+        real = place.resolve()
+        within = real.is_relative_to(folder.resolve())
+        # Links in a loop are still links: Python 3.13 and newer do not raise.
+        odd = real.is_symlink() or (real.exists() and not real.is_file())
+    except (OSError, RuntimeError):
+        raise ParameterError(f"{place} cannot be followed to a file; mend its links.") from None
+    if not (within or allow_outside):
+        raise ParameterError(
+            f"the file {name!r} must lie beside the document that names it or below, and it does not; "
+            "move it there, or pass --allow-outside (allow_outside=True) if you trust the document."
+        )
+    if odd:
+        raise ParameterError(f"{place} must be a file, and it is none; name another.")
+    # What was judged is what is read, whatever becomes of the links; in place of them it is named as it was.
+    return real if within and real != place.absolute() else place
+
+
+def moved_domain(domain: dict[str, Any], folder: Path, target: Path) -> dict[str, Any]:
+    """Return the table of a domain, whose files are named from a folder, as a document elsewhere names them."""
+    file = domain.get("file")
+    if file is None:
+        return domain
+    moved = os.path.relpath(folder / file["path"], target.absolute().parent)
+    return {**domain, "file": {**file, "path": Path(moved).as_posix()}}
