@@ -48,11 +48,9 @@ def test_protection_spreads_to_labels_that_read_alike(tmp_path: Path, name: str)
     text = " ".join(
         done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml").split()
     )
-    assert "Also sensitive in x, as they read like labels that are named: 'Krank'." in text
+    assert "Also protected in x, because they read like a protected label: 'Krank'." in text
     assert "--merge makes one label of those that read alike; --exact keeps" in text
-    assert (
-        "Written differently than a label of x: 60 of 360 rows; obfuscate --as-read takes them for the label." in text
-    )
+    assert "60 of 360 rows write a label of x differently; obfuscate --as-read reads them as the label." in text
 
 
 @pytest.mark.parametrize("options", [[], ["--merge"], ["--exact"]])
@@ -106,10 +104,10 @@ def test_genes_are_kept_apart_unless_they_are_merged(tmp_path: Path) -> None:
 def test_what_few_rows_hold_is_counted_and_not_named(tmp_path: Path) -> None:
     source = table(tmp_path, {"gesund": 60, "krank": 30, "KRANK": 4, "kranc": 3})
     text = done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml")
-    assert "Written differently than a label of x: 4 of 97 rows" in " ".join(text.split())
+    assert "4 of 97 rows write a label of x differently" in " ".join(text.split())
     assert "KRANK" not in text
     assert "kranc" not in text
-    assert "1 different values of x, in 3 of 97 rows" in " ".join(text.split())
+    assert "3 of 97 rows hold 1 other values of x" in " ".join(text.split())
     # Joined they are held by enough rows.
     plan, _ = proposed(table(tmp_path, {"gesund": 60, "krank": 12, "krank ": 12}), "--sensitive", "krank")
     assert plan.domain.names() == ["gesund", "krank"]

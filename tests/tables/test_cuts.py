@@ -12,7 +12,7 @@ from discreet.collector.documents.signing import spelled_out
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.formats.plan import Plan
-from discreet.tables.labels import Cut, check_cuts, labels_of_cuts
+from discreet.tables.cuts import Cut, check_cuts, labels_of_cuts
 from discreet.tables.values import ValueColumns
 from refusals import refused
 

@@ -15,7 +15,7 @@ import discreet as dc
 from discreet.core.labels import Grid
 from discreet.errors import DataError, ParameterError
 from discreet.surveys.survey import Question, question_domain
-from discreet.tables.labels import cut
+from discreet.tables.cuts import cut
 from packing import each
 from refusals import refused
 

@@ -1,7 +1,4 @@
-"""Labels of the columns of a table, which of them are sensitive, and epsilon: said, found in the table, or asked for.
-
-Verbs that propose a plan make it of these.
-"""
+"""A proposed plan: labels of columns, sensitive labels and epsilon, from options, the table or a person's answers."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +13,7 @@ from discreet.cli.output import prints_json, say, show
 from discreet.cli.sensitive import SensitiveLabels, known_labels
 from discreet.core.checks import meant
 from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.tables.cuts import Cut
 from discreet.tables.labels import (
     DATES,
     INTEGERS,
@@ -23,7 +21,6 @@ from discreet.tables.labels import (
     LEAST,
     ColumnLabels,
     ColumnLook,
-    Cut,
     labels_between,
     labels_in,
     look_at,
@@ -33,8 +30,8 @@ from discreet.tables.spellings import Join
 
 Answer = TypeVar("Answer")
 _PUBLIC = (
-    "A plan is public: the labels of {columns} were read from the table, so the plan tells that each of them occurs in "
-    "it, in {least} rows or more. List them with --labels (ranges: --cuts) if that must not be told."
+    "The plan is public and lists every label of {columns} found in at least {least} rows. To keep the labels private, "
+    "pass your own with --labels or --cuts."
 )
 _MOST_SHOWN = 30
 # Of rows with rare integers, before all are taken for numbers and not for codes.
@@ -368,18 +365,19 @@ def _sentences(proposals: Mapping[str, Found], least: int, missing: str) -> Iter
         labels = proposal.labels
         if proposal.cuts is not None:
             cuts = ", ".join(str(cut) for cut in proposal.cuts)
-            yield f"Cut into {len(labels.labels)} ranges: {column}, at {cuts}; --cuts says other ones."
+            yield f"{column} has {len(labels.labels)} ranges, which begin at {cuts}. Choose others with --cuts."
+        rows = f"of {labels.rows:,} rows"
         if labels.missing:
-            yield f"No value of {column}: {labels.missing:,} of {labels.rows:,} rows; {missing}."
+            yield f"{labels.missing:,} {rows} have no value of {column}; {missing}."
         if labels.read_rows:
             yield (
-                f"Written differently than a label of {column}: {labels.read_rows:,} of {labels.rows:,} rows; "
-                "obfuscate --as-read takes them for the label."
+                f"{labels.read_rows:,} {rows} write a label of {column} differently; obfuscate --as-read reads them as "
+                "the label."
             )
         if labels.other_rows:
             yield (
-                f"Not in the plan: {labels.others:,} different values of {column}, in {labels.other_rows:,} of "
-                f"{labels.rows:,} rows; obfuscate --unknown drop leaves these rows out."
+                f"{labels.other_rows:,} {rows} hold {labels.others:,} other values of {column}; obfuscate --unknown "
+                "drop leaves these rows out."
             )
     read = [column for column, proposal in proposals.items() if proposal.labels.found]
     if read:

@@ -55,13 +55,11 @@ class SensitiveLabels:
         stated, record = alike_in(domains)
         spread = {name: unnamed for name, values in labels.items() if (unnamed := self.unnamed(name, values))}
         sentences = [
-            f"Also sensitive in {name}, as they read like labels that are named: {', '.join(map(visible, values))}."
+            f"Also protected in {name}, because they read like a protected label: {', '.join(map(visible, values))}."
             for name, values in spread.items()
         ]
         if stated and self.join != "exact":
-            apart = (
-                "; --exact keeps them apart and protects only the labels that --sensitive names" if self.marks else ""
-            )
+            apart = "; --exact keeps them apart and protects only the labels of --sensitive" if self.marks else ""
             stated.append(f"--merge makes one label of those that read alike{apart}.")
         return [*sentences, *stated], record | ({"also_sensitive": spread} if spread else {})
 

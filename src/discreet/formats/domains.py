@@ -234,7 +234,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
             check_stand(built, self.missing)
         if self.cuts is not None:
-            from discreet.tables.labels import check_cuts
+            from discreet.tables.cuts import check_cuts
 
             check_cuts(built, self.cuts, self.missing)
         return built.about(self.attribute) if self.attribute else built

@@ -1,12 +1,6 @@
-"""Labels that a column's values get: seen, counted, cut into ranges.
+"""Labels of a plan from a column of a table: those found often enough, or a list that is compared with the table.
 
-Cuts: numbers and dates of a table stand for the label of the range that they are in.
-
-Dates are compared as they are spelled, from the year on (2026-03-01T12:00): a cut may be a year, a month or a day.
-
-Labels of a plan from a column of a table: those found often enough, or a list that is compared with the table.
-
-A plan is public. A label that is read from people's data tells that somebody has this value, so a label that few rows
+A plan is public. A label that is read from people's data reveals that somebody has this value. So a label that few rows
 hold is not proposed, and a column with mostly different values, such as names or e-mails, is refused.
 """
 
@@ -16,150 +10,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from itertools import pairwise
 from math import ceil, floor, inf, isfinite, log10
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_whole
-from discreet.core.columns import absent, floats
-from discreet.core.domain import Domain
-from discreet.core.labels import LabelSpace, Texts
 from discreet.core.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import readable
 from discreet.tables.columns import checked_columns, is_number, shown
+from discreet.tables.cuts import DATE, Cut, check_ascending, labels_of_cuts
 from discreet.tables.scan import is_text, scan, table_files
 from discreet.tables.spellings import Join, joined_counts, other_texts
-from discreet.tables.text import NUMBERS, SPELLINGS, Cells, Kind
-
-Cut: TypeAlias = float | str
-Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
-"""Where ranges begin, ascending: all numbers, or all dates; of a product, by attribute."""
-
-DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII)
-"""A date from the year on, perhaps with a time."""
-
-
-def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
-    """Return a label for each range: those below the first cut, between two, and from the last on.
-
-    Example:
-        >>> labels_of_cuts([20, 30, 31])
-        ['19 and below', '20 to 29', '30', '31 and above']
-        >>> labels_of_cuts([0.5, 2.0]), labels_of_cuts(["2025"])
-        (['below 0.5', '0.5 to below 2', '2 and above'], ['before 2025', 'from 2025'])
-    """
-    first, last = cuts[0], cuts[-1]
-    if isinstance(first, str):
-        return [f"before {first}", *(f"{low} to before {high}" for low, high in pairwise(cuts)), f"from {last}"]
-    if all(isinstance(cut, int) for cut in cuts):
-        whole = [int(cut) for cut in cuts]
-        inner = [f"{low}" if high == low + 1 else f"{low} to {high - 1}" for low, high in pairwise(whole)]
-        return [f"{whole[0] - 1} and below", *inner, f"{whole[-1]} and above"]
-    inner = [f"{low:.12g} to below {high:.12g}" for low, high in pairwise(cuts)]
-    return [f"below {first:.12g}", *inner, f"{last:.12g} and above"]
-
-
-def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
-    """Return the reading of a column that is cut."""
-    return Cells(Kind.TEXT) if isinstance(cuts[0], str) else NUMBERS
-
-
-def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
-    """Refuse cuts that are not those of a domain's labels, the last of which may be one for missing values.
-
-    Raises:
-        ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
-    """
-    for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
-        space = _space(domain, name)
-        lacking = stand.get(name) if isinstance(stand, dict) else stand
-        last = isinstance(space, Texts) and lacking is not None and space.labels[-1] == lacking
-        if not isinstance(space, Texts) or space.size not in {len(some) + 1, len(some) + 1 + last}:
-            where = f" of {name!r}" if name else ""
-            raise ParameterError(
-                f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."
-            )
-        check_ascending(some)
-
-
-def check_ascending(cuts: Sequence[Cut]) -> None:
-    """Refuse cuts that are not ascending; errors as for `check_cuts`."""
-    dates = [isinstance(cut, str) and DATE.fullmatch(cut) is not None for cut in cuts]
-    numbers = [not isinstance(cut, str) and np.isfinite(cut) for cut in cuts]
-    if not (cuts and (all(dates) or all(numbers)) and all(low < high for low, high in pairwise(cuts))):  # type: ignore[operator]
-        raise ParameterError(
-            "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
-        )
-
-
-def _space(domain: Domain, name: str) -> LabelSpace | None:
-    space = domain.space
-    return space.parts.get(name) if space.parts else None if name else space
-
-
-def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
-    """Return the reading of the columns of values, where some are cut."""
-    if not isinstance(cuts, dict):
-        return dict.fromkeys(cells, cells_of_cuts(cuts))
-    return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
-
-
-def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
-    """Return a column or a table of values with labels in the place of what is cut; missing values stay missing.
-
-    Raises:
-        DataError: if a column holds neither numbers nor dates, as its cuts are.
-    """
-    if not isinstance(cuts, dict):
-        return _cut("values", values, cuts, domain.space)
-    columns = {name: values[name] for name in values.column_names}
-    named = {name: _cut(f"column {name!r}", columns[name], some, _space(domain, name)) for name, some in cuts.items()}
-    return pa.table(columns | named)
-
-
-def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
-    places = _dates_above(what, column, cuts) if isinstance(cuts[0], str) else _numbers_above(what, column, cuts)
-    return pa.array(space.labels.tolist(), pa.string()).take(places)
-
-
-def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
-    """Return the number of cuts that each date has reached; null where it is missing."""
-    import pyarrow.compute as pc
-
-    try:
-        read = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"{what} must be dates, as its cuts are; got {column.type}.") from None
-    fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
-    wrong = np.flatnonzero(~np.asarray(fits))
-    if len(wrong):
-        raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
-    # A date with a time is after its day, and both are after its month.
-    above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
-    places = above[0]
-    for flags in above[1:]:
-        places = pc.add(places, flags)
-    return places
-
-
-def _numbers_above(what: str, column: Any, cuts: list[Cut]) -> Any:
-    """Return the number of cuts, in the column's type, that each number has reached; null where it is missing."""
-    gone = absent(column)
-    try:
-        there = floats(column.filter(flags_of(~gone)))
-    except DataError:
-        raise DataError(f"{what} must be numbers, as its cuts are; got {column.type}.") from None
-    places = np.zeros(len(gone), dtype=np.int64)
-    places[~gone] = np.searchsorted(np.array(cuts, dtype=np.float64).astype(there.dtype), there, side="right")
-    return array_of(places, ~gone)
-
+from discreet.tables.text import SPELLINGS, Cells, Kind
 
 LEAST = 20
 """The fewest rows that hold a label, for it to be proposed."""
@@ -342,44 +209,28 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
     return ColumnLook(name, kind, counts, missing, thinned, is_spelled)
 
 
-def labels_of(
-    sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None], *, least: int = LEAST
-) -> dict[str, ColumnLabels]:
-    """Return the labels of columns, in one pass through tables.
-
-    Args:
-        sources: files and folders of tables, on this machine or at URLs.
-        asked: for each column its labels as texts, or None for those that are found. Labels of a column of integers
-            are integers; those of a text file are, if all are written so.
-        least: the fewest rows that hold a label that is found.
-
-    Raises:
-        DataError: if a table is broken, a column is not there or holds neither text nor integers, or labels are to be
-            found in a column whose values are mostly different, mostly rare, or too many to list.
-        ParameterError: if a list of labels does not fit its column, or nothing is asked for.
-
-    Example:
-        >>> from importlib.resources import files
-        >>> answers = files("discreet") / "examples" / "answers.csv"
-        >>> labels_of(answers, {"age": None})["age"].labels
-        ('18-29', '30s', '40s', '50+')
-    """
-    if not asked:
-        raise ParameterError("at least one column must be asked for, got none.")
-    looks = look_at(sources, asked)
-    return {name: labels_in(looks[name], listed, least=least) for name, listed in asked.items()}
-
-
 def labels_in(
     look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST, join: Join = "spaces"
 ) -> ColumnLabels:
-    """Return the labels of a column that was looked at; other arguments and errors as for `labels_of`.
+    """Return the labels of a column that was looked at.
 
     Args:
         look: the column.
-        listed: its labels, if these are listed.
-        least: the fewest rows that hold a label that is found.
+        listed: its labels as texts; None for the labels that are found. Labels of a column of integers are integers;
+            those of a text file are, if all are written so.
+        least: the fewest rows of a label that is found.
         join: the texts that are one label.
+
+    Raises:
+        DataError: if labels are to be found in a column that holds neither text nor integers, or whose values are
+            mostly different, mostly rare, or too many to list.
+        ParameterError: if a list of labels does not fit its column.
+
+    Example:
+        >>> from importlib.resources import files
+        >>> look = look_at(files("discreet") / "examples" / "answers.csv")["age"]
+        >>> labels_in(look).labels
+        ('18-29', '30s', '40s', '50+')
     """
     checked_whole("least", least)
     texts, kind, name = look.counts, look.kind, look.name
@@ -388,7 +239,7 @@ def labels_in(
         if kind not in {TEXT, INTEGERS}:
             raise DataError(
                 f"column {name!r} holds {kind}, and labels of a plan are text or integers; make ranges of numbers or "
-                "dates (--cuts), or list the labels (--labels)."
+                "dates with --cuts, or list the labels with --labels."
             )
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
         _refuse_telling(replace(look, counts=counts), labels, least)
@@ -419,8 +270,8 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False
     check_ascending(cuts)
     if look.rows and (look.kind not in _CUT or (look.kind == DATES) != isinstance(cuts[0], str)):
         raise DataError(
-            f"column {look.name!r} holds {look.kind}, which is not cut so; cut numbers at numbers, and dates, written "
-            "as 2026-07-31, at dates."
+            f"column {look.name!r} holds {look.kind}, which these cuts do not fit; cut numbers at numbers, and dates "
+            "at dates, such as 2026-07-31."
         )
     return ColumnLabels(tuple(labels_of_cuts(cuts)), found, look.rows + look.missing, look.missing, 0, 0)
 
@@ -514,27 +365,27 @@ def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
 
 
 def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> None:
-    """Refuse labels that were found where they would tell who is in the table, or say little of it."""
+    """Refuse labels that were found where they could identify people, or describe few of the rows."""
     name, counts, rows = look.name, look.counts, look.rows
     if rows < least:
         raise DataError(
-            f"column {name!r} holds {rows:,} values, and a label that is found is held by {least} rows at least, as "
-            "one that few people hold tells of them; list the labels (--labels), from the questionnaire."
+            f"column {name!r} has {rows:,} values, and labels are found in columns with at least {least}; list the "
+            "labels with --labels, as in the questionnaire."
         )
     if look.is_different:
         many = f"more than {_MOST_DIFFERENT:,}" if look.thinned else f"{len(counts):,}"
         raise DataError(
-            f"the values of column {name!r} are mostly different ({many} in {rows:,} rows), as names or e-mails are, "
-            "and a plan is public; ask for another column, or list its labels (--labels)."
+            f"the values of column {name!r} are mostly different ({many} in {rows:,} rows), such as names or e-mails, "
+            "and a plan is public; name another column, or list its labels with --labels."
         )
     rare = rows - sum(counts[label] for label in labels)
     if 2 * rare > rows:
         raise DataError(
-            f"{rare:,} of {rows:,} rows hold a value of column {name!r} that fewer than {least} rows hold, and a label "
-            "that few people hold tells of them; list the labels (--labels), from the questionnaire."
+            f"{rare:,} of {rows:,} rows hold a value of column {name!r} that fewer than {least} rows hold, which could "
+            "identify people; list the labels with --labels, as in the questionnaire."
         )
     if len(labels) > MOST_LABELS:
         raise DataError(
-            f"at most {MOST_LABELS:,} labels of a column are proposed, got {len(labels):,} in column {name!r}; join "
-            "values to groups first, or write the plan by hand."
+            f"at most {MOST_LABELS:,} labels of a column are proposed, got {len(labels):,} in column {name!r}; group "
+            "the values first, or write the plan by hand."
         )

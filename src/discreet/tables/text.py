@@ -1,13 +1,8 @@
-"""Tables of separated text, and what their cells mean.
+"""Tables of separated text (CSV), and the types of their cells.
 
-Cells of text columns: their types, and the spellings of a missing cell.
-
-In a text file 01 may be a label or a number; the reader of a column states which.
-
-Tables of text with cells separated by commas, semicolons, tabs or bars: CSV.
-
-The first line and the requested columns determine the separator and the order of columns; rows have no influence.
-Cells are converted to the requested types (`Cells`), and an empty line is a row with missing cells.
+The first line and the requested columns determine the separator (comma, semicolon, tab or bar) and the order of
+columns; rows have no influence. Cells are converted to the requested types (`Cells`), because 01 may be a label or a
+number. An empty line is a row with missing cells.
 """
 
 import codecs

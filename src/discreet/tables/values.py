@@ -1,12 +1,7 @@
-"""Values of a column as codes of a domain, with what is missing and what is kept beside.
+"""Values of people in tables: their codes in a domain, batch by batch, with users, tags and kept columns.
 
-Missing values of tables: their rows, and the label that they stand for in a plan.
-
-Kept columns: public columns of tables of values that are written beside the reports, row for row, in clear.
-
-Codes of people's values in a table, a batch at a time; what cannot be coded is refused for the table as a whole.
-
-Columns of people's values in tables, with their users and tags.
+A plan says which label stands for a missing value. A kept column is public and is written beside the reports, in clear.
+Values without a code are counted over the whole table before it is refused.
 """
 
 from collections import Counter
@@ -30,7 +25,7 @@ from discreet.files.paths import COLUMNS, File, file_of, spelled
 from discreet.files.reading import readable
 from discreet.mechanisms import Mechanism
 from discreet.tables.columns import checked_columns, is_number, shown
-from discreet.tables.labels import Cuts, cells_with_cuts, cut
+from discreet.tables.cuts import Cuts, cells_with_cuts, cut
 from discreet.tables.scan import TableScan, is_text, kind_of, scan
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed, without_empty
 

@@ -358,21 +358,14 @@ class BlockNumbers(ABC):
     def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error over all p."""
         if self.pool_bias and self.size:
-            return max(self._worst_sharing(n, squares)[0] for squares in (1 / self.size, 1.0))
+            return max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
         a = self.worst_mass
         squares = sum(mass * mass / count for mass, count in ((a, self.size), (1 - a, self.clear_size)) if count)
         # Rounding may take what vanishes (a domain of one value) below 0.
         return max(self.mse(n, a, squares), 0.0)
 
-    def worst_pool_bias(self, n: int) -> float:
-        """Return the pool bias's part of `worst_case_mse`, at the worst p."""
-        if not self.pool_bias or not self.size:
-            return 0.0
-        _, mass, share = max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
-        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, share * mass**2)
-
-    def _worst_sharing(self, n: int, share: float) -> tuple[float, float, float]:
-        """Return the largest error if the sensitive squares sum to ``share`` a^2, its a = p(X_S), and the share.
+    def _worst_sharing(self, n: int, share: float) -> float:
+        """Return the largest error over a = p(X_S), if the sensitive squares sum to ``share`` a^2.
 
         The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
         """
@@ -382,8 +375,7 @@ class BlockNumbers(ABC):
         slope = self.sensitive_loss - self.clear_loss + 2 * even
         inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
         tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
-        errors = [(self.clear_loss - even + slope * a + bend * a * a) / n for a in tops]
-        return max((error, a, share) for error, a in zip(errors, tops, strict=True))
+        return max((self.clear_loss - even + slope * a + bend * a * a) / n for a in tops)
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
         """Return the cross moments of one report: the mean product of its worths to two different values.

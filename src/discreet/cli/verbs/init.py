@@ -1,7 +1,8 @@
-"""The verb ``init``: it looks at a table, asks at a terminal what was not said, and proposes a plan."""
+"""The verb ``init``: propose a plan from a table, and ask for missing options at a terminal."""
 
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from discreet.formats.plan import Plan, plan_text, without_defaults
 from discreet.planning.compare import best
 from discreet.tables.labels import ColumnLook, proposed_ends
 
+_DROPPED = "obfuscate --missing drop leaves them out"
+
 
 @dataclass(frozen=True, slots=True)
 class _Columns(OptionGroup):
@@ -43,8 +46,8 @@ class _Columns(OptionGroup):
         "--bins",
         type=Count(2),
         bars={
-            "labels": "--bins and --labels: say one of the two.",
-            "cuts": "--bins and --cuts: say one of the two.",
+            "labels": "give --bins or --labels, one of the two.",
+            "cuts": "give --bins or --cuts, one of the two.",
         },
         help="A column of numbers in so many bins, between round ends; --sensitive LOW:HIGH,...",
     )
@@ -68,13 +71,13 @@ def init(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs least.
+    """Propose a plan for columns of TABLE: labels, the ones that you call sensitive, and the most precise mechanism.
 
-    Without --column the columns are listed. What is not said is asked for at a terminal. Numbers and dates are cut into
-    ranges. Without -o the plan is printed, and nothing else on standard output.
+    Without --column the columns are listed. At a terminal you are asked for missing options. Numbers and dates are cut
+    into ranges. Without -o the plan alone is printed on standard output.
 
-    A plan is public. Labels that are read from the table are those that many rows hold; columns with mostly different
-    values, such as names, are refused. With --labels or --cuts nothing of the table gets into the plan.
+    A plan is public. Labels are read from the table if many rows hold them; columns with mostly different values, such
+    as names, are refused. With --labels or --cuts the plan contains nothing of the table.
 
     Labels that read like a sensitive one are sensitive too, such as Krank and krank. Texts that differ by spaces and
     invisible characters alone are one label.
@@ -85,22 +88,33 @@ def init(
     unnamed = "" if of.columns else "--column must name the column of values, or several of them"
     refuse_unsaid(unnamed, promise, asking=table.way.asking)
     names = of.columns or table.chosen()
+    columns: Mapping[str, Found] = {}
+    named: dict[str, Any] = {}
     if of.bins is not None:
-        numbers = _of_numbers(table.looks, names, promise, of.bins, table.way.least, title)
-        _init_numbers(tables, names[0], numbers, output, force=force)
-        return
-    proposal = table.proposal(names, promise)
-    plan = _with_cuts(Plan.of(best(_domain(proposal), proposal.epsilon), title=title), proposal.columns)
-    heading = list(_heading(plan))
+        plan, sentences = _of_numbers(table.looks, names, promise, of.bins, table.way.least, title)
+    else:
+        proposal = table.proposal(names, promise)
+        columns = proposal.columns
+        plan = _with_cuts(Plan.of(best(_domain(proposal), proposal.epsilon), title=title), columns)
+        words, named = proposal.sensitive.said(proposal.labels, {"": plan.domain})
+        sentences = [*words, *proposal.sentences(_DROPPED)]
     if output is not None:
         plan.save(output, force=force)
-    where = f" written to {output}." if output else "."
-    words, named = proposal.sensitive.said(proposal.labels, {"": plan.domain})
-    missing = "obfuscate --missing drop leaves them out"
-    sentences = [heading[0] + where, *heading[1:], *words, *proposal.sentences(missing)]
+    odds, more = in_odds(plan.document.epsilon), "" if of.bins is None else " --method smooth"
     sizes = {"values": plan.domain.size, "sensitive": plan.domain.sensitive_count}
-    facts = proposal_facts(plan.fingerprint, without_defaults(plan.document), sizes, proposal.columns, output)
-    show_proposal(plan_text(plan), facts | named, sentences, _next(tables, names, proposal.columns, output))
+    facts = proposal_facts(plan.fingerprint, without_defaults(plan.document), sizes, columns, output)
+    sentences = [_heading(plan, output), *filter(None, [odds]), *sentences]
+    show_proposal(plan_text(plan), facts | named, sentences, _next(tables, names, columns, output, more))
+
+
+def _heading(plan: Plan, output: Path | None) -> str:
+    """Return the file, the values, how many are protected, the mechanism and epsilon."""
+    domain, mechanism = plan.domain, plan.mechanism()
+    # RandomizedResponse is randomized response.
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(mechanism).__name__).lower()
+    protected = "all" if not domain.clear_count else f"{domain.sensitive_count:,}"
+    written = "Plan" if output is None else f"Wrote {output}"
+    return f"{written}: {domain.size:,} values, {protected} protected, {title}, epsilon {plan.document.epsilon:g}."
 
 
 def _of_numbers(
@@ -115,42 +129,30 @@ def _of_numbers(
     try:
         pairs = [[float(first), float(last)] for first, last in ranges]
     except ValueError:
-        raise ParameterError("--sensitive must name ranges of numbers as LOW:HIGH,... for --bins.") from None
-    # What is said to be sensitive is in the range, whoever holds it.
+        raise ParameterError("--sensitive must list ranges of numbers as LOW:HIGH,... for --bins.") from None
+    # A sensitive range is inside the range of the plan, whatever the table holds.
     low, high = min([low, *(pair[0] for pair in pairs)]), max([high, *(pair[1] for pair in pairs)])
     domain = Domain.number(low, high, bins=bins, clip=True, sensitive=pairs if promise.sensitive else None)
     plan = Plan.of(best(domain, promise.epsilon), title=title)
     beyond = sum(count for value, count in look.counts.items() if not low <= value <= high)
     sentences = [
-        *_heading(plan),
-        f"Sensitive: {plan.mechanism().guarantee.sensitive_names}.",
-        f"Numbers from {low:g} to {high:g}; beyond: {beyond:,} of {look.rows:,} rows, which count as the nearest end.",
-        f"A plan is public: it tells that {least} rows or more of {look.name} reach about {low:g}, and about {high:g}.",
+        f"Protected: {plan.mechanism().guarantee.sensitive_names}.",
+        f"{beyond:,} of {look.rows:,} rows hold numbers outside {low:g} to {high:g}, which count as the nearest end.",
+        f"The plan is public: it reveals that at least {least} rows of {look.name} are about {low:g} or below, and as "
+        f"many about {high:g} or above.",
     ]
     if look.missing:
-        sentences.append(f"No value of {look.name}: {look.missing:,} rows; obfuscate --missing drop leaves them out.")
+        sentences.append(
+            f"{look.missing:,} rows have no value of {look.name}; obfuscate --missing drop leaves them out."
+        )
     return plan, sentences
-
-
-def _init_numbers(
-    tables: Sequence[str | Path], column: str, proposed: tuple[Plan, list[str]], output: Path | None, *, force: bool
-) -> None:
-    """Write or print a plan of numbers."""
-    plan, (first, *others) = proposed
-    if output is not None:
-        plan.save(output, force=force)
-    sentences = [first + (f" written to {output}." if output else "."), *others]
-    sizes = {"values": plan.domain.size, "sensitive": plan.domain.sensitive_count}
-    facts = proposal_facts(plan.fingerprint, without_defaults(plan.document), sizes, {}, output)
-    following = _next(tables, [column], {}, output)
-    show_proposal(plan_text(plan), facts, sentences, [*following[:-1], f"{following[-1]} --method smooth"])
 
 
 def _domain(proposal: Proposal) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
     labels, sensitive = proposal.labels, proposal.sensitive
     if sensitive.marks is not None and not sensitive.marks:
-        raise ParameterError("some labels must be sensitive, and none were said to be.")
+        raise ParameterError("at least one label must be sensitive, got none.")
     marks = {name: sensitive.among(name, values) for name, values in labels.items()}
     exact = sensitive.join == "exact"
     if len(labels) > 1:
@@ -158,7 +160,7 @@ def _domain(proposal: Proposal) -> Domain:
         return Domain.product(labels, sensitive=patterns or None, exact=exact)
     ((name, values),) = labels.items()
     if len(values) == 1:
-        raise ParameterError("there must be at least two labels, got one, of which a report tells nothing.")
+        raise ParameterError("there must be at least two labels, got one.")
     some = marks[name]
     return Domain(values, sensitive=None if some is None else [label in some for label in values], exact=exact)
 
@@ -173,28 +175,18 @@ def _with_cuts(plan: Plan, proposals: Mapping[str, Found]) -> Plan:
     return replace(plan, document=structs.replace(document, domain=structs.replace(document.domain, cuts=cuts)))
 
 
-def _heading(plan: Plan) -> Iterator[str]:
-    domain, document = plan.domain, plan.document
-    yield (
-        f"{domain.size:,} values, {domain.sensitive_count:,} of them sensitive, under {plan.mechanism().name} at "
-        f"epsilon {document.epsilon:g}; plan {plan.fingerprint[:12]}"
-    )
-    if odds := in_odds(document.epsilon):
-        yield odds
-
-
 def _next(
-    tables: Sequence[str | Path], names: Sequence[str], proposals: Mapping[str, Found], output: Path | None
+    tables: Sequence[str | Path], names: Sequence[str], columns: Mapping[str, Found], output: Path | None, more: str
 ) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
     column = f"--column {shlex.quote(names[0])} " if len(names) == 1 else ""
-    missing = "--missing drop " if any(proposal.labels.missing for proposal in proposals.values()) else ""
-    unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in proposals.values()) else ""
-    read = "--as-read " if any(proposal.labels.read_rows for proposal in proposals.values()) else ""
+    missing = "--missing drop " if any(proposal.labels.missing for proposal in columns.values()) else ""
+    unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in columns.values()) else ""
+    read = "--as-read " if any(proposal.labels.read_rows for proposal in columns.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
     plan = shlex.quote(str(output))
     return [
         "Next:",
         f"  discreet obfuscate {plan} {table} {column}{read}{missing}{unknown}-o reports.parquet",
-        f"  discreet estimate {plan} reports.parquet",
+        f"  discreet estimate {plan} reports.parquet{more}",
     ]

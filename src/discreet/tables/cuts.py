@@ -1,0 +1,141 @@
+"""Ranges of numbers and dates: columns that are cut, and the label of each range.
+
+Dates are compared as text, from the year on (2026-03-01T12:00): a cut is a year, a month, a day or a time.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.core.arrow import array_of, flags_of
+from discreet.core.columns import absent, floats
+from discreet.core.domain import Domain
+from discreet.core.labels import LabelSpace, Texts
+from discreet.errors import DataError, ParameterError
+from discreet.tables.text import NUMBERS, Cells, Kind
+
+Cut: TypeAlias = float | str
+Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
+"""Where ranges begin, ascending: all numbers, or all dates; of a product, by attribute."""
+
+DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII)
+"""A date from the year on, perhaps with a time."""
+
+
+def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
+    """Return a label for each range: those below the first cut, between two, and from the last on.
+
+    Example:
+        >>> labels_of_cuts([20, 30, 31])
+        ['19 and below', '20 to 29', '30', '31 and above']
+        >>> labels_of_cuts([0.5, 2.0]), labels_of_cuts(["2025"])
+        (['below 0.5', '0.5 to below 2', '2 and above'], ['before 2025', 'from 2025'])
+    """
+    first, last = cuts[0], cuts[-1]
+    if isinstance(first, str):
+        return [f"before {first}", *(f"{low} to before {high}" for low, high in pairwise(cuts)), f"from {last}"]
+    if all(isinstance(cut, int) for cut in cuts):
+        whole = [int(cut) for cut in cuts]
+        inner = [f"{low}" if high == low + 1 else f"{low} to {high - 1}" for low, high in pairwise(whole)]
+        return [f"{whole[0] - 1} and below", *inner, f"{whole[-1]} and above"]
+    inner = [f"{low:.12g} to below {high:.12g}" for low, high in pairwise(cuts)]
+    return [f"below {first:.12g}", *inner, f"{last:.12g} and above"]
+
+
+def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
+    """Return the reading of a column that is cut."""
+    return Cells(Kind.TEXT) if isinstance(cuts[0], str) else NUMBERS
+
+
+def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
+    """Refuse cuts that are not those of a domain's labels, the last of which may be one for missing values.
+
+    Raises:
+        ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
+    """
+    for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
+        space = _space(domain, name)
+        lacking = stand.get(name) if isinstance(stand, dict) else stand
+        last = isinstance(space, Texts) and lacking is not None and space.labels[-1] == lacking
+        if not isinstance(space, Texts) or space.size not in {len(some) + 1, len(some) + 1 + last}:
+            where = f" of {name!r}" if name else ""
+            raise ParameterError(
+                f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."
+            )
+        check_ascending(some)
+
+
+def check_ascending(cuts: Sequence[Cut]) -> None:
+    """Refuse cuts that are not ascending; errors as for `check_cuts`."""
+    dates = [isinstance(cut, str) and DATE.fullmatch(cut) is not None for cut in cuts]
+    numbers = [not isinstance(cut, str) and np.isfinite(cut) for cut in cuts]
+    if not (cuts and (all(dates) or all(numbers)) and all(low < high for low, high in pairwise(cuts))):  # type: ignore[operator]
+        raise ParameterError(
+            "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
+        )
+
+
+def _space(domain: Domain, name: str) -> LabelSpace | None:
+    space = domain.space
+    return space.parts.get(name) if space.parts else None if name else space
+
+
+def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
+    """Return the reading of the columns of values, where some are cut."""
+    if not isinstance(cuts, dict):
+        return dict.fromkeys(cells, cells_of_cuts(cuts))
+    return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
+
+
+def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
+    """Return a column or a table of values with labels in the place of what is cut; missing values stay missing.
+
+    Raises:
+        DataError: if a column holds neither numbers nor dates, as its cuts are.
+    """
+    if not isinstance(cuts, dict):
+        return _cut("values", values, cuts, domain.space)
+    columns = {name: values[name] for name in values.column_names}
+    named = {name: _cut(f"column {name!r}", columns[name], some, _space(domain, name)) for name, some in cuts.items()}
+    return pa.table(columns | named)
+
+
+def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
+    places = _dates_above(what, column, cuts) if isinstance(cuts[0], str) else _numbers_above(what, column, cuts)
+    return pa.array(space.labels.tolist(), pa.string()).take(places)
+
+
+def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
+    """Return the number of cuts that each date has reached; null where it is missing."""
+    import pyarrow.compute as pc
+
+    try:
+        read = pc.utf8_trim_whitespace(column.cast(pa.string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise DataError(f"{what} must be dates, as its cuts are; got {column.type}.") from None
+    fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
+    wrong = np.flatnonzero(~np.asarray(fits))
+    if len(wrong):
+        raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
+    # A date with a time is after its day, and both are after its month.
+    above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
+    places = above[0]
+    for flags in above[1:]:
+        places = pc.add(places, flags)
+    return places
+
+
+def _numbers_above(what: str, column: Any, cuts: list[Cut]) -> Any:
+    """Return the number of cuts, in the column's type, that each number has reached; null where it is missing."""
+    gone = absent(column)
+    try:
+        there = floats(column.filter(flags_of(~gone)))
+    except DataError:
+        raise DataError(f"{what} must be numbers, as its cuts are; got {column.type}.") from None
+    places = np.zeros(len(gone), dtype=np.int64)
+    places[~gone] = np.searchsorted(np.array(cuts, dtype=np.float64).astype(there.dtype), there, side="right")
+    return array_of(places, ~gone)
