@@ -1,47 +1,59 @@
-"""The sealed folder as it is, read by `discreet estimate` and by DuckDB: every report once, and nothing else."""
+"""The sealed folder as it is, read by `discreet estimate` and by Arrow: every report once, and nothing else."""
 
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from collectors import PLANS
-from sealed_folders import Sealed, sealed_of
+from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
-from discreet import Tally, estimate
+from discreet import estimate
+from discreet.engines import gather, tally
+from discreet.errors import DataError
 from discreet.mechanisms.report_tables import to_arrow
+from discreet.results.estimate import estimate_facts
 from json_rows import columns
 
 plans = pytest.mark.parametrize("plan", sorted(PLANS))
 
 
 @plans
-def test_duckdb_reads_it(tmp_path: Path, plan: str) -> None:
-    """Each different report as often as it was sent."""
-    duckdb = pytest.importorskip("duckdb")
+def test_discreet_estimate_reads_it(tmp_path: Path, plan: str) -> None:
     sealed = sealed_of(tmp_path, plan)
-    # With ** or the folder's own name it would read the tallies too: no name is passed over.
-    query = "SELECT *, count(*) AS reports FROM read_parquet(?) GROUP BY ALL"
-    found = duckdb.execute(query, [f"{sealed.place}/*.parquet"]).fetchall()
-    assert Counter({plainly(row): n for *row, n in found}) == sent(sealed)
+    expected = estimate_facts(estimate(sealed.mechanism, sealed.tally, method="linear"))
+    said = sealed.estimated()
+    assert said["n"] == EPOCHS * N
+    assert {name: said[name] for name in expected} == expected
+    reports, left_out = gather(sealed.mechanism, sealed.place)
+    assert left_out == {}
+    found = estimate(sealed.mechanism, reports, method="mle")
+    assert columns(sealed.estimated("mle"))["frequency"] == found.frequencies.tolist()
 
 
-def test_the_tally_of_plain_sql_is_that_of_the_library(tmp_path: Path) -> None:
-    duckdb = pytest.importorskip("duckdb")
+def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
+    """The tallies beside the reports would count them twice, which is refused."""
     sealed = sealed_of(tmp_path, "rr")
-    domain, files = sealed.mechanism.domain, f"{sealed.place}/*.parquet"
+    assert sealed.estimated()["n"] == EPOCHS * N
+    shutil.copytree(sealed.place / "_tallies", sealed.place / "tallies")
+    with pytest.raises(DataError, match="hold 4,000 reports of batch 0 of collection"):
+        tally(sealed.mechanism, sealed.place)
+    # A tally of every epoch, and nothing else: the batches are those of the files.
+    counted = tally(sealed.mechanism, sealed.place / "tallies").tally
+    assert (len(counted.batches), counted.rest_n) == (EPOCHS, 0)
+    (sealed.place / "tallies").rename(tmp_path / "tallies")
+    assert tally(sealed.mechanism, sealed.place).tally.batches == counted.batches
 
-    def counts(column: str, values: Any) -> Any:
-        query = f"SELECT {column}, count(*) FROM read_parquet(?) WHERE {column} IS NOT NULL GROUP BY 1"
-        found = dict(duckdb.execute(query, [files]).fetchall())
-        assert sorted(found) == list(values)
-        return np.array([found[value] for value in values])
 
-    clear, symbols = counts("clear", domain.clear_codes), counts("symbol", range(domain.sensitive_count))
-    tally = Tally(sealed.mechanism.fingerprint, int(clear.sum() + symbols.sum()), symbols, clear)
-    assert tally == sealed.tally
-    assert estimate(sealed.mechanism, tally).frequencies.tolist() == columns(sealed.estimated())["frequency"]
+@plans
+def test_a_plain_reader_reads_it(tmp_path: Path, plan: str) -> None:
+    """Each report as often as it was sent: to read all files of the folder by Arrow alone finds nothing else."""
+    sealed = sealed_of(tmp_path, plan)
+    files = [pq.read_table(path) for path in sorted(sealed.place.glob("*.parquet"))]
+    assert len(files) == EPOCHS
+    assert Counter(plainly(row.values()) for file in files for row in file.to_pylist()) == sent(sealed)
 
 
 def sent(sealed: Sealed) -> Counter[Any]:
