@@ -151,7 +151,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
         "--sensitive-mass": ["--sensitive-mass 0", "--sensitive-mass 0.5"],
         "--distribution": ["--distribution known.csv"],
         "--target": ["--target sensitive-mass"],
-        "--within": ["--within 0", "--within 9"],
+        "--within": ["--within 9 wide.toml"],
         "--largest-report": ["--largest-report 1.5", "--largest-report 0"],
         "--reports-per-user": ["--reports-per-user 2"],
         "--standard-error": ["--standard-error 0.01", "--standard-error 0"],
@@ -177,7 +177,7 @@ GIVEN: dict[str, dict[str, list[str]]] = {
     "simulate": {"--output": ["-o elsewhere"], "--seed": ["--seed 2"], "--json": ["--json"]},
     "examples": {"--json": ["--json"]},
 }
-ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown"}
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown", "--within"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
@@ -219,6 +219,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "plan.toml": PLAN.format(name="unary"),
         "values.csv": "habit\n" + "\n".join(VALUES) + "\n",
         "two.toml": TWO,
+        "wide.toml": f"[domain]\nlabels = {list(range(40))}\n",
         "tags.toml": TAGS + '[mechanism]\nname = "unary"\n',
         "places.csv": "who,place\n"
         + "".join(f"u{row % 9},{['clinic', 'park', 'street'][row % 3]}\n" for row in range(300)),
