@@ -370,15 +370,6 @@ class StoredTable:
             key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
         }
 
-    def check(self, group: int) -> None:
-        """Compare the bytes of a row group or batch with its checksum, if there is one.
-
-        Raises:
-            DataError: if they are damaged.
-        """
-        if self.checksums is not None:
-            self.checksums.check(self.path, group)
-
     def read(
         self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
@@ -400,7 +391,8 @@ class StoredTable:
         largest = max((self.bytes_of(group) for group in groups), default=0)
         with opened(self, largest, size, columns, labels) as batches:
             for group in groups:
-                self.check(group)
+                if self.checksums is not None:
+                    self.checksums.check(self.path, group)
                 done = 0
                 for batch in batches(group):
                     done += batch.num_rows

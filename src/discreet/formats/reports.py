@@ -208,9 +208,7 @@ def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> Tab
 
 
 def _mechanism_of(mechanism: "Mechanism | Plan") -> Mechanism:
-    from discreet.formats.plan import Plan
-
-    return mechanism.mechanism() if isinstance(mechanism, Plan) else mechanism
+    return mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism()
 
 
 def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
