@@ -239,7 +239,6 @@ def traces(
             files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
     lines = chain(
         _assessment_parts(assessment, parts, knowledge, read),
-        filter(None, [chances(assessment)]),
         written(*files),
         [] if seed is not None else [VARIES],
     )
@@ -369,6 +368,7 @@ def _assessment_parts(
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
+    yield from filter(None, [chances(assessment)])
 
 
 def _random(seed: int | None) -> RandomSource:
