@@ -75,7 +75,7 @@ class Method(Generic[Result]):
     weighs: bool = False
 
     def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options that the method runs with; None stands for the default.
+        """Return the options that the method runs with.
 
         Raises:
             ParameterError: if the method does not take one, or not as it is.
@@ -86,7 +86,7 @@ class Method(Generic[Result]):
             raise ParameterError(
                 f"{', '.join(idle)} does nothing for method {self.name!r}, which takes {takes}{meant(idle[0], known)}."
             )
-        return {name: known[name].check(name, option) for name, option in options.items() if option is not None}
+        return {name: known[name].check(name, option) for name, option in options.items()}
 
     def check_weighs(self) -> None:
         """Refuse weights and shares for a method that does not take them.
@@ -98,17 +98,17 @@ class Method(Generic[Result]):
             raise ParameterError(f"weights and shares need method 'linear', got {self.name!r}.")
 
 
-def _progress(_: str, progress: Any) -> Progress:
-    if not callable(progress):
+def _progress(_: str, progress: Any) -> Progress | None:
+    if progress is not None and not callable(progress):
         raise ParameterError(f"progress must be called with the passes and the gap, got {type(progress).__name__}.")
     return progress  # type: ignore[no-any-return]
 
 
-def _tolerance(_: str, tolerance: object) -> float:
+def _tolerance(_: str, tolerance: object) -> float | None:
     number = real_number(tolerance)
-    if not 1e-12 <= number < float("inf"):
+    if tolerance is not None and not 1e-12 <= number < float("inf"):
         raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={shown(tolerance)}.")
-    return number
+    return None if tolerance is None else number
 
 
 PROGRESS = MethodOption("progress", "", _progress)

@@ -367,5 +367,9 @@ def _warn_of_spikes(start: LinearStart, problem: _Problem, point: FloatArray) ->
         )
 
 
-SMOOTHING = MethodOption("smoothing", "weight of roughness. [1, or less]", checked_positive)
+def _smoothing(name: str, smoothing: object) -> float | None:
+    return None if smoothing is None else checked_positive(name, smoothing)
+
+
+SMOOTHING = MethodOption("smoothing", "weight of roughness. [1, or less]", _smoothing)
 SMOOTH = Method("smooth", smooth, (SMOOTHING, TOLERANCE, PROGRESS), needs_reports=True)
