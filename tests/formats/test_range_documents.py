@@ -113,7 +113,7 @@ def test_init_and_plan_say_what_is_protected(tmp_path: Path, monkeypatch: pytest
     Path("people.csv").write_text("score\n" + "\n".join(f"{place / 1000:.3f}" for place in range(1001)))
     options = {"--column": "score", "--bins": "10", "--sensitive": "0:0.3", "--epsilon": "1", "-o": "plan.toml"}
     proposed = run("init", "people.csv", *(word for pair in options.items() for word in pair))
-    assert "Sensitive: from 0 up to below 0.4." in proposed.output
+    assert "Protected: from 0 up to below 0.4." in proposed.output
     assert "X_S = {from 0 up to below 0.4}" in run("plan", "plan.toml", "--users", "1000").output
     Path("top.toml").write_text("[domain]\nnumber = { low = 0, high = 1, bins = 10 }\nsensitive = [[0.7, 1]]\n")
     assert "from 0.7 up to 1}" in run("plan", "top.toml", "--epsilon", "1", "--users", "1000").output

@@ -48,9 +48,10 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
     wanted = comparison.requirements
     yield comparison.heading
     yield replace(comparison.view(_MOST_ROWS), title=f"Least errors first, {_where(comparison)}")
+    why = f"smallest report within {wanted.within * 100:g}% of the least error" if wanted.within else "least error"
     bound = " / bound: MSE over the least possible." if comparison.least_possible is not None else ""
     yield (
-        f"*: recommended. MSE: expected sum of squared errors.{bound} max s.e.: largest standard error of a value. "
+        f"*: {why}. MSE: expected sum of squared errors.{bound} max s.e.: largest standard error of a value. "
         f"bytes: at most{'' if all(row.fits for row in comparison.candidates) else '. !: above a limit'}."
     )
     if wanted.target == "sensitive-mass" and wanted.is_assumed:
