@@ -99,7 +99,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (Singletons, _of(size=3)),
     (IndependentBits, _of(size=3, threshold=1, depth=2)),
     (Subsets, _of(size=4, count=2)),
-    (MixedSubsets, _of(size=4, smaller=2, larger=5)),
+    (MixedSubsets, _of(size=4, count=2, larger=5)),
     (HashBuckets, _of(size=4, buckets=2)),
     (HadamardColumns, _of(size=4)),
     (PooledHashBlocks, _of(size=4, buckets=2, functions=3, seed=0)),

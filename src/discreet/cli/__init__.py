@@ -21,8 +21,8 @@ VERBS = {
     "device": "Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent.",
     "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
     "examples": "Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables.",
-    "init": "Propose a plan for columns of TABLE: their labels, what you call sensitive, and the mechanism that errs "
-    "least.",
+    "init": "Propose a plan for columns of TABLE: labels, the ones that you call sensitive, and the most precise "
+    "mechanism.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row, in order.",
     "plan": "Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.",
     "regress": "Regress what people reported under PLAN on public columns beside REPORTS.",

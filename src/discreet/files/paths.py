@@ -485,6 +485,12 @@ def ending(path: File) -> str:
     return Path(path.stem).suffix.lower() + last if last == GZIP else last
 
 
+def refuse_nothing(packed: File) -> None:
+    """Raise EOFError if a compressed file has no bytes: `gzip` reads it as an empty text, whatever was lost."""
+    if packed.stat().st_size == 0:
+        raise EOFError("a compressed text has bytes, even if it is empty.")
+
+
 @contextmanager
 def opened(path: File) -> Iterator[BinaryIO]:
     """Open a file for reading, decompressed; never more of it in memory than requested."""
@@ -492,6 +498,7 @@ def opened(path: File) -> Iterator[BinaryIO]:
         with path.open("rb") as source:
             yield source
         return
+    refuse_nothing(path)
     with path.open("rb") as source, gzip.open(source, "rb") as packed:
         yield cast(BinaryIO, packed)
 

@@ -34,6 +34,7 @@ from discreet.files.paths import (
     folder_columns,
     inside,
     matched,
+    refuse_nothing,
 )
 from discreet.kernels.parallel import thread_count
 
@@ -103,6 +104,7 @@ class _Unpacked(RawIOBase):
     """A compressed text, which may not be so much longer than its file that reading it would take all memory."""
 
     def __init__(self, packed: File) -> None:
+        refuse_nothing(packed)
         self._size, self._done, self._file = packed.stat().st_size, 0, packed.open("rb")
         self._text = gzip.GzipFile(fileobj=self._file)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,13 +16,11 @@ from discreet.files.paths import output_of, written_text
 from discreet.files.stored import TableFile, schema_entries
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
+from discreet.formats.plan import Plan
 from discreet.formats.scanned import plain
 from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.values import check_writable
-
-if TYPE_CHECKING:
-    from discreet.formats.plan import Plan
 
 _BATCH = 1 << 18
 # Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.
@@ -208,7 +206,7 @@ def _open(path: Path, kind: str, mechanism: Mechanism, schema: pa.Schema) -> Tab
 
 
 def _mechanism_of(mechanism: "Mechanism | Plan") -> Mechanism:
-    return mechanism if isinstance(mechanism, Mechanism) else mechanism.mechanism()
+    return mechanism.mechanism() if isinstance(mechanism, Plan) else mechanism
 
 
 def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:

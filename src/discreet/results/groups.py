@@ -78,9 +78,9 @@ class GroupedEstimate(TabularResult):
         (['north', 'south'], 0.8)
         >>> grouped
         GroupedEstimate(linear, n=1000, 2 groups, 3 values, simulated)
-          group        n                   bus                  car                 walk
-          north      500    1.00 (0.95 - 1.00)  -0.00 (0.00 - 0.04)  -0.00 (0.00 - 0.04)
-          south      500    0.19 (0.14 - 0.24)   0.80 (0.74 - 0.86)   0.01 (0.00 - 0.05)
+          group          n                 bus                  car                 walk
+          north        500  1.00 (0.95 - 1.00)  -0.00 (0.00 - 0.04)  -0.00 (0.00 - 0.04)
+          south        500  0.19 (0.14 - 0.24)   0.80 (0.74 - 0.86)   0.01 (0.00 - 0.05)
           everybody  1,000  0.59 (0.55 - 0.64)   0.40 (0.36 - 0.45)   0.00 (0.00 - 0.03)
     """
 
