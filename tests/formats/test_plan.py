@@ -302,8 +302,23 @@ def test_every_example_loads(path: Path) -> None:
 def test_an_unknown_mechanism_lists_the_known_ones(tmp_path: Path) -> None:
     for name, advice in (
         ("unry", "perhaps 'unary' was meant."),
-        ("rr-per-value", "install the package of the mechanism."),
+        ("another", "install the package of the mechanism."),
     ):
         message = refused(ParameterError, lambda name=name: load(tmp_path, "json", mechanism={"name": name}))
         assert f"'{name}' - at `$.mechanism.name`; known mechanisms are {', '.join(BLOCK_MECHANISMS)}; " in message
         assert message.endswith(advice)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mechanism": {"name": "rr-per-value", "epsilons": {"a": 0.5}}},
+        {"mechanism": {"name": "unary-per-value"}},
+        {"mechanism": {"name": "unary", "epsilons": [{"values": ["a"], "epsilon": 0.5}]}},
+        {"epsilons": {"a": 0.5}},
+    ],
+    ids=repr,
+)
+def test_an_epsilon_for_each_value_is_refused_by_name(changes: dict[str, Any], tmp_path: Path) -> None:
+    message = refused(ParameterError, lambda: load(tmp_path, "json", **changes))
+    assert "an epsilon for each value was removed, use rr or unary with the smallest" in message

@@ -120,6 +120,7 @@ Document = TypeVar("Document")
 
 _SURVEY = 2
 """The version of documents that are surveys."""
+_PER_VALUE = re.compile(r"'(rr|unary)-per-value'|unknown field `epsilons`")
 _NAMED_QUESTION = re.compile(r"(.+\.(?:toml|json))#(.+)")
 
 
@@ -155,7 +156,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
             return read_document(path, _with_joined())  # type: ignore[no-any-return]
         sentence = message.replace(". - at ", " - at ").removesuffix(".")
-        raise ParameterError(f"{source}: {sentence}{_known_mechanisms(message)}.") from None
+        raise ParameterError(f"{source}: {sentence}{_advice(message)}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"{source}: {error}.") from None
 
@@ -168,8 +169,10 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
     return False
 
 
-def _known_mechanisms(message: str) -> str:
-    """Return a clause on the names of mechanisms, if an msgspec error is about such a name."""
+def _advice(message: str) -> str:
+    """Return a clause on what to write instead, if an msgspec error is about a mechanism or about what was removed."""
+    if _PER_VALUE.search(message):
+        return "; an epsilon for each value was removed, use rr or unary with the smallest of these epsilons"
     named = re.match(r"Invalid value '(.*)' - at ", message)
     if named is None or not message.endswith(_NAME):
         return ""
