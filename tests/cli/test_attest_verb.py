@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from discreet import Plan
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.collection import open_envelope
-from discreet.formats.plan import Plan
 from running import Files, done, refusal, run, told
 from signed import PUBLIC, TRUST, envelope
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+from discreet import Plan
 from discreet.cli import main
-from discreet.formats.plan import Plan
 from running import done, refusal, run, told
 
 STATUS = ["single"] * 60 + ["married"] * 100 + ["widowed"] * 25 + ["hermit"] * 3 + [None] * 12

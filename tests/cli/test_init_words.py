@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.formats.plan import Plan
+from discreet import Plan
 from discreet.tables.spellings import joined_counts
 from running import done, refusal, told
 

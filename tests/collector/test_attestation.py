@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet import Domain, Plan
 from discreet.collector.documents.attestation import Attestation, spelled_values
 from discreet.collector.documents.publications import collection_publication, most_answers
 from discreet.collector.documents.signing import plan_of
-from discreet.core.domain import Domain
 from discreet.device.protocol.collection import Epochs, rebuild
 from discreet.device.protocol.notice import notice
 from discreet.errors import ParameterError
-from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import common_of
 from discreet.privacy.audit import audit
 from discreet.privacy.verify import verify

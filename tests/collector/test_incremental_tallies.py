@@ -12,11 +12,10 @@ from click.testing import CliRunner
 from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
 import discreet as dc
+from discreet import Tally, write_reports
 from discreet.cli import main
-from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.errors import MismatchError
-from discreet.formats.reports import write_reports
 from discreet.formats.sealed_files import put_sealed, write_sealed
 from discreet.formats.sealing import CanonicalOrder
 from discreet.formats.tallies import read_tally

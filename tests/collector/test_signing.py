@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from discreet import Memo
 from discreet.collector.documents.signing import new_key, plan_of, read_key, renew, sign, terms_of, withdraw
 from discreet.device.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import RebuiltError, SignatureError, UntrustedError, public_key
 from discreet.device.protocol.notice import notice
 from discreet.errors import DiscreetError, OutputExistsError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.mechanisms.memo import Memo
 from packing import each
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, terms
@@ -72,7 +72,7 @@ def test_refusals(plan: dict[str, Any], changes: dict[str, Any], words: str) -> 
 
 
 def test_a_promise_that_is_not_kept_is_not_signed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.mechanisms import RandomizedResponse
+    from discreet import RandomizedResponse
 
     monkeypatch.setattr(RandomizedResponse, "threshold", 1 << 63)
     assert "promise" in refused(ParameterError, lambda: sign(plan_from(PLAIN), terms(), [key()]))

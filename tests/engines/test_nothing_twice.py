@@ -14,13 +14,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
+from discreet import Sources, read_reports, write_reports
 from discreet.core.batches import NamedBatch
 from discreet.engines import LocalEngine, gather, seal, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
-from discreet.formats.reports import iterate_reports, read_public, read_reports, write_beside, write_reports
+from discreet.formats.reports import iterate_reports, read_public, write_beside
 from discreet.formats.sealed_files import put_sealed, write_sealed
-from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally, read_tally, write_tally
 from refusals import refused
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import Reports, Tally
 from discreet.arrays import AnyArray, FloatArray
-from discreet.core.reports import Reports
-from discreet.core.tally import GroupedTally, Tally
+from discreet.core.tally import GroupedTally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import weights as weighing
 from discreet.estimators.weights import Weights, weighted_tally

@@ -8,14 +8,12 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.core.tally import Tally
+from discreet import METHODS, Channel, Domain, RandomizedResponse, SeededRandom, Tally, UnaryEncoding, estimate
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.estimators import METHODS, MethodName, Options, estimate
+from discreet.estimators import MethodName, Options
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.threshold import thresholded
-from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse, UnaryEncoding
+from discreet.mechanisms import BlockMechanism
 from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled, with_rho
 from packing import each
 from refusals import refused

@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, SeededRandom, Sources, UnaryEncoding, write_reports
 from discreet.engines import Counted, gather, tally
 from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
 from discreet.files.paths import ending, lines_of, opened_text, text_bytes
-from discreet.formats.reports import write_reports
-from discreet.formats.sources import Sources
-from discreet.mechanisms import UnaryEncoding
 from refusals import refused
 
 

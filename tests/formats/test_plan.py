@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.errors import ParameterError
-from discreet.formats.plan import DomainDocument, Plan, json_schema, read_document
-from discreet.mechanisms import (
-    BLOCK_MECHANISMS,
+from discreet import (
+    Domain,
     HadamardResponse,
     LocalHashing,
+    Plan,
+    Questionnaire,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
 )
+from discreet.errors import ParameterError
+from discreet.formats.plan import DomainDocument, json_schema, read_document
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.study import Study
-from discreet.surveys.documents import Questionnaire, every_schema
+from discreet.surveys.documents import every_schema
 from packing import each
 from refusals import refused
 

@@ -9,9 +9,9 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dc
+from discreet import Plan
 from discreet.core.labels import Numbers
 from discreet.formats.domains import described_domain
-from discreet.formats.plan import Plan
 from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
 from discreet.surveys.survey import question_domain
 from packing import each

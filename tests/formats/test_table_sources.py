@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import write_reports
 from discreet.engines import LocalEngine, gather, seal, tally
 from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
-from discreet.formats.reports import read_public, write_reports
+from discreet.formats.reports import read_public
 from refusals import refused
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])

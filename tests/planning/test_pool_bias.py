@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.mechanisms import PooledHashing
+from discreet import Domain, PooledHashing, best
 from discreet.planning.candidates import Candidate
-from discreet.planning.compare import best, compare_mechanisms
+from discreet.planning.compare import compare_mechanisms
 from discreet.planning.curves import against_users
 from discreet.planning.requirements import Requirements
 

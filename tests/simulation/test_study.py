@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom
 from discreet.errors import DiscreetError, OutputExistsError
 from discreet.formats.plan import MechanismSpec
 from discreet.mechanisms import BlockMechanism

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet import Domain, Plan
 from discreet.collector.documents.signing import spelled_out
-from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
-from discreet.formats.plan import Plan
 from discreet.tables.cuts import Cut, check_cuts, labels_of_cuts
 from discreet.tables.values import ValueColumns
 from refusals import refused

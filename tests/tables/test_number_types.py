@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
+from discreet import Question
 from discreet.core.labels import Grid
 from discreet.errors import DataError, ParameterError
-from discreet.surveys.survey import Question, question_domain
+from discreet.surveys.survey import question_domain
 from discreet.tables.cuts import cut
 from packing import each
 from refusals import refused

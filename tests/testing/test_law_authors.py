@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
+from discreet import Domain, Plan, RandomizedResponse, SeededRandom
 from discreet.errors import ParameterError
 from discreet.formats import plan as plans
-from discreet.formats.plan import Plan
 from discreet.laws import BlockMechanism, Blocks, IndexedLaw, RandomSource, WholeAlphabet, sensitive_size, uniform_below
-from discreet.mechanisms import BLOCK_MECHANISMS, RandomizedResponse
+from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.privacy.verify import verify
 from discreet.testing import CHECKS, contract
 from refusals import refused

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.core.random import SeededRandom
+from discreet import SeededRandom
 from discreet.risk.scores.rates import pse_of_ranks
 
 N = 1_000
