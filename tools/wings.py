@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 25_900,
-    "risk": 6_000,
-    "surveys": 3_280,
+    CORE: 24_620,
+    "risk": 5_960,
+    "surveys": 3_040,
     "device": 2_450,
     "collector": 6_400,
-    "spark": 700,
+    "spark": 690,
 }
 """The most code lines; a number may only become smaller."""
 
