@@ -361,12 +361,12 @@ class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
     Args:
-        sentences: the first sentence of each verb's help, by the verb's name.
+        groups: the first sentence of each verb's help, by the group of verbs and by the verb's name.
         homes: the module of each verb, by the verb's name.
     """
 
-    def __init__(self, sentences: Mapping[str, str], homes: Mapping[str, str]) -> None:
-        self.sentences, self.homes = sentences, homes
+    def __init__(self, groups: Mapping[str, Mapping[str, str]], homes: Mapping[str, str]) -> None:
+        self.groups, self.homes = groups, homes
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
@@ -375,11 +375,11 @@ class LazyVerbs(Mapping[str, click.Command]):
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the names, importing nothing."""
-        return iter(self.sentences)
+        return iter(sorted(self.homes))
 
     def __len__(self) -> int:
         """Return the number of verbs."""
-        return len(self.sentences)
+        return len(self.homes)
 
 
 class Verbs(VerbGroup):
@@ -395,15 +395,17 @@ class Verbs(VerbGroup):
         return None if entry is None else entry.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs with their first sentences; none of them is imported for that."""
+        """List the verbs by group, with their first sentences; none of them is imported for that."""
         verbs: Any = self.commands
         others = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
-        sentences = sorted({**others, **verbs.sentences}.items())
-        room = formatter.width - 6 - max(len(name) for name, _ in sentences)
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, click.Command(name, help=text).get_short_help_str(room)) for name, text in sentences]
-            )
+        groups = {**verbs.groups, "Other packages": {name: others[name] for name in others if name not in verbs}}
+        longest = max(len(name) for group in groups.values() for name in group)
+        for title, group in groups.items():
+            named = {name.ljust(longest): click.Command(name, help=text) for name, text in group.items()}
+            if named:
+                with formatter.section(title):
+                    room = formatter.width - 6 - longest
+                    formatter.write_dl([(name, verb.get_short_help_str(room)) for name, verb in named.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb, and exit with its code."""

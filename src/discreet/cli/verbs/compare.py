@@ -126,7 +126,9 @@ def compare(
     *,
     trust_plan: bool,
 ) -> None:
-    """Compare two collections of reports made under PLAN, two groups of one, or one with known shares.
+    """Compare two groups of people, or one with known shares.
+
+    The groups are two collections of REPORTS made under PLAN, or two groups of one collection.
 
     REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one.
     """

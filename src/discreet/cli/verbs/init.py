@@ -71,7 +71,9 @@ def init(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Propose a plan for columns of TABLE: labels, the ones that you call sensitive, and the most precise mechanism.
+    """Propose a plan for columns of TABLE.
+
+    The plan has the labels, the ones that you call sensitive, and the most precise mechanism.
 
     Without --column the columns are listed. At a terminal you are asked for missing options. Numbers and dates are cut
     into ranges. Without -o the plan alone is printed on standard output.

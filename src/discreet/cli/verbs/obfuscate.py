@@ -153,7 +153,9 @@ def value_source(values: str | Path) -> str | Path | Piped:
 @options.force
 @allow_outside
 def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
-    """Obfuscate a table of values under PLAN: one report per row, in order.
+    """Obfuscate a table of values under PLAN: one report per row.
+
+    Reports are in the order of the rows.
 
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 

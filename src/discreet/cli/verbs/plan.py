@@ -190,7 +190,9 @@ def plan(
     precision: _Precision,
     out: _Outputs,
 ) -> None:
-    """Compare all mechanisms on DOMAIN (a file with a [domain] table; a plan will do) and recommend one.
+    """Compare all mechanisms on DOMAIN and recommend one.
+
+    DOMAIN is a file with a [domain] table; a plan will do.
 
     discreet risk plan finds the largest epsilon that a wanted protection allows.
     """

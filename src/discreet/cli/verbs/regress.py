@@ -109,7 +109,7 @@ def regress(
     statement: bool,
     trust_plan: bool,
 ) -> None:
-    """Regress what people reported under PLAN on public columns beside REPORTS.
+    """Regress reports on public columns that stand beside them.
 
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """

@@ -78,7 +78,9 @@ def seal(
     output: Path,
     force: bool,
 ) -> None:
-    """Write REPORTS made under PLAN into one file, sorted by what they say: nothing of ids, order or times is left.
+    """Write REPORTS into one file, sorted by their content.
+
+    Nothing of ids, order or times is left.
 
     That is the shuffle of the shuffle model, and anybody can check it: discreet verify PLAN --sealed FILE. The same
     reports under the same name give the same bytes. Each person must have one report in the batch; nobody can see that
@@ -171,7 +173,9 @@ def tally(
     engine: str,
     master: str | None,
 ) -> None:
-    """Add to a tally the SEALED batches made under PLAN that it has not counted yet, each exactly once.
+    """Add SEALED batches to a tally, each exactly once.
+
+    They were made under PLAN, and the tally has not counted them yet.
 
     SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. The tally knows
     the names of the batches that it has counted, and they are not read again: run it every night on the whole folder. A

@@ -28,7 +28,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 @options.seed
 @options.force
 def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> None:
-    """Obfuscate people whose values are known, estimate, and compare with the truth.
+    """Obfuscate known values, estimate, and compare with the truth.
 
     STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
     """
@@ -58,7 +58,10 @@ def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Result
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @options.force
 def examples(folder: Path, *, force: bool) -> None:
-    """Copy the examples of the documentation into FOLDER: plans, a study of real people, and small tables."""
+    """Copy the examples of the documentation into FOLDER.
+
+    They are plans, a study of real people, and small tables.
+    """
     files = copy_examples(folder, force=force)
     sentences = [
         f"Copied {len(files)} files to {folder}: {', '.join(file.name for file in files)}.",

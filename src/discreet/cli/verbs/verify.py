@@ -120,7 +120,9 @@ SEALED = click.option(
 @SEALED
 @allow_outside
 def verify(plan: Path, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
-    """Recompute the realised epsilon of PLAN from the sampler's integers; exit with 1 if the promise is broken.
+    """Recompute the epsilon of PLAN from the sampler's integers.
+
+    Exit code 1 says that the promise is broken.
 
     With --statement, also what publishing N reports without names and order reveals of a person; with --memo, what
     rounds of permanent reports tell.
@@ -183,7 +185,10 @@ CONFIDENCE = click.option(
 @options.seed
 @allow_outside
 def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> None:
-    """Draw reports under PLAN and bound epsilon from below by what they show; exit with 1 if the promise is broken."""
+    """Bound epsilon from below by reports drawn under PLAN.
+
+    Exit code 1 says that the promise is broken.
+    """
     random = None if seed is None else SeededRandom(seed)
     audited(load_plan(plan), draws=draws, confidence=confidence, random=random).show()
 

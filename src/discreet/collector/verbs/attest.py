@@ -50,7 +50,9 @@ _DRAWS, _MOST_DRAWN = 100_000, 1000
 def attest(
     plan: Path, output: Path, *, users: int | None, draws: int | None, trust: tuple[bytes, ...], force: bool
 ) -> None:
-    """Write a page on PLAN, or a signed collection, for privacy officers; exit with 1 if its promise does not hold.
+    """Write a page on a plan or collection for privacy officers.
+
+    PLAN may be a signed collection. Exit code 1 says that its promise does not hold.
 
     What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
     protected; a place to sign, and all sensitive values at the end. Of a survey there is a page for each question.

@@ -193,14 +193,16 @@ def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=VerbGroup)
 def collection() -> None:
-    """Ask people: sign a plan with its terms, show it, renew and withdraw it."""
+    """Sign a plan with its terms; show, renew or withdraw it."""
 
 
 @collection.command()
 @click.argument("action", type=click.Choice(["new", "show"]))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def key(action: str, file: Path) -> None:
-    """Make a new private key in FILE (PEM, for its owner alone), or show the public key of one.
+    """Make a private key in FILE, or show its public key.
+
+    FILE is PEM, for its owner alone.
 
     Applications pin the public key; whoever holds the private one may ask their users.
     """
@@ -242,7 +244,9 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
 @TRUST
 @click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
 def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
-    """Check a signed collection in FILE, and print what people will read.
+    """Check a collection, and print what people will read.
+
+    FILE is a signed collection.
 
     Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
     """
@@ -255,7 +259,9 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
 @TRUST
 @click.option("--not-trusted", **NOT_TRUSTED)
 def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> None:
-    """Print what publishing the sealed reports in a collector's FOLDER, or estimates of them, reveals of a person.
+    """Print what publishing the reports in FOLDER reveals.
+
+    FOLDER is a collector's, with sealed reports. The statement is on one person, and covers estimates too.
 
     All batches that were ever sealed are counted. The signed terms in the folder say how often a person answers.
     """
@@ -276,7 +282,9 @@ def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> No
 @_Signing.options
 @allow_outside
 def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
-    """Sign the next version of the collection in FILE, with other terms where they are given.
+    """Sign the next version of the collection in FILE.
+
+    Terms that are given replace the earlier ones.
 
     What people have spent under the name stays spent.
     """
@@ -291,7 +299,10 @@ def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: 
 @TRUST
 @_Signing.options
 def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
-    """Sign the notice that the collection in FILE is withdrawn: devices stop, and erase what they kept for it."""
+    """Sign the notice that a collection is withdrawn.
+
+    Devices then stop, and erase what they kept for the collection in FILE.
+    """
     before = opened_file(file, (*trust, *by.public), is_known=True)
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
 

@@ -48,7 +48,10 @@ class _Place(OptionGroup):
 
 @click.group(cls=VerbGroup)
 def collector() -> None:
-    """Operate a collector: add collections, seal epochs, make tokens, back up, check. It may run meanwhile."""
+    """Operate a collector: collections, tokens, seals, backups.
+
+    It may run meanwhile.
+    """
 
 
 @collector.command()
@@ -56,7 +59,9 @@ def collector() -> None:
 @click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; repeatable.")
 @_Place.options
 def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
-    """Add the signed COLLECTION, a higher version of one, or the notice that one is withdrawn.
+    """Add a signed COLLECTION, or the notice of a withdrawal.
+
+    COLLECTION may be a higher version of one that is there.
 
     Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
     or of the settings.
@@ -90,7 +95,10 @@ def list_collections(*, place: _Place) -> None:
 @collector.command()
 @_Place.options
 def status(*, place: _Place) -> None:
-    """Show how many reports of each epoch wait or are sealed, and how many were refused, by reason."""
+    """Show how many reports wait, are sealed, or were refused.
+
+    Waiting and sealed reports are counted by epoch, refused ones by reason.
+    """
     facts = place.asked("status")
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
@@ -109,7 +117,9 @@ def _spelled(batch: dict[str, Any]) -> str:
 @click.option("--version", type=Count(1), help="Of the collection. [the newest]")
 @_Place.options
 def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place) -> None:
-    """Seal the epochs of the collection NAME that are over, or those that are named.
+    """Seal the epochs of the collection NAME that are over.
+
+    Epochs that are named are sealed instead.
 
     An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
     """
@@ -130,7 +140,10 @@ def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Pla
 
 @collector.group()
 def token() -> None:
-    """Make, list and end tokens, by which programs and people see estimates."""
+    """Make, list and end tokens for programs and people.
+
+    Whoever has a token sees estimates.
+    """
 
 
 @token.command("add")
@@ -167,7 +180,10 @@ def end_token(name: str, *, place: _Place) -> None:
 @click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
 @_Place.options
 def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
-    """Copy all data into the new folder TARGET, while the collector runs, which writes it."""
+    """Copy all data into the new folder TARGET.
+
+    The collector writes the copy if it runs.
+    """
     facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
     show(facts, [f"{facts['files']} files are in {target}."], whole=True)
 
@@ -176,7 +192,9 @@ def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
 @click.argument("source", type=InputFile())
 @_Place.options
 def restore(source: Path, *, place: _Place) -> None:
-    """Copy the backup SOURCE into a folder without data, and check it; exit with 1 if a check fails.
+    """Copy the backup SOURCE into a folder without data.
+
+    The copy is checked; exit code 1 says that a check fails.
 
     Epochs that were sealed after the backup are open again there, with the reports that they had.
     """
@@ -188,7 +206,10 @@ def restore(source: Path, *, place: _Place) -> None:
 @collector.command()
 @_Place.options
 def check(*, place: _Place) -> None:
-    """Check every invariant of the data, changing nothing; exit with 1 if one does not hold."""
+    """Check every invariant of the data, changing nothing.
+
+    Exit code 1 says that one does not hold.
+    """
     _judged(place.asked("check")["flaws"])
 
 
@@ -203,7 +224,10 @@ def _judged(flaws: Sequence[str]) -> None:
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @_Place.options
 def purge(name: str, *, yes: bool, place: _Place) -> None:
-    """Delete the collection NAME, all versions, with all reports, sealed files and tallies."""
+    """Delete all versions of the collection NAME.
+
+    All of its reports, sealed files and tallies are deleted too.
+    """
     folder = place.folder()
     if not yes:
         click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
@@ -241,7 +265,7 @@ class _Flags(OptionGroup):
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
 @click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
 def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None) -> None:
-    """Take reports in, keep them safe, and seal them: a collector.
+    """Run a collector: take reports in, and seal them.
 
     Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
     it: what was taken in is on disk.

@@ -161,7 +161,10 @@ class _Joining(OptionGroup):
 
 @click.group(cls=VerbGroup)
 def device() -> None:
-    """Answer: join a collection, answer, send, and see what was sent; nothing leaves without consent."""
+    """Act as a device: join a collection, answer, and send.
+
+    Nothing leaves without consent.
+    """
 
 
 @device.command()
@@ -171,7 +174,9 @@ def device() -> None:
 @_PROXY
 @_STORE
 def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path) -> None:
-    """Check the collection at ADDRESS (a URL or a file), show what it asks, and agree to it.
+    """Check the collection at ADDRESS, show it, agree to it.
+
+    ADDRESS is a URL or a file.
 
     Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
     """
@@ -212,7 +217,9 @@ def _asked() -> bool:
 @click.argument("value", nargs=-1, required=True)
 @_STORE
 def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
-    """Answer the collection NAME with VALUE, once in its epoch; send it with `discreet device send`.
+    """Answer the collection NAME with VALUE, once in its epoch.
+
+    `discreet device send` sends the answer.
 
     VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
     read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
@@ -240,7 +247,9 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
 @click.argument("places", nargs=-1)
 @_STORE
 def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
-    """Keep secret PLACES under the personalized collection NAME: TAG=VALUE each, or VALUE where cells are bots.
+    """Keep secret PLACES for the personalized collection NAME.
+
+    Each is TAG=VALUE, or VALUE where placeholders are cells.
 
     VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
     fixed by the first answer.
@@ -284,7 +293,10 @@ def status(*, store: Path) -> None:
 @device.command()
 @_STORE
 def log(*, store: Path) -> None:
-    """Show the reports that wait, were sent or were dropped: the very bytes."""
+    """Show the reports that wait, were sent, or were dropped.
+
+    The very bytes are shown.
+    """
     with opened_device(store) as opened:
         entries = opened.log()
     lines = [
@@ -299,7 +311,10 @@ def log(*, store: Path) -> None:
 @click.argument("name")
 @_STORE
 def decline(name: str, *, store: Path) -> None:
-    """Answer the collection NAME no more; what was not sent is erased."""
+    """Answer the collection NAME no more.
+
+    Reports that were not sent are erased.
+    """
     with opened_device(store) as opened:
         opened.decline(name)
     show(
@@ -312,7 +327,10 @@ def decline(name: str, *, store: Path) -> None:
 @device.command()
 @_STORE
 def forget(*, store: Path) -> None:
-    """Erase everything but the versions seen and what was spent, so that no budget begins anew."""
+    """Erase everything but what was spent.
+
+    The versions that were seen stay too, so that no budget begins anew.
+    """
     with opened_device(store) as opened:
         opened.forget()
     show(
@@ -340,7 +358,9 @@ class _Crowd(OptionGroup):
 @PeopleColumns.options
 @click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
 def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None) -> None:
-    """Draw a report for each of many devices under the simulated collection in FILE, and send them in frames.
+    """Draw and send reports of many simulated devices.
+
+    The collection in FILE is simulated. Reports are sent in frames.
 
     VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
     """

@@ -24,7 +24,9 @@ from discreet.tables.text import Cells, Kind
 @FAIL_ABOVE
 @options.allow_outside
 def risk_of_reports(plan: Path, table: str | Path, *, by: str, fail_above: float | None) -> None:
-    """Bound the identification risk of one report under PLAN per row of TABLE, beside public columns.
+    """Bound the risk of reports beside public columns.
+
+    TABLE has a row for each person, who sends one report under PLAN.
 
     People with the same values in all columns of --by are a class. The adversary knows these columns and sees the
     reports of a class.

@@ -153,7 +153,9 @@ def compare_risks(
     prior: str | None,
     fail_above: float | None,
 ) -> None:
-    """Rank plans by identification risk, with their errors; with --traces the defences of a table of events.
+    """Rank plans by identification risk.
+
+    Errors stand beside the risks. With --traces, the defences of a table of events are ranked.
 
     These are fewer events, coarser events or times, and reports: what attacks name all the same, and what is lost.
     """

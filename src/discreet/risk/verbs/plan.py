@@ -115,7 +115,9 @@ def plan_for_risk(
     epsilon: float | None,
     reports_per_user: int,
 ) -> None:
-    """Compare mechanisms on DOMAIN by the largest epsilon that an identification risk allows.
+    """Find the largest epsilon for an identification risk.
+
+    All mechanisms are compared on DOMAIN.
 
     Both risks are shown side by side, what reports say of values and what they say of users, with the error that they
     leave. DOMAIN is a file with a [domain] table, or a plan.

@@ -73,7 +73,9 @@ class _RiskGroup(VerbGroup):
 
 @click.group(cls=_RiskGroup)
 def risk() -> None:
-    """Assess the identification risk of traces, reports, plans, or scores of a matcher.
+    """Assess how surely people can be identified.
+
+    It reads traces, reports, plans, or scores of a matcher.
 
     `discreet risk TABLE...` is `discreet risk traces TABLE...`; write ./traces for a table of that name.
     """
@@ -201,7 +203,9 @@ def traces(
     fail_above: float | None,
     seed: int | None,
 ) -> None:
-    """Attack traces as they are, or with --plan or --epsilon as reports, and bound every attack.
+    """Attack traces, or reports of them, and bound every attack.
+
+    With --plan or --epsilon the attack sees reports; otherwise it sees the traces.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
     one table. What the strongest attack finds is set beside what no attack exceeds. With --known
@@ -394,7 +398,10 @@ class _Scores(OptionGroup):
 @FAIL_ABOVE
 @options.seed
 def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, seed: int | None) -> None:
-    """Measure a matcher by its scores: TABLE has a row for each pair of a probe and a template."""
+    """Measure a matcher by its scores.
+
+    TABLE has a row for each pair of a probe and a template.
+    """
     score, failed = columns.score, columns.failed
     matrix = read_scores(table, score, probe=columns.probe, template=columns.template, failed=failed)
     matcher = biometric({score: matrix}, distances=columns.distance, failed=failed, random=_random(seed))[score]

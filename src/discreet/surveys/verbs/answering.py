@@ -75,7 +75,9 @@ class _Columns(OptionGroup):
 @options.force
 @allow_outside
 def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, seed: int | None, force: bool) -> None:
-    """Obfuscate a table of PEOPLE under SURVEY: each answers the questions that are drawn; a file for each question.
+    """Obfuscate a table of PEOPLE under SURVEY.
+
+    Each person answers the questions that are drawn. Each question has a file of reports.
 
     PEOPLE is a table with a column for each attribute, here or at a URL, or - for CSV or JSON lines on standard input.
     Its rows are people; of a survey in rounds, people and rounds. An attribute without a value needs a label for that
@@ -139,7 +141,9 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 def simulate(
     survey: Path, people: str | Path, *, output: Path, as_read: bool, float32: bool, seed: int | None, force: bool
 ) -> None:
-    """Obfuscate PEOPLE whose values are known under SURVEY, estimate every question, and compare with the truth.
+    """Obfuscate known PEOPLE, estimate, compare with the truth.
+
+    Every question of SURVEY is estimated.
 
     PEOPLE is a table with a column for each attribute. Who answers which question is drawn. Writes page.html, chart.png
     and results.json into a folder for each question.

@@ -83,7 +83,9 @@ def estimate(
     out: _Files,
     read: ReadingAll,
 ) -> None:
-    """Estimate all questions of SURVEY from REPORTS, and count the people who answered each.
+    """Estimate all questions of SURVEY from REPORTS.
+
+    The people who answered each question are counted.
 
     REPORTS are reports or tallies. --by round estimates each round. --shares, --plot need --question.
     """
@@ -162,7 +164,9 @@ def compare(
     *,
     trust_plan: bool,
 ) -> None:
-    """Compare two collections of reports made under SURVEY, question by question, or two groups of one.
+    """Compare two groups of people, question by question.
+
+    The groups are two collections of REPORTS made under SURVEY, or two groups of one collection.
 
     REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one. --given
     and --plot go with --question.
@@ -191,7 +195,9 @@ def compare(
 @Reading.only("trust_plan")
 @allow_outside
 def regress(asked: Asked, reports: tuple[Any, ...], model: Model, out: CoefficientFile, **about: Any) -> None:
-    """Regress what people reported on each question of SURVEY on public columns beside REPORTS.
+    """Regress reports of each question on public columns.
+
+    The columns stand beside REPORTS, which were made under SURVEY.
 
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns. --value and
     --baseline go with --question.

@@ -74,7 +74,9 @@ def init(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Propose a survey about columns of TABLE: their labels, what you call sensitive, and who answers how much.
+    """Propose a survey about columns of TABLE.
+
+    The survey has their labels, the ones that you call sensitive, and the questions that each person answers.
 
     Without --question the columns are listed. Each person answers some of the questions, drawn by public shares, and
     epsilon is for all of them together. What is not said is asked for at a terminal. Without -o the survey is printed,
@@ -158,7 +160,9 @@ def plan(
     output: Path | None,
     force: bool,
 ) -> None:
-    """Plan SURVEY: its questions, how many of them each person answers, and the mechanism of each.
+    """Plan the questions of SURVEY, and who answers them.
+
+    The plan has the mechanism of each question, and how many questions each person answers.
 
     SURVEY lists attributes and the tables that are wanted. The planned survey has the least error under one epsilon for
     all answers of a person; the errors of other ways to ask are printed.

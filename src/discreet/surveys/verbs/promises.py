@@ -51,7 +51,9 @@ from discreet.theory.memo import NOT_HIDDEN
 @SEALED
 @allow_outside
 def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
-    """Recompute the realised epsilon of every question of SURVEY, and of all answers of a person, from the integers.
+    """Recompute the epsilons of SURVEY from the integers.
+
+    They are those of every question, and the epsilon of all answers of a person.
 
     It exits with 1 if a promise is broken. --memo and --statement go with --question.
     """
@@ -109,7 +111,9 @@ def _verification(survey: Survey) -> VerbResult:
 @options.seed
 @allow_outside
 def audit(asked: Asked, *, draws: int, confidence: float, seed: int | None) -> None:
-    """Draw reports under every question of SURVEY, and bound epsilon of all answers of a person from below.
+    """Bound epsilon from below by reports drawn under SURVEY.
+
+    The bound is of all answers of a person.
 
     All bounds hold at once with the confidence. It exits with 1 if a promise is broken.
     """
@@ -144,7 +148,9 @@ def _least_epsilons(survey: Survey, results: Mapping[str, VerbResult]) -> tuple[
 @FAIL_ABOVE
 @allow_outside
 def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None) -> None:
-    """Bound who is identified by all answers of a person to SURVEY, and what values in clear tell of other attributes.
+    """Bound who is identified by all answers to SURVEY.
+
+    It also says what values in clear reveal about other attributes.
 
     The latter is estimated from REPORTS or tallies, by the method joint: of attributes that one question asks together.
     """

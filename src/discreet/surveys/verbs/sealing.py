@@ -32,7 +32,9 @@ from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file,
 def seal(
     asked: Asked, reports: tuple[Any, ...], batch: SealedBatch, read: Reading, *, output: Path, force: bool
 ) -> None:
-    """Write REPORTS on each question of SURVEY into one file, sorted by what they say: nothing of ids, order or times.
+    """Write reports of each question into one file, sorted.
+
+    Reports are sorted by their content. Nothing of ids, order or times is left.
 
     All files are written, or none. Anybody can check them: discreet survey verify SURVEY --sealed FOLDER.
     """
@@ -67,7 +69,9 @@ def seal(
 def tally(
     asked: Asked, sealed: tuple[Any, ...], *, output: Path, retract: bool, engine: str, master: str | None
 ) -> None:
-    """Add to the tally of each question of SURVEY the SEALED batches that it has not counted yet, each exactly once.
+    """Add SEALED batches to the tallies of all questions.
+
+    Each batch that a tally has not counted yet is added once.
 
     SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. Batches that a
     tally has counted are not read again: run it every night on all folders. discreet survey estimate reads the result.

@@ -25,7 +25,9 @@ A page on each question for privacy officers:
 
 @click.group(cls=VerbGroup, commands=LazyVerbs(dict.fromkeys(_HOMES, ""), _HOMES), epilog=_START)
 def survey() -> None:
-    """Ask several questions, of which each person answers some: plan, obfuscate, estimate, verify.
+    """Plan and analyse surveys of several questions.
+
+    Each person answers some of the questions.
 
     A survey is a file with several attributes. It promises one epsilon for all answers of a person. REPORTS are folders
     with a file for each question, or such files.
