@@ -6,6 +6,7 @@ person's value too; the whole traceback is kept on request. Nothing heavy is imp
 """
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -233,6 +234,10 @@ def idle_sentence(option: str, why: str) -> str:
     return why.format(option) if why.endswith(".") else f"{option} does nothing here: {why}; leave it out."
 
 
+_LAST = re.compile(r"\[(?!default|required)([^\[\]]*)\]$")
+"""The brackets at the end of an option's help, which hold its default."""
+
+
 class Verb(click.Command):
     """A verb, with the options that every verb has.
 
@@ -247,6 +252,9 @@ class Verb(click.Command):
         words = "Print JSON instead of sentences and tables."
         json = click.Option(["--json", "as_json"], is_flag=True, expose_value=False, help=words)
         self.params += [json, debug_option()] if has_result else [debug_option()]
+        described: list[Any] = [parameter for parameter in self.params if getattr(parameter, "help", None)]
+        for parameter in described:
+            parameter.help = _LAST.sub(r"[default: \1]", parameter.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; refuse what was removed, and an option of a sibling with that verb's name."""

@@ -74,5 +74,7 @@ def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tu
     return frequencies, cut
 
 
-REMAINDER = MethodOption.of("remainder", ("uniform", "zero"), "what becomes of the rest.")
+REMAINDER = MethodOption.of(
+    "remainder", ("uniform", "zero"), "how to distribute the probability below the threshold. [uniform]"
+)
 THRESHOLD = Method("threshold", threshold, (SIGNIFICANCE, REMAINDER))

@@ -158,7 +158,7 @@ class ByGroup(OptionGroup):
         default="refuse",
         metavar="WHAT",
         needs=_OF_GROUPS,
-        help="What becomes of smaller ones: refuse or leave-out. [refuse]",
+        help="Smaller groups: refuse or leave-out. [refuse]",
     )
 
     @property

@@ -24,7 +24,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 
 @click.command(cls=Verb)
 @click.argument("study", type=InputFile())
-@click.option("-o", "--output", type=FOLDER, callback=_folder, help="Folder for page, picture and numbers [out/STUDY].")
+@click.option("-o", "--output", type=FOLDER, callback=_folder, help="Folder for page, picture and numbers. [out/STUDY]")
 @options.seed
 @options.force
 def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> None:
