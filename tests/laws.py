@@ -30,7 +30,7 @@ from discreet import (
 )
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import BlockCounts
-from discreet.mechanisms.subsets import MixedSubsets
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.planning.candidates import PLANES
 from discreet.testing import Outputs, spell_out
 from packing import each

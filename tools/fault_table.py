@@ -119,10 +119,12 @@ SAMPLER = [
         lambda right, sampling, memos, threshold, random: memos,
         _MEMOS,
     ),
-    Fault("noise never sets the last bit", "discreet.mechanisms.bits:IndependentBits.draw", without_last_bit, _DRAWS),
+    Fault(
+        "noise never sets the last bit", "discreet.mechanisms.laws.bits:IndependentBits.draw", without_last_bit, _DRAWS
+    ),
     Fault(
         "a subset need not contain its member",
-        "discreet.mechanisms.subsets:draw_subsets",
+        "discreet.mechanisms.laws.subsets:draw_subsets",
         lambda right, size, members, random, out: right(size, np.full_like(members, -1), random, out),
         _DRAWS,
     ),

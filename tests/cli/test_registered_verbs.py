@@ -43,7 +43,7 @@ def test_the_registered_command_gets_all_that_was_given(monkeypatch: pytest.Monk
     assert done("reproduce", "a", "--loud", "b") == "('a', 'b') True\n"
     assert "--loud" in done("reproduce", "--help")
     (line,) = (line for line in done("--help").splitlines() if "reproduce" in line)
-    assert line.split(maxsplit=1) == ["reproduce", "Figures made again."]
+    assert line.split(maxsplit=1) == ["reproduce", "Figures made again. And more."]
 
 
 def test_a_verb_of_this_package_cannot_be_taken(monkeypatch: pytest.MonkeyPatch) -> None:

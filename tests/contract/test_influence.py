@@ -18,7 +18,7 @@ from discreet import (
     estimate,
 )
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.mechanisms.subsets import MixedSubsets
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import MEDIUM, SMALL, Case, cases, sampled, sizes_told_apart, spelled
 from packing import each

@@ -15,8 +15,8 @@ from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import MemberLists
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import Subsets
 from discreet.testing import CHECKS, check_mechanism, contract, spell_out
 from laws import SMALL, Case, cases, over
 from packing import each

@@ -9,7 +9,7 @@ import pytest
 from discreet import Channel, Domain, RandomizedResponse, Reports, SecureRandom, SeededRandom, Tally, UnaryEncoding
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import LawMechanism
-from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.laws.singletons import Singletons
 from laws import BUILDERS, Case, counted, one_epsilon, sampled
 
 CUTS = (0, 1, 2, 700, 700, 2999, 3001)

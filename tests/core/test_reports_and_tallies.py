@@ -22,7 +22,7 @@ from discreet import (
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.evidence import StoredBlocks
-from discreet.mechanisms.hadamard import HadamardColumns
+from discreet.mechanisms.laws.hadamard import HadamardColumns
 from laws import BUILDERS
 from packing import each
 from refusals import refused

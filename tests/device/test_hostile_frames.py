@@ -22,8 +22,8 @@ from discreet.errors import DataError
 from discreet.formats import json_reports
 from discreet.formats.records import RecordCodec, entry_as_json
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.mechanisms.row_checks import FlawedRowsError
-from discreet.mechanisms.subsets import MixedSubsets
 from laws import BUILDERS
 
 NUMBER = int(os.environ.get("DISCREET_HOSTILE", "100000"))

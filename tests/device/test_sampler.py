@@ -10,7 +10,7 @@ from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSampl
 from discreet.errors import ParameterError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import LawMechanism, law_of, spelled_out
-from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from laws import Case, every, one_epsilon
 from refusals import refused
 

@@ -17,9 +17,9 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.block_law import ValueCounts
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.mechanisms.report_tables import to_arrow
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import MixedSubsets
 from packing import each
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])

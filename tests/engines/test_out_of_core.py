@@ -104,7 +104,7 @@ def test_stretches_of_rows_change_nothing(
     """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
     reports = sampled(case, 700)
     # In memory strings of few bits are counted: the same to rounding only.
-    monkeypatch.setattr("discreet.mechanisms.bits._FEW_BITS", 0)
+    monkeypatch.setattr("discreet.mechanisms.laws.bits._FEW_BITS", 0)
     whole = estimate(case.mechanism, reports, method=method)
     monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
     monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)

@@ -28,7 +28,7 @@ from discreet.errors import ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms.block_law import triple_covariance
 from discreet.mechanisms.covariances import _alike_values, pool_covariance
-from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from discreet.theory.covariance import SampleCovariance
 from discreet.theory.linear_decoder import PoolBias
 from laws import BUILDERS, POOLS, SMALL, Case, cases, spelled

@@ -10,7 +10,7 @@ import pytest
 from discreet import Domain, Reports, SeededRandom, Tally, estimate
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.subsets import MixedSubsets
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.testing import spell_out
 from laws import BUILDERS, cases
 

@@ -18,7 +18,7 @@ from discreet import (
     estimate,
 )
 from discreet.mechanisms import LawMechanism
-from discreet.mechanisms.hashing import PooledHashBlocks
+from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from discreet.mechanisms.likelihood_ratios import BlockRatios, OutputRatios
 from discreet.results.one_step import OneStep, one_step
 

@@ -8,7 +8,7 @@ import pytest
 
 from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.subsets import MixedSubsets, Subsets
+from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.theory.optimum import lower_bound
 from evidence import binomial
 

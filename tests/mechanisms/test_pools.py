@@ -14,7 +14,7 @@ from scipy.stats import binom, chi2, multinomial, norm
 from discreet import Domain, PooledHashing, SeededRandom, Tally, estimate
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import LawMechanism
-from discreet.mechanisms.hashing import PooledHashBlocks, hash_function
+from discreet.mechanisms.laws.hashing import PooledHashBlocks, hash_function
 from discreet.theory.binomial import score_ends
 from evidence import LEVEL
 

@@ -11,7 +11,7 @@ from discreet import Domain, PaleyResponse, Plan, RandomizedResponse, SecureRand
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.translates import SetTranslates, TranslatesLaw
+from discreet.mechanisms.laws.translates import SetTranslates, TranslatesLaw
 from discreet.planning.candidates import PLANES
 from evidence import multinomial
 from refusals import refused

@@ -10,7 +10,7 @@ import pytest
 
 from discreet import Domain, Windows, estimate
 from discreet.errors import ParameterError
-from discreet.mechanisms.windows import WindowBlocks, default_width
+from discreet.mechanisms.laws.windows import WindowBlocks, default_width
 from discreet.privacy.verify import verify
 from refusals import refused
 

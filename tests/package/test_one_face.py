@@ -12,7 +12,7 @@ from discreet import Domain, RandomizedResponse
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.singletons import Singletons
+from discreet.mechanisms.laws.singletons import Singletons
 from laws import BUILDERS
 from packing import each
 from refusals import refused

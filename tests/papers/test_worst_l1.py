@@ -8,7 +8,7 @@ import pytest
 
 from discreet import Domain, RandomizedResponse
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.laws.bits import IndependentBits
 from laws import POOLS, Case, every_with_rho
 from papers.uldp.worst_case import worst_l1
 

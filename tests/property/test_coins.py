@@ -21,7 +21,7 @@ from discreet.core.random import (
     uniform_below,
 )
 from discreet.errors import ParameterError
-from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.laws.bits import IndependentBits
 
 word = st.integers(0, WORD_RANGE - 1)
 

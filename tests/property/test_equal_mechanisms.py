@@ -10,7 +10,7 @@ import pytest
 from discreet import BlockDesign, Channel, Domain, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, LawMechanism
-from discreet.mechanisms.bits import IndependentBits
+from discreet.mechanisms.laws.bits import IndependentBits
 from laws import BUILDERS
 from packing import each
 from refusals import refused

@@ -14,8 +14,8 @@ from discreet import Domain, LocalHashing, RandomizedResponse, SecureRandom
 from discreet.core import random as randomness
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.mechanisms import LawMechanism
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import Subsets
 
 HIDDEN = np.ma.array([1, 99, 3], mask=[False, True, False])
 

@@ -24,12 +24,12 @@ from discreet import (
 )
 from discreet.errors import DiscreetError
 from discreet.mechanisms import LawMechanism
-from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.bits import IndependentBits
+from discreet.mechanisms.laws.hadamard import HadamardColumns
+from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.personalized import candidates_left
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import MixedSubsets, Subsets
 from discreet.planning.compare import compare_mechanisms
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.privacy.composition import integrated, repeated_epsilon, sequential, split_epsilon

@@ -14,11 +14,11 @@ import pytest
 from scipy.linalg import hadamard
 
 from discreet import Domain, LocalHashing, SeededRandom
-from discreet.mechanisms.bits import IndependentBits
-from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hashing import HashBuckets
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import Subsets
+from discreet.mechanisms.laws.bits import IndependentBits
+from discreet.mechanisms.laws.hadamard import HadamardColumns
+from discreet.mechanisms.laws.hashing import HashBuckets
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import Subsets
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from discreet import SeededRandom
 from discreet.core.random import BATCH
 from discreet.kernels import counting
 from discreet.mechanisms import subsets
-from discreet.mechanisms.subsets import MixedSubsets, NoiseBits, draw_batch, noise_bits
+from discreet.mechanisms.laws.subsets import MixedSubsets, NoiseBits, draw_batch, noise_bits
 from evidence import multinomial
 
 

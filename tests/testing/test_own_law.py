@@ -17,8 +17,8 @@ from discreet import Domain, RandomizedResponse, SeededRandom
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, spelled_out
+from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.registry import GROUP, Registry
-from discreet.mechanisms.singletons import Singletons
 from refusals import refused
 
 ROOT = Path(__file__).parents[2]

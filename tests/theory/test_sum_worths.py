@@ -7,7 +7,7 @@ import pytest
 
 from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, UnaryEncoding, estimate
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.subsets import MixedSubsets
+from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.testing import spell_out
 from discreet.theory.binomial import ValueSets, sum_moment
 

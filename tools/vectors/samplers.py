@@ -15,14 +15,14 @@ from discreet.arrays import WordArray
 from discreet.core.random import WORD_RANGE, SeededRandom, truth_threshold
 from discreet.device.protocol.sampler import Sampler
 from discreet.mechanisms import spelled_out
-from discreet.mechanisms.bits import IndependentBits
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.hadamard import HadamardColumns
-from discreet.mechanisms.hashing import HashBuckets, PooledHashBlocks
-from discreet.mechanisms.singletons import Singletons
-from discreet.mechanisms.subsets import MixedSubsets, Subsets
-from discreet.mechanisms.translates import PaleyTranslates, SetTranslates
-from discreet.mechanisms.windows import WindowBlocks
+from discreet.mechanisms.laws.bits import IndependentBits
+from discreet.mechanisms.laws.hadamard import HadamardColumns
+from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.singletons import Singletons
+from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
+from discreet.mechanisms.laws.translates import PaleyTranslates, SetTranslates
+from discreet.mechanisms.laws.windows import WindowBlocks
 
 # Where bytes, words and types end.
 SMALL = (1, 2, 7, 8, 9, 64, 65, 255, 256, 257)

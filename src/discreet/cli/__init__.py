@@ -9,49 +9,40 @@ import click
 from discreet import __version__
 from discreet.cli.commands import LazyVerbs, Verbs
 
-GROUPS = {
-    "Plan": {
-        "init": "Propose a plan for columns of TABLE.",
-        "plan": "Compare all mechanisms on DOMAIN and recommend one.",
-        "verify": "Recompute the epsilon of PLAN from the sampler's integers.",
-        "audit": "Bound epsilon from below by reports drawn under PLAN.",
-        "attest": "Write a page on a plan or collection for privacy officers.",
-        "examples": "Copy the examples of the documentation into FOLDER.",
-    },
-    "Collect": {
-        "obfuscate": "Obfuscate a table of values under PLAN: one report per row.",
-        "seal": "Write REPORTS into one file, sorted by their content.",
-        "tally": "Add SEALED batches to a tally, each exactly once.",
-        "collection": "Sign a plan with its terms; show, renew or withdraw it.",
-        "device": "Act as a device: join a collection, answer, and send.",
-    },
-    "Analyse": {
-        "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
-        "compare": "Compare two groups of people, or one with known shares.",
-        "regress": "Regress reports on public columns that stand beside them.",
-        "simulate": "Obfuscate known values, estimate, and compare with the truth.",
-    },
-    "Surveys": {
-        "survey": "Plan and analyse surveys of several questions.",
-    },
-    "Risk": {
-        "risk": "Assess how surely people can be identified.",
-    },
-    "Operate": {
-        "serve": "Run a collector: take reports in, and seal them.",
-        "collector": "Operate a collector: collections, tokens, seals, backups.",
-    },
+VERBS = {
+    "attest": "Write a page on a plan or collection for privacy officers.",
+    "audit": "Bound epsilon from below by reports drawn under PLAN.",
+    "collection": "Sign a plan with its terms; show, renew or withdraw it.",
+    "collector": "Operate a collector: collections, tokens, seals, backups.",
+    "compare": "Compare two groups of people, or one with known shares.",
+    "device": "Act as a device: join a collection, answer, and send.",
+    "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
+    "examples": "Copy the examples of the documentation into FOLDER.",
+    "init": "Propose a plan for columns of TABLE.",
+    "obfuscate": "Obfuscate a table of values under PLAN: one report per row.",
+    "plan": "Compare all mechanisms on DOMAIN and recommend one.",
+    "regress": "Regress reports on public columns that stand beside them.",
+    "risk": "Assess how surely people can be identified.",
+    "seal": "Write REPORTS into one file, sorted by their content.",
+    "serve": "Run a collector: take reports in, and seal them.",
+    "simulate": "Obfuscate known values, estimate, and compare with the truth.",
+    "survey": "Plan and analyse surveys of several questions.",
+    "tally": "Add SEALED batches to a tally, each exactly once.",
+    "verify": "Recompute the epsilon of PLAN from the sampler's integers.",
 }
-"""The first sentence of each verb's help, by the group in which help lists it, and by its name."""
-
-VERBS = {name: sentence for verbs in GROUPS.values() for name, sentence in sorted(verbs.items())}
 """The first sentence of each verb's help, by its name."""
 
-_BESIDE = {
-    "audit": "verify",
-    "examples": "simulate",
-    "tally": "seal",
+GROUPS = {
+    "Plan": "init plan verify audit attest examples",
+    "Collect": "obfuscate seal tally collection device",
+    "Analyse": "estimate compare regress simulate",
+    "Surveys": "survey",
+    "Risk": "risk",
+    "Operate": "serve collector",
 }
+"""The verbs by the groups in which help lists them."""
+
+_BESIDE = {"audit": "verify", "examples": "simulate", "tally": "seal"}
 """Verbs of the core that are in the module of another verb."""
 
 _WINGS = {
@@ -68,7 +59,7 @@ _WINGS = {
 _HOMES = {name: f"discreet.cli.verbs.{_BESIDE.get(name, name)}" for name in VERBS} | _WINGS
 
 
-@click.group(cls=Verbs, commands=LazyVerbs(GROUPS, _HOMES))
+@click.group(cls=Verbs, commands=LazyVerbs(_HOMES, VERBS), groups=GROUPS)
 @click.version_option(__version__, prog_name="discreet")
 def main() -> None:
     """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""

@@ -369,12 +369,12 @@ class LazyVerbs(Mapping[str, click.Command]):
     """Verbs by name; the module of a verb is imported when the verb is asked for.
 
     Args:
-        groups: the first sentence of each verb's help, by the group of verbs and by the verb's name.
         homes: the module of each verb, by the verb's name.
+        sentences: the first sentence of each verb's help, by the verb's name, if help needs it.
     """
 
-    def __init__(self, groups: Mapping[str, Mapping[str, str]], homes: Mapping[str, str]) -> None:
-        self.groups, self.homes = groups, homes
+    def __init__(self, homes: Mapping[str, str], sentences: Mapping[str, str] | None = None) -> None:
+        self.homes, self.sentences = homes, sentences or {}
 
     def __getitem__(self, name: str) -> click.Command:
         """Return the verb, imported."""
@@ -391,9 +391,17 @@ class LazyVerbs(Mapping[str, click.Command]):
 
 
 class Verbs(VerbGroup):
-    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70."""
+    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70.
+
+    Args:
+        groups: the names of verbs that help lists together, separated by spaces, by title.
+    """
 
     group_class = VerbGroup
+
+    def __init__(self, *given: Any, groups: Mapping[str, str], **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.groups = groups
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb of discreet, or one that another package registers; None if there is none of the name."""
@@ -405,15 +413,12 @@ class Verbs(VerbGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs by group, with their first sentences; none of them is imported for that."""
         verbs: Any = self.commands
-        others = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
-        groups = {**verbs.groups, "Other packages": {name: others[name] for name in others if name not in verbs}}
-        longest = max(len(name) for group in groups.values() for name in group)
-        for title, group in groups.items():
-            named = {name.ljust(longest): click.Command(name, help=text) for name, text in group.items()}
-            if named:
-                with formatter.section(title):
-                    room = formatter.width - 6 - longest
-                    formatter.write_dl([(name, verb.get_short_help_str(room)) for name, verb in named.items()])
+        summaries = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
+        sentences, others = summaries | verbs.sentences, " ".join(sorted(summaries.keys() - verbs.keys()))
+        groups = dict(self.groups) | ({"Other packages": others} if others else {})
+        for title, names in groups.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(max(map(len, sentences))), sentences[name]) for name in names.split()])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb, and exit with its code."""

@@ -120,7 +120,6 @@ Document = TypeVar("Document")
 
 _SURVEY = 2
 """The version of documents that are surveys."""
-_PER_VALUE = re.compile(r"'(rr|unary)-per-value'|unknown field `epsilons`")
 _NAMED_QUESTION = re.compile(r"(.+\.(?:toml|json))#(.+)")
 
 
@@ -171,7 +170,7 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
 
 def _advice(message: str) -> str:
     """Return a clause on what to write instead, if an msgspec error is about a mechanism or about what was removed."""
-    if _PER_VALUE.search(message):
+    if re.search("'(rr|unary)-per-value'|unknown field `epsilons`", message):
         return "; an epsilon for each value was removed, use rr or unary with the smallest of these epsilons"
     named = re.match(r"Invalid value '(.*)' - at ", message)
     if named is None or not message.endswith(_NAME):

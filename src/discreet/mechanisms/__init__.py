@@ -1,16 +1,16 @@
 """The law of truth or noise, one file per block law, and the explicit channel."""
 
-from discreet.mechanisms.bits import UnaryEncoding
 from discreet.mechanisms.channel import Channel
-from discreet.mechanisms.hadamard import HadamardResponse
-from discreet.mechanisms.hashing import LocalHashing, PooledHashing
 from discreet.mechanisms.law import BlockMechanism, LawMechanism
+from discreet.mechanisms.laws.bits import UnaryEncoding
+from discreet.mechanisms.laws.hadamard import HadamardResponse
+from discreet.mechanisms.laws.hashing import LocalHashing, PooledHashing
+from discreet.mechanisms.laws.singletons import RandomizedResponse
+from discreet.mechanisms.laws.subsets import BlockDesign, SubsetSelection
+from discreet.mechanisms.laws.translates import PaleyResponse, TranslateResponse
+from discreet.mechanisms.laws.windows import Windows
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.registry import Registry, spelled_out
-from discreet.mechanisms.singletons import RandomizedResponse
-from discreet.mechanisms.subsets import BlockDesign, SubsetSelection
-from discreet.mechanisms.translates import PaleyResponse, TranslateResponse
-from discreet.mechanisms.windows import Windows
 
 BLOCK_MECHANISMS = Registry(
     (

@@ -23,10 +23,10 @@ from discreet.errors import DataError, ParameterError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism, law_of, spelled_out
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.laws.translates import SetTranslates
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
 from discreet.mechanisms.personalized import common_of
 from discreet.mechanisms.registry import UnknownLawError
-from discreet.mechanisms.translates import SetTranslates
 
 _LARGEST_SIZE = (1 << 31) - 1
 # Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.

@@ -23,7 +23,7 @@ A page on each question for privacy officers:
   discreet attest survey.toml -o pages"""
 
 
-@click.group(cls=VerbGroup, commands=LazyVerbs(dict.fromkeys(_HOMES, ""), _HOMES), epilog=_START)
+@click.group(cls=VerbGroup, commands=LazyVerbs(_HOMES), epilog=_START)
 def survey() -> None:
     """Plan and analyse surveys of several questions.
 

@@ -30,7 +30,7 @@ from discreet.core.checks import checked_whole, is_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.mechanisms.law import BlockMechanism, sensitive_size, spelled
-from discreet.mechanisms.translates import LARGEST_MODULUS, TranslatesLaw
+from discreet.mechanisms.laws.translates import LARGEST_MODULUS, TranslatesLaw
 
 _MOST_RANGES = 1 << 12
 
