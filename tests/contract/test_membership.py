@@ -71,7 +71,7 @@ def test_empty_batches(case: Case) -> None:
 @one_epsilon
 def test_members_are_listed_block_by_block(case: Case, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever lists the members of blocks lists those that they contain, however many at a time."""
-    for module in ("block_law", "hashing"):
+    for module in ("block_law", "laws.hashing"):
         monkeypatch.setattr(f"discreet.mechanisms.{module}._ENTRIES_AT_ONCE", at_once)
     law, blocks = case.mechanism.law, sampled(case, 400).blocks
     sizes, ranks = (np.concatenate(parts) for parts in zip(*members_of(law, blocks), strict=True))

@@ -10,7 +10,7 @@ from scipy.stats import binom, hypergeom
 from discreet import SeededRandom
 from discreet.core.random import BATCH
 from discreet.kernels import counting
-from discreet.mechanisms import subsets
+from discreet.mechanisms.laws import subsets
 from discreet.mechanisms.laws.subsets import MixedSubsets, NoiseBits, draw_batch, noise_bits
 from evidence import multinomial
 
