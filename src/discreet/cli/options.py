@@ -237,7 +237,7 @@ class PeopleColumns(OptionGroup):
     """
 
     column: str | None = option("--column", help="Column that holds the values, if there are several.")
-    user: str | None = option("--user", help="For personalized plans: column that says whose row it is.")
+    user: str | None = option("--user", help="For personalized plans: the column with the user of each row.")
     tags: Path | None = option(
         "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
     )

@@ -124,7 +124,7 @@ class OutputFile(OutputPlace):
             return
         checked_output(path, self.endings, self.what)
         if os.path.isdir(path):  # noqa: PTH112
-            raise ParameterError(f"{path} is a directory, and its name is one of a file; name another.")
+            raise ParameterError(f"{path} is a directory, but its name ends like a file's; choose another name.")
         check_free(path, force=force)
         if self.endings in {PICTURES, PAGES}:
             check_drawing()
@@ -344,7 +344,7 @@ def show(result: Any, parts: Iterable[str | ResultTable], *, whole: bool = False
 
 
 def say(parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
-    """Print sentences, and tables with their notes, in order; ``whole`` as of `show`."""
+    """Print sentences, and tables with their notes, in order; ``whole`` as in `show`."""
     for part in parts:
         if isinstance(part, str) and not whole and _is_plain(part):
             click.echo(part, file=_stream())

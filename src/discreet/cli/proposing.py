@@ -42,7 +42,7 @@ _NO_LABELS = {"bins": "{} is about labels, and numbers in bins have none; leave 
 
 @dataclass(frozen=True, slots=True)
 class Labels(OptionGroup):
-    """Labels of columns, where these are said, and the texts that are one label."""
+    """Options for the labels of columns, and for texts that are one label."""
 
     labels: tuple[str, ...] = option(
         "--labels",
@@ -57,7 +57,7 @@ class Labels(OptionGroup):
         help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
     )
     least: int | None = option(
-        "--least", type=Count(1), help="Leave out labels that fewer rows of the table hold. [20]"
+        "--least", type=Count(1), help="Leave out labels in fewer rows of the table than this. [20]"
     )
     merge: bool = option(
         "--merge",
@@ -78,13 +78,13 @@ class Labels(OptionGroup):
         return "reading" if self.merge else "exact" if self.exact else "spaces"
 
     def said(self, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Return the labels and the cuts that are said, by column of those that are named."""
+        """Return the labels and the cuts that options give, by column."""
         listed = dict(_by_column("--labels", self.labels, names))
         cut = dict(_by_column("--cuts", self.cuts, names))
         if twice := [name for name in cut if name in listed]:
             raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
         if self.least is not None and names and len(listed) + len(cut) == len(names):
-            raise ParameterError("--least is for labels that are found in the table; all are said, so leave it out.")
+            raise ParameterError("--least is for labels found in the table, and options give all labels; leave it out.")
         return listed, cut
 
 
@@ -146,7 +146,7 @@ class Proposal:
         return {name: column.labels.labels for name, column in self.columns.items()}
 
     def sentences(self, missing: str) -> Iterator[str]:
-        """Yield sentences on the labels; ``missing`` says what becomes of rows without a value."""
+        """Yield sentences on the labels; ``missing`` is the option for rows without a value."""
         return _sentences(self.columns, self.least, missing)
 
 
@@ -178,7 +178,7 @@ class TableLook:
         return cls(looks, way, listed, cut)
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the names of columns, as a person says them."""
+        """Return the names of columns that a person enters."""
         return _asked("column of values (several, with commas, for all combinations)", _chooser(self.looks))
 
     def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
@@ -205,7 +205,7 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
 
 
 def _promised(proposals: Mapping[str, Found], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
-    """Return the sensitive labels and epsilon; they are asked for if they are not said."""
+    """Return the sensitive labels and epsilon; ask for what options do not give."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
     marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
     epsilon = promise.epsilon
@@ -336,7 +336,7 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
 
 
 def _asked_sensitive(proposals: Mapping[str, Found], join: Join) -> list[tuple[str, list[str]]]:
-    """Return the sensitive labels by column, as a person says them."""
+    """Return the sensitive labels that a person enters, by column."""
     several = len(proposals) > 1
 
     def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:

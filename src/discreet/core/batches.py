@@ -15,7 +15,7 @@ from discreet.core.checks import is_whole, shown
 from discreet.errors import MismatchError, ParameterError
 
 COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
-"""Names of the facts that say of which collection and epochs a sealed batch is."""
+"""Names of the facts on the collection and the epochs of a sealed batch."""
 
 NAME, NUMBER, SEALED = "name", "n", "sealed"
 """Names of the facts of any other batch: its name, its number of reports, and whether its file is sealed."""

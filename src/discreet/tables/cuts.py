@@ -110,7 +110,7 @@ def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
 
 
 def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
-    """Return the number of cuts that each date has reached; null where it is missing."""
+    """Return the number of cuts at or before each date; null where the date is missing."""
     import pyarrow.compute as pc
 
     try:
@@ -120,7 +120,7 @@ def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
     fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
     wrong = np.flatnonzero(~np.asarray(fits))
     if len(wrong):
-        raise DataError(f"{len(wrong)} of {len(read)} {what} are no dates as 2026-07-31 is; write them so.")
+        raise DataError(f"{len(wrong)} of {len(read)} {what} are not dates; write them as 2026-07-31.")
     # A date with a time is after its day, and both are after its month.
     above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
     places = above[0]
