@@ -12,14 +12,14 @@ REMOVED = {
     "estimate --method shrunk": "use --method linear, and merge groups of few people",
     "init --question": "use discreet survey init, with the same options",
     "obfuscate --round": "use discreet survey obfuscate, with the same options",
+    "plan --all": "use --json, which has all mechanisms",
     "plan --rounds": "use discreet survey plan SURVEY --rounds N, on a survey of one attribute or several",
     "plan --target order": 'use [mechanism] name = "windows" and --method smooth for categories in order',
     "plan-central": "use discreet plan, and discreet verify PLAN --statement N for what shuffled reports reveal",
     "manifest": "keep a list with sha256sum -- FILES > LIST, and compare it with sha256sum --check LIST",
     "plan-identification": "use discreet risk plan, with the same options",
     "reproduce": "install it from discreet's sources with pip install ./papers",
-    "risk people": "use ARX, sdcMicro or pycanon for tables of people; discreet risk reports PLAN TABLE --by A,B "
-    "bounds the risk of reports beside public columns",
+    "risk people": "use ARX, sdcMicro or pycanon, or discreet risk reports for reports beside public columns",
     "risk survey": "use discreet survey risk, with the same options",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
     "stamp": "estimate, compare and seal read files that do not say their plan with --trust-plan, or with the plan's "
