@@ -86,15 +86,17 @@ def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
 
 def test_twelve_months_of_the_same_people_have_the_errors_of_the_page() -> None:
     page = ROOT / "docs" / "explanation" / "surveys.md"
-    example = next(block for block in blocks(page, "python") if "trend" in block)
+    example = next(block for block in blocks(page, "python") if "acs2023.csv" in block)
     names: dict[str, Any] = {}
     exec(compile(example, "surveys.md", "exec"), names)
-    changes, decoder, poor = names["changes"], names["memo"].mechanism.decoder, names["domain"].sensitive_codes
-    one = np.sqrt(decoder.variances(names["people"], names["counts"] / names["counts"].sum()))[poor]
-    found = [f"{100 * errors[poor].mean():.2f}%" for errors in (changes.least_errors[0], changes.largest_errors[0])]
-    assert f"| ε = 1.8 of one round, 2 of all | {100 * one.mean():.2f}% | {' | '.join(found)} |" in page.read_text()
-    # The share of people who changed is small, so that changes are within four of the smaller errors.
-    assert (abs(changes.changes[:, poor]) < 4 * changes.largest_errors[:, poor]).all()
+    memo, poor, months = names["memo"], names["domain"].sensitive_codes, names["tallies"]
+    shares = names["counts"] / names["counts"].sum()
+    one = np.sqrt(memo.mechanism.decoder.variances(names["people"], shares))[poor]
+    found = [f"{100 * error:.2f}%" for error in (one.mean(), np.sqrt(2) * one.mean())]
+    assert f"| ε = 1.8 of one round, 2 of all | {' | '.join(found)} |" in page.read_text()
+    first, second = (memo.mechanism.decoder.estimate(months[month]).frequencies[poor] for month in (1, 2))
+    # Few people changed, so that changes are well within the errors of independent months.
+    assert (abs(second - first) < 4 * np.sqrt(2) * one).all()
 
 
 def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,6 @@ from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
-from discreet.surveys.trends import trend
 from discreet.theory.memo import ratio_after
 from histories import listed, of_blocks
 from laws import BUILDERS, POOLS
@@ -238,30 +237,6 @@ def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> No
         squares = memos @ rounds @ worth**2
         noise, noise_squared = ((1 - again) * mechanism.decoder.noise_moment(power) for power in (1, 2))
         assert again * (squares - noise_squared) - (p - noise) ** 2 == pytest.approx(covariance, rel=1e-9, abs=1e-9)
-
-
-def test_a_trend_states_both_errors() -> None:
-    """They are the spreads of changes of people of whom nobody, or everybody, changed, over 400 simulated panels."""
-    memo, n, panels = Memo(RandomizedResponse(Domain(range(4), sensitive=range(3)), 1.0), 2.0), 200, 400
-    people, when = np.tile(np.arange(panels * n), 2), np.repeat([1, 2], panels * n)
-    for is_changed in (False, True):
-        after = (1, 0) if is_changed else (0, 3)
-        codes = np.concatenate([np.tile(np.repeat(values, n // 2), panels) for values in ((0, 3), after)])
-        drawn = memo.obfuscate_rounds(codes, people, when, random=SeededRandom(int(is_changed)))
-        changes, errors = [], []
-        for start in range(0, panels * n, n):
-            tallies = {month: memo.mechanism.tally(each.part(start, start + n)) for month, each in drawn.items()}
-            found = trend(memo, tallies)
-            changes.append(found.changes[0])
-            errors.append([found.least_errors[0], found.largest_errors[0]])
-        least, largest = np.mean(errors, axis=0)
-        spread = np.std(changes, axis=0)
-        assert (least < largest).all()
-        assert spread == pytest.approx(least, rel=0.12) if not is_changed else (spread < 1.12 * largest).all()
-    assert found.to_arrow().column_names[-2:] == ["error_if_nobody_changed", "error_if_everybody_changed"]
-    assert "Trend(2 rounds, 4 values, simulated)" in repr(found)
-    with pytest.raises(ParameterError, match="two rounds"):
-        trend(memo, {1: next(iter(tallies.values()))})
 
 
 @pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "hashing-pool"])

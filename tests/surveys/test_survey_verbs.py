@@ -175,7 +175,7 @@ def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
         (("simulate", SURVEY, "--people", PEOPLE), "use discreet survey simulate"),
         (("survey", "verify", f"{SURVEY}#age"), "and --question age"),
         (("survey", "verify", EXAMPLES / "survey.toml"), "is a plan, and a survey is needed here"),
-        (("survey", "seal", SURVEY, "r", "--draws", 1), "--draws goes with discreet survey audit"),
+        (("survey", "audit", SURVEY), "discreet survey audit was removed; use discreet attest"),
     ],
 )
 def test_surveys_and_plans_have_verbs_of_their_own_which_refusals_name(arguments, words):

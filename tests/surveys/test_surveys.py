@@ -217,14 +217,10 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
     assert "20,000 people" in repr(answers)
     tallied = dc.estimate_survey(made, made.tally(reports), method="projected")
     assert tallied["a"].frequencies.sum() == pytest.approx(1)
-    grouped = dc.estimate_survey(made, reports, groups=np.where(np.arange(n) % 2, "odd", "even"))
-    assert sum(part.n for part in grouped["a"].values()) == answers["a"].n
-    weighted = dc.estimate_survey(made, reports, weights=np.ones(n))
-    assert weighted["a"].frequencies == pytest.approx(answers["a"].frequencies)
-    with pytest.raises(ParameterError, match="which know who answered"):
-        dc.estimate_survey(made, made.tally(reports), weights=np.ones(n))
-    with pytest.raises(DataError, match="one for each of 20000 people"):
-        dc.estimate_survey(made, reports, weights=np.ones(5))
+    assert dc.estimate_survey(made, dict(reports))["a"].frequencies == pytest.approx(answers["a"].frequencies)
+    odd = np.where(np.arange(n) % 2, "odd", "even")[reports.rows["a"]]
+    grouped = dc.estimate_groups(made.question("a").mechanism, reports["a"], odd)
+    assert sum(part.n for part in grouped.values()) == answers["a"].n
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Verbs on whole surveys: of each question what its plan alone gives, what they come to together, what is refused."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -129,21 +128,6 @@ def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_p
     result = run("survey", "verify", SURVEY, "--sealed", tmp_path / "sealed", "--json")
     assert result.exit_code == 1
     assert [part["sealed"] for part in json.loads(result.stdout)["questions"].values()] == [False, True, True, True]
-
-
-def test_an_audit_fails_where_one_question_does(monkeypatch):
-    from discreet.privacy import audit
-
-    real = audit.audit
-
-    def broken(mechanism, **named):
-        return replace(real(mechanism, **named), holds=mechanism.domain.size != 3)
-
-    monkeypatch.setattr(audit, "audit", broken)
-    result = run("survey", "audit", SURVEY, "--draws", 1000, "--seed", 5, "--json")
-    assert result.exit_code == 1
-    facts = json.loads(result.stdout)["questions"]
-    assert [name for name, part in facts.items() if not part["holds"]] == ["education"]
 
 
 def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path):

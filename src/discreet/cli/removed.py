@@ -22,10 +22,10 @@ REMOVED = {
     "risk people": "use ARX, sdcMicro or pycanon, or discreet risk reports for reports beside public columns",
     "risk survey": "use discreet survey risk, with the same options",
     "risk traces --strata": "use --per-user FILE, and group the rows of FILE by the column",
-    "stamp": "estimate, compare and seal read files that do not say their plan with --trust-plan, or with the plan's "
-    "fingerprint in every row of a column 'plan'",
+    "stamp": "read files that do not say their plan with --trust-plan, or write its fingerprint into a column 'plan'",
     "simulate --as-read": "use discreet survey simulate SURVEY PEOPLE --as-read",
     "simulate --people": "use discreet survey simulate SURVEY PEOPLE",
+    "survey audit": "use discreet attest SURVEY -o PAGES, which audits each question, or discreet survey verify",
     "tally --not-trusted": "discreet estimate PLAN TALLY --statement --not-trusted N states what publishing it reveals",
     "verify --shuffled": "use discreet verify PLAN --statement N",
 }

@@ -10,7 +10,6 @@ import numpy as np
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
-from discreet.results.groups import GroupedEstimate
 from discreet.surveys.survey import Survey, question_name
 from discreet.theory.binomial import DEFAULT_LEVEL
 
@@ -19,15 +18,14 @@ _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answers(TabularResult, Mapping[str, Any]):
+class Answers(TabularResult, Mapping[str, Estimate]):
     """The estimates of a survey's questions, each from the reports of those people who answered it.
 
     Attributes:
         survey: whose questions.
-        estimates: by the names of questions that somebody answered; `GroupedEstimate` where there are groups.
+        estimates: by the names of questions that somebody answered.
         people: number of people who were asked; None if it is not known.
-        derived: a function that returns the estimate of a table that is part of a question, by its attributes; None
-            where there are groups.
+        derived: a function that returns the estimate of a table that is part of a question, by its attributes.
 
     Example:
         >>> import discreet as dc
@@ -41,14 +39,14 @@ class Answers(TabularResult, Mapping[str, Any]):
     """
 
     survey: Survey
-    estimates: Mapping[str, Estimate | GroupedEstimate]
-    people: int | None = None
-    derived: Callable[[tuple[str, ...]], Estimate] | None = None
+    estimates: Mapping[str, Estimate]
+    people: int | None
+    derived: Callable[[tuple[str, ...]], Estimate]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
 
-    def __getitem__(self, attributes: Any) -> Any:
+    def __getitem__(self, attributes: Any) -> Estimate:
         """Return the estimate of a question, or of a table that is part of one.
 
         Args:
@@ -64,17 +62,14 @@ class Answers(TabularResult, Mapping[str, Any]):
         name = question_name(names)
         if name in self.estimates:
             return self.estimates[name]
-        holders = [each for each in self.estimates if {*names} <= {*self.survey.question(each).attributes}]
-        if not holders:
+        if not any({*names} <= {*self.survey.question(each).attributes} for each in self.estimates):
             raise KeyError(
                 f"the answers do not determine the table {name!r}; ask {' and '.join(names)} in one question."
             )
-        if self.derived is None:
-            raise KeyError(f"the table {name!r} is part of a question; take a marginal of answers[{holders[0]!r}].")
         return self.derived(names)
 
     def __contains__(self, attributes: object) -> bool:
-        return isinstance(attributes, str) and attributes in self.estimates
+        return attributes in [*self.estimates]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.estimates)
@@ -91,8 +86,7 @@ class Answers(TabularResult, Mapping[str, Any]):
     def heading(self) -> str:
         """Number of people and questions, in a line."""
         people = "" if self.people is None else f"{number_of(self.people, 'person', 'people')}, "
-        every = [part for part in self.estimates.values() if isinstance(part, Estimate)]
-        marks = ", simulated" if any(part.simulated for part in every) else ""
+        marks = ", simulated" if any(part.simulated for part in self.estimates.values()) else ""
         return f"Answers({people}{len(self)} of {len(self.survey.questions)} questions{marks})"
 
     def view(self) -> ResultTable:
@@ -112,15 +106,13 @@ class Answers(TabularResult, Mapping[str, Any]):
         """Return one long table: a row per question and value, with the number of people who answered.
 
         Raises:
-            ParameterError: if the estimates are by group, or the level is not in (0, 1).
+            ParameterError: if the level is not in (0, 1).
         """
         return self._table(None, level, simultaneous=simultaneous)
 
     def _table(self, largest: int | None, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
         tables = []
         for name, part in self.estimates.items():
-            if not isinstance(part, Estimate):
-                raise ParameterError(f"answers by group are one table for each question; take answers[{name!r}].")
             few = largest is not None and largest < part.domain.size
             codes = part.chosen(largest) if largest is not None and few else np.arange(part.domain.size)
             shown = len(codes) if few else None

@@ -16,11 +16,8 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice
-from discreet.core.columns import numbers
-from discreet.core.grouping import Grouping
 from discreet.errors import DataError, ParameterError
 from discreet.estimators import METHODS, Options, estimate
-from discreet.estimators.groups import estimate_groups
 from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method, linear, missing_of
 from discreet.estimators.simplex import positive_deviation
 from discreet.mechanisms.evidence import StoredBlocks
@@ -30,38 +27,33 @@ from discreet.surveys.answers import Answers
 from discreet.surveys.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
 from discreet.surveys.joint import Answered, JointTable, joint_maximum, marginal_of
 from discreet.surveys.marginals import Axes
-from discreet.surveys.survey import MOST_CELLS, Survey, SurveyReports, SurveyTally
+from discreet.surveys.survey import MOST_CELLS, Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
 
 
 def estimate_survey(
     survey: Survey,
-    data: SurveyReports | SurveyTally | Mapping[str, Any],
+    data: Mapping[str, Any],
     *,
     method: str = "linear",
-    groups: Any = None,
-    weights: Any = None,
     **options: Unpack[Options],
 ) -> Answers:
     """Estimate the distributions of the answers to a survey's questions.
 
     Args:
         survey: the survey.
-        data: its reports or their tally; of ``joint`` and ``consistent`` also what estimates of its questions are made
-            of, by their names.
+        data: its reports or their tally; or what estimates of its questions are made of, by the questions' names.
         method: one of `discreet.METHODS`, question by question, or a method for all questions together:
 
             - ``joint``: maximum likelihood from the reports of all questions together, certified. All tables agree, and
               each is better than from its own question. Options as for ``mle``.
             - ``consistent``: linear estimates whose tables agree, with exact errors.
-        groups: public columns of all people, as for `discreet.estimate`; reports must know who answered.
-        weights: of all people, as for `discreet.estimate`.
         options: of the method, by name.
 
     Raises:
-        DataError: if nobody answered anything, or columns are not as long as there are people.
+        DataError: if nobody answered anything.
         MismatchError: if the data belong to another survey.
-        ParameterError: if the method or an option is unknown, or groups or weights do not go with the data.
+        ParameterError: if the method or an option is unknown.
 
     Example:
         >>> import discreet as dc
@@ -73,49 +65,23 @@ def estimate_survey(
         ['smokes', 'drinks']
     """
     if checked_choice("method", method, [*METHODS, *TOGETHER]) in TOGETHER:
-        if groups is not None or weights is not None:
-            raise ParameterError(f"method {method!r} takes neither groups nor weights; estimate without them.")
         together = TOGETHER[method]
         return together.run(survey, data, **together.checked(options))
-    if not isinstance(data, SurveyReports | SurveyTally):
-        raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
-    survey.check_same(data)
     asked: Any = {"method": method, **options}
-    direct: Any = partial(estimate if groups is None else estimate_groups, **asked)
-    of_people = _of_people(data, groups, weights)
-    estimates: dict[str, Any] = {
-        name: direct(survey.question(name).mechanism, part, **of_people(name)) for name, part in data.items() if part.n
-    }
-    if not estimates:
-        raise DataError("at least one report is needed to estimate anything, got none.")
-    derived = None if groups is not None else Combination(survey, estimates, data.people).marginal
-    return Answers(survey, estimates, data.people, derived)
+    parts = _answered(survey, data)
+    estimates = {name: estimate(survey.question(name).mechanism, part, **asked) for name, part in parts.items()}
+    return separate_answers(survey, estimates, getattr(data, "people", None))
 
 
-def _of_people(data: Any, groups: Any, weights: Any) -> Callable[[str], dict[str, Any]]:
-    """Return a function that returns the groups and weights of the people who answered a question.
+def separate_answers(survey: Survey, estimates: Mapping[str, Estimate], people: int | None = None) -> Answers:
+    """Return the answers to a survey, each question estimated by itself.
 
-    Raises:
-        DataError: if they are not as many as people.
-        ParameterError: if the data do not know who answered.
+    Args:
+        survey: the survey.
+        estimates: by the names of questions.
+        people: number of people who were asked; None if it is not known.
     """
-    asked: dict[str, Any] = {} if groups is None else {"groups": Grouping.of(groups)}
-    asked |= {} if weights is None else {"weights": numbers(weights, "weights")}
-    rows: Any = getattr(data, "rows", None)
-    if asked and rows is None:
-        raise ParameterError("groups and weights need the reports as obfuscate returned them, which know who answered.")
-    for name, column in asked.items():
-        size = len(column.codes if name == "groups" else column)
-        if size != data.people:
-            raise DataError(f"{name} must be one for each of {data.people} people, got {size}.")
-
-    def of_question(question: str) -> dict[str, Any]:
-        return {
-            name: column.take(rows[question]) if name == "groups" else column[rows[question]]
-            for name, column in asked.items()
-        }
-
-    return of_question
+    return Answers(survey, estimates, people, Combination(survey, estimates, people).marginal)
 
 
 def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
@@ -129,10 +95,9 @@ def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
         DataError, MismatchError: as for `estimate_survey`.
         ParameterError: if a question has too many values.
     """
-    starts = _starts(survey, data)
-    combination = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
-    tables = {name: combination.consistent(survey.question(name).attributes) for name in starts}
-    return Answers(survey, tables, _people(data), combination.consistent)
+    combination = _combination(survey, _starts(survey, data), data)
+    tables = {name: combination.consistent(survey.question(name).attributes) for name in combination.estimates}
+    return Answers(survey, tables, combination.people, combination.consistent)
 
 
 def joint_answers(
@@ -169,10 +134,9 @@ def joint_answers(
     ]
     missing = missing_of(sum(start.n for start in starts.values()), tolerance)
     table = joint_maximum(answered, sizes, tolerance=missing, progress=progress)
-    linears = Combination(survey, {name: linear(start) for name, start in starts.items()}, _people(data))
-    tables = _JointTables(attributes, table, linears)
+    tables = _JointTables(attributes, table, _combination(survey, starts, data))
     estimates = {name: tables.estimate(survey.question(name).attributes) for name in starts}
-    return Answers(survey, estimates, _people(data), tables.estimate)
+    return Answers(survey, estimates, tables.linears.people, tables.estimate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,20 +190,25 @@ class _JointTables:
 
 def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
     """Return the reports of each question that somebody answered, with their linear estimates; errors as above."""
+    answered = _answered(survey, data)
+    return {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in answered.items()}
+
+
+def _combination(survey: Survey, starts: Mapping[str, LinearStart], data: object) -> Combination:
+    """Return the linear estimates of the questions, which `_starts` returns."""
+    return Combination(survey, {name: linear(start) for name, start in starts.items()}, getattr(data, "people", None))
+
+
+def _answered(survey: Survey, data: object) -> dict[str, Any]:
+    """Return the data of the questions that somebody answered, by name; errors as above."""
     if not isinstance(data, Mapping):
         raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
-    if isinstance(data, SurveyReports | SurveyTally):
+    if isinstance(data, SurveyParts):
         survey.check_same(data)
     answered = {name: part for name, part in data.items() if isinstance(part, StoredBlocks) or part.n}
-    starts = {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in answered.items()}
-    if not starts:
+    if not answered:
         raise DataError("at least one report is needed to estimate anything, got none.")
-    return starts
-
-
-def _people(data: Mapping[str, Any]) -> int | None:
-    """Return the number of people who were asked; None if it is not known."""
-    return data.people if isinstance(data, SurveyReports | SurveyTally) else None
+    return answered
 
 
 JOINT = Method("joint", joint_answers, (TOLERANCE, PROGRESS), needs_reports=True)

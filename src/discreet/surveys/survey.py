@@ -698,12 +698,13 @@ def _rounded_up(number: Fraction) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyParts(Mapping[str, Part]):
-    """The reports or tallies of a survey, by question.
+    """The reports or tallies of a survey, by question; they add up.
 
     Attributes:
         survey: whose questions.
         people: number of people, who answered t questions each; None if it is not known.
-        parts: by the names of questions; a question may be absent.
+        parts: by the names of questions; a question may be absent. Reports are in the order of the people.
+        rows: who answered each question, ``(m,)`` places among the people; None if it is not known.
 
     Keys are names of questions, or names of their attributes in any order: ``["age,income"]``, ``["income", "age"]``.
     """
@@ -711,6 +712,7 @@ class SurveyParts(Mapping[str, Part]):
     survey: Survey
     people: int | None
     parts: Mapping[str, Part]
+    rows: Mapping[str, IntArray] | None = None
 
     def __post_init__(self) -> None:
         """Refuse parts of other questions.
@@ -745,50 +747,21 @@ class SurveyParts(Mapping[str, Part]):
         return f"{type(self).__name__}({counts}; plan={self.survey.fingerprint[:12]})"
 
     def __add__(self, other: Self) -> Self:
-        """Return those of both batches of people; errors as for the parts."""
-        if type(other) is not type(self):
-            return NotImplemented
+        """Return the parts of both batches of people; errors as for the parts."""
         self.survey.check_same(other)
         people = None if self.people is None or other.people is None else self.people + other.people
-        parts: dict[str, Any] = {}
-        for question in self.survey.questions:
-            both: list[Any] = [batch.parts[question.name] for batch in (self, other) if question.name in batch.parts]
-            parts |= {question.name: sum(both)} if both else {}
-        return type(self)(self.survey, people, parts, **self._joined(other))
+        names = [question.name for question in self.survey.questions if question.name in {*self, *other}]
+        parts: dict[str, Any] = {name: sum(batch[name] for batch in (self, other) if name in batch) for name in names}
+        rows = None
+        if self.people is not None and self.rows is not None and other.rows is not None:
+            later = {name: places + self.people for name, places in other.rows.items()}
+            rows = {name: np.concatenate([each[name] for each in (self.rows, later) if name in each]) for name in names}
+        return type(self)(self.survey, people, parts, rows)
 
-    def _joined(self, other: Any) -> dict[str, Any]:
-        """Return the arguments beside the parts, of both batches."""
-        del other
-        return {}
-
-    def __radd__(self, other: object) -> Self:
+    def __radd__(self, other: int) -> Self:
         """Return these for 0, so that ``sum`` works."""
-        return self if other == 0 and isinstance(other, int) else NotImplemented
-
-    @property
-    def simulated(self) -> bool:
-        """True if the noise of some is from a seeded source, so that it protects nobody."""
-        return any(part.simulated for part in self.parts.values())
+        return self if other == 0 else NotImplemented
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class SurveyReports(SurveyParts[Reports]):
-    """Reports on a survey, by question; those of a question are in the order of the people.
-
-    Attributes:
-        rows: who answered each question, ``(m,)`` places among the people; None if it is not known.
-    """
-
-    rows: Mapping[str, IntArray] | None = None
-
-    def _joined(self, other: Any) -> dict[str, Any]:
-        if self.rows is None or other.rows is None or self.people is None:
-            return {}
-        rows = dict(self.rows)
-        for name, later in other.rows.items():
-            rows[name] = np.concatenate([rows.get(name, later[:0]), later + self.people])
-        return {"rows": rows}
-
-
-class SurveyTally(SurveyParts[Tally]):
-    """Tallies of a survey, by question; they add up."""
+SurveyReports: TypeAlias = SurveyParts[Reports]
+SurveyTally: TypeAlias = SurveyParts[Tally]

@@ -42,9 +42,8 @@ from discreet.estimators import estimate as estimated
 from discreet.files.paths import TALLIES, spelled
 from discreet.formats.tallies import put_tally
 from discreet.results.estimate import estimate_facts
-from discreet.surveys.answers import Answers
 from discreet.surveys.documents import Questionnaire
-from discreet.surveys.estimating import TOGETHER, estimate_survey
+from discreet.surveys.estimating import TOGETHER, estimate_survey, separate_answers
 from discreet.surveys.rounds import ROUND
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, Lacking, together
@@ -127,7 +126,7 @@ def _estimates(
             left_out.update(left)
             if tallies[name].n:
                 parts[name] = data if jointly else estimated(mechanism, data, **how.asked(progress))
-        answers = estimate_survey(survey, parts, **how.asked(progress)) if jointly else Answers(survey, parts)
+        answers = estimate_survey(survey, parts, **how.asked(progress)) if jointly else separate_answers(survey, parts)
     results = {name: _of_question(part, survey, name, tallies[name], shown) for name, part in answers.items()}
     beside, sentences = {"left_out": dict(left_out), "notes": notes}, [*left_out_sentences(left_out), *notes_of(notes)]
     table = partial(answers.to_arrow, **shown.limits)

@@ -1,6 +1,6 @@
-"""The verbs ``survey verify``, ``survey audit`` and ``survey risk``: what all answers of a person tell, at most."""
+"""The verbs ``survey verify`` and ``survey risk``: what all answers of a person tell, at most."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from math import log2
@@ -9,26 +9,20 @@ from typing import Any
 
 import click
 
-from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, allow_outside
 from discreet.cli.output import InputFile
 from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.verify import (
-    CONFIDENCE,
-    DRAWS,
     MEMO,
     SEALED,
     Batches,
-    audited,
     check_sealed_files,
     verification,
 )
-from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultColumn, ResultTable, number_of
 from discreet.engines import LocalEngine
-from discreet.formats.plan import Plan
 from discreet.formats.sources import Sources
 from discreet.privacy.notions import logarithm
 from discreet.privacy.verify import spelled_epsilon
@@ -40,7 +34,7 @@ from discreet.surveys.guarantees import verify_survey
 from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
 from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.together import SURVEY, UNPROTECTED, Asked, each_question, load_survey, together
+from discreet.surveys.verbs.together import SURVEY, Asked, load_survey
 from discreet.theory.memo import NOT_HIDDEN
 
 
@@ -102,42 +96,6 @@ def _verification(survey: Survey) -> VerbResult:
     alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
     record_of_all = {**result, **named, "holds": verification.holds}
     return VerbResult(lambda: record_of_all, [*sentences, *alike], code=0 if verification.holds else 1)
-
-
-@click.command(cls=Verb, epilog="Example: discreet survey audit survey.toml")
-@Asked.options
-@DRAWS
-@CONFIDENCE
-@options.seed
-@allow_outside
-def audit(asked: Asked, *, draws: int, confidence: float, seed: int | None) -> None:
-    """Bound epsilon from below by reports drawn under SURVEY.
-
-    The bound is of all answers of a person.
-
-    All bounds hold at once with the confidence. It exits with 1 if a promise is broken.
-    """
-    document = asked.document()
-
-    def of_one(plan: Plan, confidence: float) -> VerbResult:
-        random = None if seed is None else SeededRandom(seed)
-        return audited(plan, draws=draws, confidence=confidence, random=random)
-
-    if asked.question is not None:
-        of_one(document.plan(asked.question), confidence).show()
-        return
-    protected = [each.name for each in document.survey().questions if each.epsilon]
-    each = 1 - (1 - confidence) / max(len(protected), 1)
-    results = each_question(document, dict.fromkeys(protected, each), of_one)
-    together(document, results, *_least_epsilons(document.survey(), results), lacking=UNPROTECTED).show()
-
-
-def _least_epsilons(survey: Survey, results: Mapping[str, VerbResult]) -> tuple[dict[str, Any], list[str]]:
-    """Return the lower bound on epsilon of whole records that the audits of all questions come to."""
-    least = {name: result.record()["lower_bound"] for name, result in results.items()}
-    record = float(survey.largest([least.get(question.name, 0.0) for question in survey.questions])[0])
-    sentence = f"All of these bounds hold at once, so that epsilon of whole records is at least {record:.4g}."
-    return {"record_lower_bound": record}, [sentence]
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey risk survey.toml reports --users 100000")

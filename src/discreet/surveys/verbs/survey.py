@@ -8,7 +8,7 @@ _MODULES = {
     "planning": ("init", "plan"),
     "answering": ("obfuscate", "simulate"),
     "estimating": ("estimate", "compare", "regress"),
-    "promises": ("verify", "audit", "risk"),
+    "promises": ("verify", "risk"),
     "sealing": ("seal", "tally"),
 }
 _HOMES = {name: f"discreet.surveys.verbs.{module}" for module, names in _MODULES.items() for name in names}
