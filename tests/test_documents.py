@@ -86,7 +86,7 @@ def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
 
 def test_twelve_months_of_the_same_people_have_the_errors_of_the_page() -> None:
     page = ROOT / "docs" / "explanation" / "surveys.md"
-    example = next(block for block in blocks(page, "python") if "acs2023.csv" in block)
+    example = next(block for block in blocks(page, "python") if "people, months" in block)
     names: dict[str, Any] = {}
     exec(compile(example, "surveys.md", "exec"), names)
     memo, poor, months = names["memo"], names["domain"].sensitive_codes, names["tallies"]
@@ -94,7 +94,7 @@ def test_twelve_months_of_the_same_people_have_the_errors_of_the_page() -> None:
     one = np.sqrt(memo.mechanism.decoder.variances(names["people"], shares))[poor]
     found = [f"{100 * error:.2f}%" for error in (one.mean(), np.sqrt(2) * one.mean())]
     assert f"| ε = 1.8 of one round, 2 of all | {' | '.join(found)} |" in page.read_text()
-    first, second = (memo.mechanism.decoder.estimate(months[month]).frequencies[poor] for month in (1, 2))
+    first, second = (memo.mechanism.decoder.estimate(months[month])[poor] for month in (1, 2))
     # Few people changed, so that changes are well within the errors of independent months.
     assert (abs(second - first) < 4 * np.sqrt(2) * one).all()
 
