@@ -187,7 +187,7 @@ def _warm(what: str, name: str, path: Path) -> Iterator[Callable[[], dict[str, f
 def again(what: str, name: str, path: Path) -> None:
     """Do the work once, then measure it for every line that comes; runs in the child."""
     mechanism = _MECHANISMS[name]()
-    work = {"tally": _tally, "scan": _scan, "bincount": _bincount, "loop": _loop}[what]
+    work = {"tally": _tally, "scan": _scan, "bincount": bincount, "loop": loop}[what]
     work(mechanism, path)
     for _ in sys.stdin:
         spent = seconds(lambda: work(mechanism, path))
@@ -213,18 +213,18 @@ def _scan(mechanism: BlockMechanism, path: Path) -> None:
     assert sum(batch.num_rows for batch in batches) == pq.read_metadata(path).num_rows
 
 
-def _bincount(mechanism: BlockMechanism, path: Path) -> None:
+def bincount(mechanism: BlockMechanism, path: Path) -> None:
     def add(values: np.ndarray, counts: np.ndarray) -> None:
         counts += np.bincount(values, minlength=len(counts))
 
-    _scan_and_add(mechanism, path, add)
+    scan_and_add(mechanism, path, add)
 
 
-def _loop(mechanism: BlockMechanism, path: Path) -> None:
-    _scan_and_add(mechanism, path, increment)
+def loop(mechanism: BlockMechanism, path: Path) -> None:
+    scan_and_add(mechanism, path, increment)
 
 
-def _scan_and_add(mechanism: BlockMechanism, path: Path, add: Callable[[np.ndarray, np.ndarray], None]) -> None:
+def scan_and_add(mechanism: BlockMechanism, path: Path, add: Callable[[np.ndarray, np.ndarray], None]) -> None:
     """Read row groups and add, on as many threads as ours, each with counters of its own; the counters are summed."""
     (column,), threads = mechanism.columns, thread_count()
     groups = range(pq.read_metadata(path).num_row_groups)

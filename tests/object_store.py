@@ -55,5 +55,5 @@ def object_store() -> Iterator[ObjectStore]:
     try:
         yield ObjectStore(system, bucket, options)
     finally:
-        paths._system.cache_clear()
+        paths.file_system.cache_clear()
         server.stop()

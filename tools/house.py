@@ -5,7 +5,7 @@ is one. The rules: the first line of a docstring names the thing, with a noun; n
 nothing in particular; a local is called what it holds; a public class has one name of its own; files and functions are
 small; the core and each wing stay below their ceilings, and imports keep their order (`tools/wings.py`); no more
 modules import each other in circles than are listed here, wherever in a file they do; files of tests in several folders
-have several names.
+have several names, and use public names only.
 """
 
 import ast
@@ -50,6 +50,11 @@ BANNED = frozenset(_NAMES.split())
 
 LOCALS = frozenset("found given got kept made one own said seen taken told".split())  # noqa: SIM905
 """Names of locals that say how something came about, and not what it is."""
+
+PRIVATE = re.compile(r"_(?!_|repr_)[A-Za-z]")
+"""Names that are private; those that notebooks call are not."""
+FOREIGN = frozenset({"_exit", "_impl", "_repr_mimebundle_"})
+"""Names of the standard library, numba and Altair that tests may use."""
 
 CIRCLES: tuple[str, ...] = ()
 """Modules that import each other today, within functions and for types too; the list may only become shorter."""
@@ -162,7 +167,7 @@ def public_classes(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def of_tests(folder: Path) -> Iterator[str]:
-    """Yield the files of tests whose name a file of another folder has: pytest imports both by that name alone."""
+    """Yield files of tests whose name another folder has too (pytest imports by name alone), and private names."""
     homes: defaultdict[str, list[str]] = defaultdict(list)
     for path in sorted(folder.rglob("*.py")):
         if path.name != "conftest.py":
@@ -170,6 +175,39 @@ def of_tests(folder: Path) -> Iterator[str]:
     for name, paths in homes.items():
         if len(paths) > 1:
             yield f"{paths[-1]}:1: {name} is in {len(paths)} folders of tests, and can be in one: {', '.join(paths)}"
+    for path in sorted(folder.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for line, name in private_names(tree):
+            yield f"{path.relative_to(folder.parent)}:{line}: tests use public names only, not {name!r}"
+
+
+def private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each private name of somebody else that a file of tests imports, reads or replaces."""
+    nodes = list(ast.walk(tree))
+    # A private function, class or attribute that the file itself defines is its own.
+    own = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef)}
+    attributes = [node for node in nodes if isinstance(node, ast.Attribute)]
+    own |= {node.attr for node in attributes if isinstance(node.ctx, ast.Store) and _is_self(node)}
+    for node in nodes:
+        names: list[str] = []
+        if isinstance(node, ast.ImportFrom):
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [part for alias in node.names for part in alias.name.split(".")]
+        elif isinstance(node, ast.Attribute) and not _is_self(node):
+            names = [node.attr]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            # A target of monkeypatch, or a script for another process.
+            names = re.findall(r"\bdiscreet[\w.]*\.(_\w+)", node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
+            names = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]
+        for name in names:
+            if PRIVATE.match(str(name)) and name not in own | FOREIGN:
+                yield node.lineno, str(name)
+
+
+def _is_self(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
 
 
 def circles(graph: grimp.ImportGraph) -> Iterator[set[str]]:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import binom
 
 import discreet as dc
-from discreet.estimators.differences import _tested
+from discreet.estimators.differences import homogeneity_test
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.tallies import can_draw, draw_tally
 
@@ -85,7 +85,7 @@ def share_rejected(cell: Setting, seed: int) -> float:
                 codes, random = np.repeat(np.arange(cell.size), counts), dc.SeededRandom(int(draws.integers(1 << 62)))
                 tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=random))
             people.append(dc.estimate(mechanism, tally).people)
-        found = _tested(people, p if cell.kind == "fit" else None)
+        found = homogeneity_test(people, p if cell.kind == "fit" else None)
         assert found is not None
         below += found.p_value < 0.05
     return below / cell.runs

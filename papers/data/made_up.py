@@ -73,7 +73,7 @@ class MadeUp:
         # The longest come first, so that those who are still there at any event are the first ones.
         lengths = np.sort(_lengths(self.users, generator))[::-1]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
-        world = _World.of(self.values, generator)
+        world = World.of(self.values, generator)
         city = world.cities(self.users, generator)
         events, known, rising = np.empty(offsets[-1], np.int32), np.ones(self.users), lengths[::-1]
         events[offsets[:-1]] = world.homes(city, generator)
@@ -101,7 +101,7 @@ def _lengths(users: int, generator: np.random.Generator) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _World:
+class World:
     """Places, those of a city side by side.
 
     Attributes:
@@ -113,7 +113,7 @@ class _World:
     reached: FloatArray
 
     @classmethod
-    def of(cls, places: int, generator: np.random.Generator) -> "_World":
+    def of(cls, places: int, generator: np.random.Generator) -> "World":
         """Draw the city of each place."""
         sizes = 1 / (np.arange(1, CITIES + 1) + CITY_SHIFT)
         city = np.searchsorted(np.cumsum(sizes / sizes.sum())[:-1], generator.random(places), side="right")

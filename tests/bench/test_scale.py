@@ -17,12 +17,12 @@ def stored(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("work", [scale._bincount, scale._loop])
+@pytest.mark.parametrize("work", [scale.bincount, scale.loop])
 def test_every_limit_counts_every_report(
     stored: Path, work: Any, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
 ) -> None:
     seen = []
-    scanned = scale._scan_and_add
+    scanned = scale.scan_and_add
 
     def watched(mechanism: Any, path: Path, add: Any) -> None:
         def adding(values: np.ndarray, counts: np.ndarray) -> None:
@@ -33,7 +33,7 @@ def test_every_limit_counts_every_report(
 
         scanned(mechanism, path, adding)
 
-    monkeypatch.setattr(scale, "_scan_and_add", watched)
+    monkeypatch.setattr(scale, "scan_and_add", watched)
     work(RandomizedResponse(Domain(range(1000)), 1.0), stored)
     assert sum(seen) == 5000
     assert not recwarn.list

@@ -2,9 +2,11 @@
 
 import json
 import signal
+import sqlite3
 import subprocess
 import time
 import urllib.request
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +180,8 @@ def _bend(path: Path, at: int | None = None) -> None:
 
 def _sql(text: str) -> Any:
     def change(folder: Path) -> None:
-        with stored(folder) as store:
-            store._connection.execute("PRAGMA foreign_keys = OFF")
-            for statement in text.split("; "):
-                store._connection.execute(statement)
+        with closing(sqlite3.connect(folder / "collector.db")) as database:
+            database.executescript(text)
 
     return change
 
@@ -236,13 +236,12 @@ def test_a_damaged_database_is_found(tmp_path: Path) -> None:
 
 
 def test_the_audit_is_append_only(tmp_path: Path) -> None:
-    import sqlite3
-
     added(tmp_path)
-    with stored(tmp_path) as store:
+    with closing(sqlite3.connect(tmp_path / "collector.db")) as database:
         for statement in ("DELETE FROM audit", "UPDATE audit SET actor = 'nobody'"):
             with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-                store._connection.execute(statement)
+                database.execute(statement)
+    with stored(tmp_path) as store:
         assert [(line.actor, line.action) for line in store.audit()] == [("test", "collection added")]
 
 

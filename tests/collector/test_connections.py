@@ -236,7 +236,7 @@ def test_a_signal_ends_pictures_and_estimates_before_requests_are_waited_for(tmp
     with serving(tmp_path) as served:
         thread = threading.Thread(target=drawn, args=(served.app.workers,))
         thread.start()
-        wait_until(lambda: served.app.workers._running)
+        wait_until(lambda: served.app.workers.running)
         served.server.handle_exit(signal.SIGTERM, None)
         thread.join(60)
         assert not thread.is_alive()

@@ -25,7 +25,7 @@ from signed import PUBLIC, TRUST, envelope, key
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "_WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(operations, "WAIT_SECONDS", 0.3)
 
 
 def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_without_a_socket_it_serves_and_verbs_say_why_they_cannot_ask(
             def refused(_: str) -> None:
                 raise OSError(95, "Operation not supported")
 
-            patched.setattr(operations, "_listening", refused)
+            patched.setattr(operations, "listening_socket", refused)
         with serving(folder) as served:
             assert served.client.post(frame(entry)).status == 202
             with pytest.raises(ParameterError, match=why) as caught:

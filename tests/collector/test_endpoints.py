@@ -13,6 +13,7 @@ from test_releases import sealed
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.inboxes import DataFolder
+from discreet.collector.intake import Writer
 from discreet.collector.keeper import new_token
 from discreet.collector.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
@@ -188,7 +189,7 @@ def test_health_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             assert served.client.get("/health/ready").status == 503
         served.app.housekeeper.look()
         assert served.client.get("/health/ready").status == 200
-        monkeypatch.setattr(served.app.intake.writer, "_queue", [None] * 2048)
+        monkeypatch.setattr(Writer, "waiting", 2048)
         answer = served.client.get("/health/ready")
         assert (answer.status, answer.json["queue"]) == (503, False)
         monkeypatch.undo()

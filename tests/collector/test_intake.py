@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -498,7 +499,7 @@ def test_more_bytes_than_can_wait_are_refused(tmp_path: Path) -> None:
 def test_a_full_queue_is_answered_with_503(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = added(tmp_path)
     with serving(tmp_path) as served:
-        monkeypatch.setattr(served.app.intake.writer, "_most", 0)
+        monkeypatch.setattr(Writer, "submit", lambda *_: False)
         answer = served.client.post(frame(entry))
     assert (answer.status, answer.json["error"], answer.headers["retry-after"]) == (503, "busy", "2")
     assert answer.headers["access-control-expose-headers"] == "retry-after, date"
@@ -522,7 +523,7 @@ def test_a_store_that_fails_is_answered_with_503_and_tried_again(
     """When the disk is there again, nothing has to be started anew; also where nobody sends meanwhile."""
     from discreet.collector import intake
 
-    monkeypatch.setattr(intake, "_IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(intake, "IDLE_SECONDS", 0.05)
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         assert served.client.post(frame(entry)).status == 202
@@ -574,7 +575,7 @@ def test_reading_that_breaks_down_is_a_defect_of_the_collector(
         sent = frame(entry)
         body, kind = (json.dumps(json_frame(entry, sent)).encode(), JSON_MEDIA_TYPE) if as_json else (sent, MEDIA_TYPE)
         with monkeypatch.context() as patched:
-            patched.setattr(served.app.intake, "_entry", broken)
+            patched.setattr(served.app.keeper.catalogue, "by_id", SimpleNamespace(get=broken))
             answer = served.client.post(body, kind)
         assert (answer.status, answer.json["error"]) == (500, "defect")
         assert b"secret" not in answer.body

@@ -18,9 +18,8 @@ from shared_kills import LEAST, Shared, added_at_once
 
 from discreet.cli import main
 from discreet.collector import postgres
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import STORE, Writer
-from discreet.collector.keeper import Entry, Keeper
+from discreet.collector.keeper import Entry
 from discreet.collector.logs import Measures
 from discreet.collector.operations import add, check
 from discreet.collector.postgres import PostgresStore
@@ -103,10 +102,9 @@ def test_what_is_acknowledged_is_there_and_goes_as_a_whole(folder: Path) -> None
 
 def test_commits_are_flushed_whatever_is_usual_there(folder: Path) -> None:
     url = server_of(folder) + "%20-csynchronous_commit%3Doff%20-cdefault_transaction_isolation%3Dserializable"
-    with Keeper(DataFolder(folder, server=url)) as keeper:
-        for connection in (keeper.store._connection, keeper.inboxes._connection):
-            assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
-            assert connection.execute("SHOW default_transaction_isolation").fetchone() == ("read committed",)
+    with postgres.connected(url) as connection:
+        assert connection.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        assert connection.execute("SHOW default_transaction_isolation").fetchone() == ("read committed",)
     asked(folder, "ALTER SYSTEM SET fsync = off")
     asked(folder, "SELECT pg_reload_conf()")
     wait_until(lambda: asked(folder, "SHOW fsync") == [("off",)])
@@ -136,7 +134,9 @@ def test_an_epoch_is_closed_behind_every_group_and_before_the_next(folder: Path)
         writer = Writer(other, Measures(), answer=told.extend)
         sent = submission(entry, frame(entry))
         assert sent is not None
-        writer._settle([sent])
+        assert writer.submit(sent)
+        writer.start()
+        writer.stop()
         assert told[1][1].code == "late"
         assert other.catalogue.is_closed(entry, 1)
     assert kept(folder) == []
@@ -200,7 +200,6 @@ def test_a_verb_that_waits_is_next(folder: Path) -> None:
         keeper.upkeep.release()
         assert not keeper.upkeep.acquire(blocking=False)
         waiting.join()
-        assert verb.store._rows("SHOW lock_timeout") == [("10s",)]
 
 
 def test_a_connection_that_is_lost_takes_its_lock_and_nothing_else_along(folder: Path) -> None:
@@ -230,7 +229,7 @@ def test_a_collector_that_hangs_within_a_group_is_cut_off(folder: Path, monkeypa
     """As one that is cut off from the server: its epoch is sealed without it, and nothing of its group is kept."""
     entry = added(folder)
     put(folder, entry, [(ids(60), records(entry, 60))])
-    monkeypatch.setattr(postgres, "_SETTINGS", postgres._SETTINGS.replace("'5s'", "'300ms'"))
+    monkeypatch.setattr(postgres, "SETTINGS", postgres.SETTINGS.replace("'5s'", "'300ms'"))
     with keeping(folder) as keeper, keeping(folder) as other:
         with other.writing():
             row = seal_batch(keeper, entry, (1,), "test")

@@ -3,12 +3,13 @@
 import csv
 import io
 import pickle
+import sqlite3
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +88,9 @@ def test_what_cannot_be_asked_for_is_refused(tmp_path: Path, query: str) -> None
 
 def test_too_few_reports_are_not_estimated(tmp_path: Path) -> None:
     sealed(tmp_path, 60)
-    with stored(tmp_path) as store, store.transaction():
+    with closing(sqlite3.connect(tmp_path / "collector.db")) as database, database:
         # As version 1 sealed them, whatever there was.
-        store._connection.execute("UPDATE seals SET n = 49")
+        database.execute("UPDATE seals SET n = 49")
     with serving(tmp_path, demo=True) as served:
         answer = served.client.get("/v1/collections/habits/estimates")
         assert (answer.status, answer.json["error"]) == (409, "least")
@@ -111,10 +112,10 @@ def test_an_estimate_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_estimate_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealed(tmp_path, 60, plan="unary")
     with serving(tmp_path, demo=True) as served:
-        monkeypatch.setattr(served.app.releases, "_seconds", 0.1)
+        monkeypatch.setattr(served.app.releases, "seconds", 0.1)
         answer = served.client.get("/v1/collections/habits/estimates?method=mle")
         assert (answer.status, answer.json["error"]) == (503, "time")
-        assert not served.app.workers._running
+        assert not served.app.workers.running
         assert served.client.get("/v1/collections/habits/estimates").status == 200
 
 
@@ -233,13 +234,13 @@ def test_health_answers_at_once_while_estimates_wait(tmp_path: Path, monkeypatch
     with serving(tmp_path, demo=True) as served, ThreadPoolExecutor(MOST_WAITING + 1) as clients:
         with held_jobs(served, monkeypatch) as jobs:
             asked = [clients.submit(served.client.get, queries[place % 6]) for place in range(50)]
-            wait_until(lambda: served.app.releases._waiting == 50 and len(jobs) == 2)
+            wait_until(lambda: served.app.releases.waiting == 50 and len(jobs) == 2)
             # The jobs end after these.
             assert served.client.get("/health/live").status == 200
             assert served.client.get("/v1/collections").status == 200
             assert served.client.get(f"{PATH}?method=linear").status == 200
             asked += [clients.submit(served.client.get, queries[0]) for _ in range(MOST_WAITING - 50)]
-            wait_until(lambda: served.app.releases._waiting == MOST_WAITING)
+            wait_until(lambda: served.app.releases.waiting == MOST_WAITING)
             refused = served.client.get(f"{PATH}?method=linear")
             assert (refused.status, refused.json["error"], refused.headers["retry-after"]) == (503, "time", "60")
             assert "waiting already" in refused.json["message"]

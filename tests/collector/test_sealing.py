@@ -27,7 +27,7 @@ from collectors import (
 
 from discreet import read_reports
 from discreet.collector.inboxes import DataFolder
-from discreet.collector.keeper import Entry, Keeper
+from discreet.collector.keeper import Clock, Entry, Keeper
 from discreet.collector.operations import add, check
 from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
 from discreet.collector.store import FailedStoreError, SealRow, Store
@@ -104,8 +104,8 @@ def test_duplicates_are_found_wherever_they_are(tmp_path: Path, memory: int, mon
     from discreet.collector import sealing
     from discreet.formats import sealing as canonical
 
-    monkeypatch.setattr(canonical, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(canonical, "_LEAST_BLOCK", 3)
+    monkeypatch.setattr(canonical, "LEAST_ROWS", 7)
+    monkeypatch.setattr(canonical, "LEAST_BLOCK", 3)
     entry = added(tmp_path)
     rng = np.random.default_rng(5)
     # Few ids, and in them few different bytes, so that halves of ids agree too.
@@ -136,7 +136,7 @@ def test_nothing_of_arrival_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from discreet.collector import sealing
     from discreet.formats import sealing as canonical
 
-    monkeypatch.setattr(canonical, "_LEAST_ROWS", 16)
+    monkeypatch.setattr(canonical, "LEAST_ROWS", 16)
     found = []
     for seed, cut in ((1, 1), (2, 40)):
         folder = tmp_path / str(seed)
@@ -293,11 +293,9 @@ def test_the_last_reports_expire_where_they_stay_too_few(tmp_path: Path) -> None
     entry = added(tmp_path, least=50, retention=2)
     put(tmp_path, entry, [(ids(10), records(entry, 10))], 0)
     with serving(tmp_path, sealing="auto") as served:
-        clock = served.app.keeper.clock
         end = entry.collection.window(2)[2]
         for days, there in ((1.9, True), (2.1, False)):
-            clock.now = lambda days=days: end + days * 86_400
-            clock._jumped, clock._last = 0.0, (clock.now(), clock._passed())
+            served.app.keeper.clock = Clock(clock=lambda days=days: end + days * 86_400)
             served.app.housekeeper.look()
             assert bool(kept(tmp_path)) == there
         assert served.app.keeper.store.audit()[-1].detail.endswith("10 reports, never published")
@@ -334,10 +332,8 @@ def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path:
     row = seal(tmp_path, entry)
     assert row is not None
     with serving(tmp_path) as served:
-        clock = served.app.keeper.clock
         for days, there in ((1.99, True), (2.01, False), (3, False)):
-            clock.now = lambda days=days: row.at + days * 86_400
-            clock._jumped, clock._last = 0.0, (clock.now(), clock._passed())
+            served.app.keeper.clock = Clock(clock=lambda days=days: row.at + days * 86_400)
             wait_until(lambda there=there: (DataFolder(tmp_path).sealed / row.file).exists() == there)
     place = sealed_folder(DataFolder(tmp_path), entry)
     assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).n == 60
@@ -392,6 +388,6 @@ def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(
     put(tmp_path, entry, [(ids(60), records(entry, 60))], 0)
     write_logs("debug")
     with serving(tmp_path, sealing="auto") as served:
-        wait_until(lambda: served.app.workers._running)
+        wait_until(lambda: served.app.workers.running)
     assert "sealing_failed" not in capfd.readouterr().err
     assert len(kept(tmp_path)) == 60

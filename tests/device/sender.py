@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.device import Device, Limits, Outcome
+from discreet.device.sending import post
 from signed import EPOCH, START, TRUST, envelope
 
 
@@ -11,8 +12,9 @@ class Sender:
     """A device with one report for each of some epochs, in the last of which it is now."""
 
     def __init__(self, folder: Path, *origins: str, epochs: int = 1, **named: Any) -> None:
-        self.now = float(START + 10)
-        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now, **named)
+        self.now, self.deliver = float(START + 10), named.pop("post", post)
+        delivered = {"post": lambda *sent: self.deliver(*sent), **named}  # noqa: PLW0108 - tests replace `deliver`
+        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now, **delivered)
         found = self.device.accept(envelope(answers="fresh", lifetime=24.0, collectors=origins))
         self.device.agree(found)
         for _ in range(epochs):

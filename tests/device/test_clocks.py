@@ -21,8 +21,14 @@ class Clocked:
     def __init__(self, folder: Path, **terms: Any) -> None:
         self.now: Any = 0.0
         self.frames: list[bytes] = []
-        self.says = 202
-        self.device = Device(folder, TRUST, Limits(2, 100, 100), clock=lambda: self.now, post=self.post)
+        self.says, self.deliver = 202, self.post
+        self.device = Device(
+            folder,
+            TRUST,
+            Limits(2, 100, 100),
+            clock=lambda: self.now,
+            post=lambda *sent: self.deliver(*sent),  # noqa: PLW0108 - tests replace `deliver`
+        )
         said = {"answers": "fresh", "lifetime": 100.0, "spread": 0, **terms}
         self.now = float(said.get("epochs", Epochs(START, EPOCH, 24)).start)
         self.found = self.device.accept(envelope(**said))
@@ -125,7 +131,7 @@ def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:
         one.now += 55
         return one.post(_, frame)
 
-    one.device._post = slow
+    one.deliver = slow
     one.now = START + EPOCH + 59.0
     assert one.device.send() == Sent(1, 1, 0)
     assert sorted(entry.status or "" for entry in one.device.log()) == ["202", "late"]
@@ -143,7 +149,7 @@ def test_a_clock_that_goes_back_while_a_report_is_sent(tmp_path: Path) -> None:
         one.frames.append(frame)
         return Answer(503)
 
-    one.device._post = back
+    one.deliver = back
     one.now += 1
     assert one.device.send() == Sent(0, 0, 1)
     assert len(one.frames) == 1
@@ -165,7 +171,7 @@ def test_slow_reports_are_not_sent_by_two_at_once(tmp_path: Path) -> None:
             one.frames.append(frame)
             return Answer(202)
 
-        one.device._post = slow
+        one.deliver = slow
         one.now += 1
         one.device.send()
     assert sorted(one.epochs) == [0, 1, 2, 3]

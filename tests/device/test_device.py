@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -138,33 +138,6 @@ def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute("DROP TRIGGER full")
     assert fixture.device.answer(found, "daily") is Outcome.RECORDED
-
-
-def test_a_full_disk_charges_nothing(fixture: Fixture) -> None:
-    found = fixture.join(envelope(answers="fresh"))
-    connection = fixture.device._memory._connection
-    pages = connection.execute("PRAGMA page_count").fetchone()[0]
-    connection.execute(f"PRAGMA max_page_count={pages}")
-    refused(StoreError, lambda: _fill(fixture))
-    outcomes = []
-    for hour in range(3):
-        fixture.now = START + 10 + hour * EPOCH
-        with suppress(StoreError):
-            outcomes.append(fixture.device.answer(found, "daily"))
-    assert fixture.device.budget().spent == len(fixture.device.log()) == len(outcomes)
-    connection.execute("PRAGMA max_page_count=100000")
-    fixture.now += EPOCH
-    assert fixture.device.answer(found, "daily") is Outcome.RECORDED
-    sent = fixture.device.send()
-    assert sent.sent + sent.dropped == len(outcomes) + 1
-
-
-def _fill(fixture: Fixture) -> None:
-    for number in range(50):
-        fixture.device.accept(envelope(name=f"n{number}"))
-
-
-# What is never kept
 
 
 def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCaptureFixture) -> None:

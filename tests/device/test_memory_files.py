@@ -2,10 +2,12 @@
 
 import os
 import secrets
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +78,7 @@ def test_a_transaction_waits_for_the_lock(tmp_path: Path) -> None:
         with memory.transaction():
             ends.append("the other")
 
-    with module._locked(tmp_path / "device"):
+    with module.folder_lock(tmp_path / "device"):
         thread = threading.Thread(target=use, args=(other,))
         thread.start()
         time.sleep(0.1)
@@ -89,8 +91,8 @@ def test_a_transaction_waits_for_the_lock(tmp_path: Path) -> None:
 
 def test_opening_waits_for_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Memory(tmp_path / "device").close()
-    monkeypatch.setattr(module, "_WAIT", 0.05)
-    with module._locked(tmp_path / "device"):
+    monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
+    with module.folder_lock(tmp_path / "device"):
         assert "another process holds it" in refused(StoreError, lambda: Memory(tmp_path / "device"))
     Memory(tmp_path / "device").close()
 
@@ -135,7 +137,7 @@ def test_no_key_record_or_place_is_in_any_file_after_erasing(tmp_path: Path, end
         device.agree(tagged)
         device.tag(tagged, {"home": list(range(100_000, 100_300))})
         device.send()
-        with device._memory.transaction() as database:
+        with closing(sqlite3.connect(folder / "device.db")) as database:
             parts = [bytes(one) for row in database.execute("SELECT key, record FROM names") for one in row if one]
             parts += [bytes(one) for row in database.execute("SELECT id, record FROM reports") for one in row]
             parts += [bytes(row[0]) for row in database.execute("SELECT print FROM prints")]

@@ -192,7 +192,7 @@ def test_no_answer_of_http(answer: bytes) -> None:
 
 
 def test_a_collector_that_never_ends_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
+    monkeypatch.setattr(sending, "DEADLINE", 0.4)
     listening, origin = _serve(b"HTTP/1.1 202 OK\r\nX: " + b"x" * 4000, pieces=4000, pause_between=0.02)
     started = time.monotonic()
     with listening:
@@ -215,7 +215,7 @@ def test_a_certificate_that_nobody_has_signed(tmp_path: Path, monkeypatch: pytes
 
 def test_a_handshake_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte now and then keeps no device waiting: the deadline is one for everything."""
-    monkeypatch.setattr(sending, "_DEADLINE", 0.4)
+    monkeypatch.setattr(sending, "DEADLINE", 0.4)
     listening, origin = _serve(b"\x16\x03\x03\x40\x00\x02\x00\x3f\xfc" + b"x" * 8000, pieces=8000, pause_between=0.01)
     started = time.monotonic()
     with listening:
@@ -237,14 +237,14 @@ def test_a_delivery_of_another_author(tmp_path: Path, double: Double) -> None:
         raise ZeroDivisionError
 
     one = Sender(tmp_path / "device", double.origin)
-    one.device._post = lambda *_: 202  # type: ignore[assignment, return-value]
+    one.deliver = lambda *_: 202  # type: ignore[assignment, return-value]
     refused(ParameterError, one.device.send)
     one.now += 100
-    one.device._post = broken
+    one.deliver = broken
     with pytest.raises(ZeroDivisionError):
         one.device.send()
     one.now += 100
-    one.device._post = post
+    one.deliver = post
     assert one.device.send() == Sent(1, 0, 0)
 
 
@@ -256,7 +256,7 @@ def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Do
             assert other.send() == Sent(0, 0, 1)
             return post(origin, frame)
 
-        one.device._post = meanwhile
+        one.deliver = meanwhile
         assert one.device.send() == Sent(1, 0, 0)
         assert other.send() == Sent(0, 0, 0)
     assert len(double.frames) == 1
@@ -272,7 +272,7 @@ def test_sending_while_declining(tmp_path: Path) -> None:
         return Answer(503)
 
     one = Sender(tmp_path / "device", "https://collect.example.org")
-    one.device._post = declining
+    one.deliver = declining
     assert one.device.send() == Sent(0, 0, 0)
     assert one.device.log() == []
     one.now += 3601

@@ -110,7 +110,7 @@ def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     mechanism = MECHANISMS["rr"]
     for place in range(4):
         write(tmp_path / f"{place}.parquet", mechanism, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
-    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], groups.GroupState._grow
+    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], groups.GroupState.grow
     granted: dict[groups.GroupState, int] = {}
 
     def watched(state: groups.GroupState) -> None:
@@ -119,7 +119,7 @@ def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         granted[state] = len(state.places)
         largest[0] = max(largest[0], sum(granted.get(one, 0) for one in state.states))
 
-    monkeypatch.setattr(groups.GroupState, "_grow", watched)
+    monkeypatch.setattr(groups.GroupState, "grow", watched)
     monkeypatch.setattr(groups, "memory_limit", lambda: 41 * row)
     assert same(LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
     assert largest[0] <= 41
@@ -128,9 +128,9 @@ def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age")
 
 
-@pytest.mark.parametrize("table", [0, groups._TABLE])
+@pytest.mark.parametrize("table", [0, groups.TABLE_ENTRIES])
 def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "_TABLE", table)
+    monkeypatch.setattr(groups, "TABLE_ENTRIES", table)
     columns = [pa.array(["b", "a", "b", "b"]), pa.array([3, 3, 1, 3]), pa.array([True, True, True, False])]
     codes, labels = groups.groups_in(columns, ("x", "y", "z"))
     assert [labels[code] for code in codes] == [("b", 3, True), ("a", 3, True), ("b", 1, True), ("b", 3, False)]

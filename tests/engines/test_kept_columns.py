@@ -171,7 +171,7 @@ def test_postcodes_keep_their_zeros(
     tmp_path: Path, kept_bytes: int, space: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A column of whole numbers is one of codes, and so of text, if any of them begins with a 0."""
-    monkeypatch.setattr("discreet.tables.scan._KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr("discreet.tables.scan.KEPT_BYTES", kept_bytes)
     codes, ages = [f"{space}{code}" for code in ("10115", "80331", "01067")], ["40", "0", "-7"]
     rows = "".join(f"{at % 4},{codes[at % 3]},{ages[at % 3]},{at}\n" for at in range(N))
     (tmp_path / "t.csv").write_text("x,plz,age,place\n" + rows)

@@ -37,9 +37,9 @@ every_law = over(cases(MEDIUM, (1.0,)))
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts and batches so small that every file has many."""
-    monkeypatch.setattr(reading, "_PART_ROWS", 100)
-    monkeypatch.setattr(reading, "_BATCH_ROWS", 37)
-    monkeypatch.setattr(reading, "_LINES", 41)
+    monkeypatch.setattr(reading, "PART_ROWS", 100)
+    monkeypatch.setattr(reading, "BATCH_ROWS", 37)
+    monkeypatch.setattr(reading, "LINES_AT_ONCE", 41)
 
 
 def batches(reports: Reports, size: int) -> list[Reports]:
@@ -208,7 +208,7 @@ def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
 def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in range(20):
         write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 400 + name))
-    monkeypatch.setattr("discreet.engines.local._SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("discreet.engines.local.SECONDS_BETWEEN", 0.0)
     part, stop, begun, stopped = SourceReader.part, SourceReader.stop, [], Event()
 
     def held(reader: SourceReader, each: Any) -> Any:
@@ -235,5 +235,5 @@ def test_every_thread_needs_a_state_that_fits(tmp_path: Path, monkeypatch: pytes
     reports = reports_of(mechanism, 5000)
     for part, some in enumerate(batches(reports, 1000)):
         write_reports(tmp_path / f"{part}.parquet", mechanism, some)
-    monkeypatch.setattr("discreet.engines.local._STATES_BYTES", 1)
+    monkeypatch.setattr("discreet.engines.local.STATES_BYTES", 1)
     assert tally(mechanism, tmp_path, threads=4).tally == mechanism.tally(reports)

@@ -50,7 +50,7 @@ def codes(n: int = 500) -> Any:
 def test_reports_are_those_of_the_column_at_once(
     suffix: str, kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scan, "_KEPT_BYTES", kept)
+    monkeypatch.setattr(scan, "KEPT_BYTES", kept)
     values = [LABELS[code] for code in codes()]
     source = write(tmp_path / f"values.{suffix}", pa.table({"x": values}))
     for threads in (1, 2):
@@ -67,7 +67,7 @@ def test_large_reports_are_drawn_in_small_batches_and_are_those_of_the_column(
 ) -> None:
     """What is drawn at once is in memory, and waited for where the work is interrupted."""
     monkeypatch.setattr(obfuscation, "MOST_ROWS", 1 << 18)
-    monkeypatch.setattr(obfuscation, "_MOST_BYTES", 1 << 16)
+    monkeypatch.setattr(obfuscation, "MOST_BYTES", 1 << 16)
     mechanism = dc.SubsetSelection(dc.Domain(range(10, 60)), 1.0)
     column = np.arange(40_000) % 50
     source = write(tmp_path / "values.parquet", pa.table({"x": column + 10}))

@@ -36,7 +36,7 @@ MECHANISM = UnaryEncoding(Domain(range(70), sensitive=list(range(45))), 2.0)
 @pytest.fixture
 def spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Write reports in files whose batches do not fill tiles."""
-    monkeypatch.setattr(reading, "_BATCH_ROWS", 37)
+    monkeypatch.setattr(reading, "BATCH_ROWS", 37)
 
     def write(mechanism: Any, reports: Reports) -> Path:
         folder = tmp_path / "reports"
@@ -104,10 +104,10 @@ def test_stretches_of_rows_change_nothing(
     """Rows are worked on a few at a time: nothing is lost where stretches and pieces of them meet."""
     reports = sampled(case, 700)
     # In memory strings of few bits are counted: the same to rounding only.
-    monkeypatch.setattr("discreet.mechanisms.laws.bits._FEW_BITS", 0)
+    monkeypatch.setattr("discreet.mechanisms.laws.bits.FEW_BITS", 0)
     whole = estimate(case.mechanism, reports, method=method)
-    monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 160)
-    monkeypatch.setattr("discreet.estimators.likelihood._PIECE", 50)
+    monkeypatch.setattr("discreet.estimators.likelihood.STRETCH", 160)
+    monkeypatch.setattr("discreet.estimators.likelihood.PIECE", 50)
     data, _ = gather(case.mechanism, spread(case.mechanism, reports), folder=temporary, memory=0)
     inside, outside = (estimate(case.mechanism, found, method=method) for found in (reports, data))
     np.testing.assert_array_equal(outside.frequencies, inside.frequencies)
@@ -121,7 +121,7 @@ def test_nothing_as_long_as_all_rows_is_in_memory(
     on_disk: bool, method: str, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A number for every report would be 8 n bytes; without files to keep it in, the same measurement finds it."""
-    monkeypatch.setattr("discreet.estimators.likelihood._STRETCH", 1 << 13)
+    monkeypatch.setattr("discreet.estimators.likelihood.STRETCH", 1 << 13)
     n = 200_000
     write_reports(tmp_path / "a.parquet", MECHANISM, reports_of(n))
     data, _ = gather(MECHANISM, tmp_path / "a.parquet", folder=temporary, memory=0)

@@ -27,7 +27,7 @@ from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.errors import ParameterError
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms.block_law import triple_covariance
-from discreet.mechanisms.covariances import _alike_values, pool_covariance
+from discreet.mechanisms.covariances import alike_covariance, pool_covariance
 from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from discreet.theory.covariance import SampleCovariance
 from discreet.theory.linear_decoder import PoolBias
@@ -171,7 +171,7 @@ def test_the_table_of_the_formulas(row: tuple[Any, ...]) -> None:
     build = {"rr": RandomizedResponse, "subset": SubsetSelection, "unary": UnaryEncoding}[name]
     mechanism = build(domain, epsilon, **({"k": 2} if name == "subset" else {}))
     tally = Tally(mechanism.fingerprint, 2, np.zeros(4, np.int64), np.zeros(2, np.int64))
-    found = _alike_values(domain, mechanism.law, mechanism.numbers, p).scaled(1 / (tally.n - 1))
+    found = alike_covariance(domain, mechanism.law, mechanism.numbers, p).scaled(1 / (tally.n - 1))
     matrix, weights = found.matrix(np.arange(6)), np.array([1.0, 1, 0, 0, 1, 0])
     constant, slope = mechanism.decoder.variance_of(0.9)
     assert (constant[0], slope[0]) == (pytest.approx(a, abs=6e-9), pytest.approx(b, abs=6e-9))

@@ -10,7 +10,7 @@ from scipy.stats import binom, chi2_contingency
 import discreet as dc
 from discreet.core.tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
-from discreet.estimators.differences import _tested
+from discreet.estimators.differences import homogeneity_test
 from discreet.simulation.tallies import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
@@ -105,7 +105,7 @@ def test_true_hypotheses_are_rejected_as_often_as_is_said(law: Any, size: int, s
             tallies = [draw_tally(mechanism, draws.multinomial(n, p), draws) for n in sizes]
         estimates = [dc.estimate(mechanism, tally) for tally in tallies]
         # A comparison's own test, without its values.
-        found = _tested([one.people for one in estimates], p if len(sizes) == 1 else None)
+        found = homogeneity_test([one.people for one in estimates], p if len(sizes) == 1 else None)
         assert found is not None
         below += found.p_value < 0.05
     assert binom.ppf(1e-3, runs, 0.05) <= below <= binom.ppf(1 - 1e-3, runs, 0.05)

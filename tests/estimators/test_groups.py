@@ -69,7 +69,7 @@ def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeyp
     reports, weights = reports_of(mechanism), Weights.of(RANDOM.uniform(0.1, 9, size)[np.arange(PEOPLE) % size], PEOPLE)
     both = []
     for few in (0, 10_000):
-        monkeypatch.setattr(weighing, "_FEW", few)
+        monkeypatch.setattr(weighing, "FEW", few)
         both.append(weighted_tally(mechanism, reports, weights))
     assert both[0].weights == both[1].weights
     assert both[0].squares == both[1].squares
@@ -258,7 +258,7 @@ def test_a_table_needs_no_estimate_of_a_group(monkeypatch: pytest.MonkeyPatch) -
     mechanism = MECHANISMS["bits"]
     grouped = dc.estimate_groups(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
     # Three groups at a time.
-    monkeypatch.setattr("discreet.results.groups._AT_ONCE", 3 * mechanism.domain.size)
+    monkeypatch.setattr("discreet.results.groups.ENTRIES_AT_ONCE", 3 * mechanism.domain.size)
     table = grouped.to_arrow()
     assert table.num_rows == 30 * mechanism.domain.size
     assert isinstance(grouped.estimates, EstimatesOnDemand)

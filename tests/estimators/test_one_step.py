@@ -238,7 +238,7 @@ def test_single_precision_is_enough_where_blocks_are_drawn(epsilon: float) -> No
     step = one_step(ratios, np.ones(60), 10_000)
     assert step is not None
     assert "moments" not in vars(step)
-    blocks, each = ratios._blocks
+    blocks, each = ratios.blocks
     contained = mechanism.law.contains(blocks)
     q = 1 + mechanism.contrast * contained @ ratios.point
     d = (1 + mechanism.contrast * contained) / q[:, None] - 1

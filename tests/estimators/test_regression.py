@@ -33,7 +33,7 @@ def reports_of(mechanism: Any) -> dc.Reports:
 def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
-    monkeypatch.setattr("discreet.estimators.regression._AT_ONCE", 300)
+    monkeypatch.setattr("discreet.estimators.regression.ENTRIES_AT_ONCE", 300)
     found = dc.regress(mechanism, reports, COVARIATES)
     z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
     inverse = np.linalg.inv(z.T @ z)
@@ -58,7 +58,7 @@ def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) 
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
     whole = mechanism.decoder.worth(reports)
-    monkeypatch.setattr("discreet.mechanisms.decoders._AT_ONCE", 100)
+    monkeypatch.setattr("discreet.mechanisms.decoders.ENTRIES_AT_ONCE", 100)
     assert np.array_equal(mechanism.worth(reports), whole)
     assert np.array_equal(mechanism.worth(reports, ["rich", "poor"]), whole[:, [2, 0]])
     with pytest.raises(DataError, match="1 of 1 values are not in the domain"):

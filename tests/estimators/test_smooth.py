@@ -8,7 +8,7 @@ import pytest
 import discreet as dc
 from discreet import Tally
 from discreet.estimators.linear import LinearStart
-from discreet.estimators.smooth import _Influence, _Problem
+from discreet.estimators.smooth import Smoother, SmoothingInfluence
 from discreet.mechanisms import Mechanism
 
 CLEAR = dc.Windows(dc.Domain.number(0, 10, bins=24, sensitive=[[0, 2.5], [5, 10]]), 1.0)
@@ -32,7 +32,7 @@ def test_nothing_is_better_than_the_certified_maximum(mechanism: Mechanism) -> N
     assert found.gap <= 1e-11
     assert found.frequencies.min() > 0
     assert found.frequencies.sum() == pytest.approx(1)
-    problem = _Problem.of(LinearStart.of(mechanism, tally), (24 / 256) ** 2)
+    problem = Smoother.of(LinearStart.of(mechanism, tally), (24 / 256) ** 2)
     covered = mechanism.domain.sensitive
     point = found.frequencies[covered]
     if not covered.all():
@@ -54,9 +54,9 @@ def test_contributions_are_those_of_reports_to_first_order(mechanism: Mechanism)
     tally, weights = tally_of(mechanism, 10**6, 5), np.arange(24.0) ** 2
     start = LinearStart.of(mechanism, tally)
     before = dc.estimate(mechanism, tally, method="smooth", smoothing=1.0, tolerance=1e-12).frequencies
-    problem, covered = _Problem.of(start, (24 / 256) ** 2), mechanism.domain.sensitive
+    problem, covered = Smoother.of(start, (24 / 256) ** 2), mechanism.domain.sensitive
     point = before[covered] if covered.all() else np.append(before[covered], before[~covered].sum())
-    influence = _Influence(problem, point, covered, tally.clear.astype(float))
+    influence = SmoothingInfluence(problem, point, covered, tally.clear.astype(float))
     kinds = [(influence.to_blocks(weights)[3], tally.support, 3)]
     if not covered.all():
         kinds.append((influence.to_clear(weights)[2], tally.clear, 2))
@@ -145,7 +145,7 @@ def test_evidence_is_the_integral_over_roots_of_frequencies() -> None:
     start = LinearStart.of(mechanism, Tally(mechanism.fingerprint, 10**6, counts, np.zeros(0, np.int64)))
     angles, evidence, integral = np.linspace(0, np.pi / 2, 200_001)[1:-1], [], []
     for strength in (0.01, 0.5):
-        problem = _Problem.of(start, strength)
+        problem = Smoother.of(start, strength)
         evidence.append(problem.evidence(problem.maximum(1e-14, None).point, 10**6))
         shares = np.stack([np.cos(angles), np.sin(angles)]) ** 2
         values = 1e6 * np.array(

@@ -38,7 +38,7 @@ def behind_urls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
     store = tmp_path / "store"
     (store / "bucket").mkdir(parents=True)
     system = fs.SubTreeFileSystem(str(store), fs.LocalFileSystem())
-    monkeypatch.setattr(paths, "_system", lambda root: (system, paths.urlsplit(root).netloc))
+    monkeypatch.setattr(paths, "file_system", lambda root: (system, paths.urlsplit(root).netloc))
 
     def copy(file: Path, name: str) -> str:
         target = store / "bucket" / name

@@ -84,9 +84,9 @@ def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch
     with pa.ipc.new_file(str(path), table.schema) as file:
         file.write_table(table, max_chunksize=400)
     assert look(path).rows == (400, 400, 200)
-    monkeypatch.setattr("discreet.files.stored._LARGEST_BATCH", 6400)
+    monkeypatch.setattr("discreet.files.stored.LARGEST_BATCH", 6400)
     assert look(path).rows == (400, 400, 200)
-    monkeypatch.setattr("discreet.files.stored._LARGEST_BATCH", 6399)
+    monkeypatch.setattr("discreet.files.stored.LARGEST_BATCH", 6399)
     assert "at most 6,399 bytes, since it is read as a whole, got 6,400; write" in refused(
         DataError, lambda: look(path)
     )

@@ -27,16 +27,16 @@ def test_rows_are_sorted_as_byte_strings(width: int, n: int, largest: int, seed:
 @pytest.mark.parametrize("largest", [1, 255])
 def test_runs_are_merged(width: int, largest: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """So little memory that there are many runs, in memory and in files, and blocks of a few rows."""
-    monkeypatch.setattr(sealing, "_LEAST_ROWS", 7)
-    monkeypatch.setattr(sealing, "_LEAST_BLOCK", 3)
+    monkeypatch.setattr(sealing, "LEAST_ROWS", 7)
+    monkeypatch.setattr(sealing, "LEAST_BLOCK", 3)
     rows = np.random.default_rng(1).integers(0, largest + 1, (3000, width)).astype(np.uint8)
     with RowSort(width, memory=3000 * width, folder=tmp_path) as order:
         for start in range(0, 3000, 101):
             order.add(rows[start : start + 101])
         found = [row.tobytes() for batch in order.batches() for row in batch]
-        in_files = sum(run.file is not None for run in order._runs)
-        assert 0 < in_files < len(order._runs)
-        assert {os.fstat(run.file.fileno()).st_mode & 0o777 for run in order._runs if run.file is not None} == {0o600}
+        in_files = sum(run.file is not None for run in order.runs)
+        assert 0 < in_files < len(order.runs)
+        assert {os.fstat(run.file.fileno()).st_mode & 0o777 for run in order.runs if run.file is not None} == {0o600}
         assert not list(tmp_path.iterdir())
     assert found == _sorted(rows)
 

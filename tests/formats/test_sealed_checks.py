@@ -84,7 +84,7 @@ def test_misplaced_rows_are_counted_over_all_groups(
     mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the first row of a group is the one that is misplaced."""
-    monkeypatch.setattr("discreet.formats.sealing._BATCH", 100)
+    monkeypatch.setattr("discreet.formats.sealing.BATCH_ROWS", 100)
     ordered = reports_of(mechanism).sealed()
     for first in (300, 350):
         mixed = [ordered.part(500, 500 + first), ordered.part(0, 500), ordered.part(500 + first, 900)]
@@ -105,9 +105,9 @@ PACKINGS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_other_bytes_are_seen(packing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages, dictionaries and statistics may show how reports came, also where these are sorted."""
-    mechanism, own = COUNTED, stored._packing
+    mechanism, own = COUNTED, stored.packing
     with monkeypatch.context() as patch:
-        patch.setattr(stored, "_packing", lambda *given: own(*given) | PACKINGS[packing])
+        patch.setattr(stored, "packing", lambda *given: own(*given) | PACKINGS[packing])
         path = written(tmp_path / "s.parquet", mechanism, reports_of(mechanism).sealed())
     assert "its bytes are others" in refused(UnsealedError, lambda: check_sealed(path, mechanism))
 

@@ -58,15 +58,15 @@ def test_counts_carry_into_every_digit() -> None:
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 9, 63, 64, 65, 200])
 def test_counts_piece_by_piece(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "_BYTES", 64)
+    monkeypatch.setattr(counting, "BYTES_AT_ONCE", 64)
     matrix = _draw(rows, 15, seed=rows)
     assert count_columns(_pack(matrix), 15).tolist() == matrix.sum(axis=0).tolist()
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, None])
 def test_counts_over_several_tasks(threads: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bits, "_BYTES_PER_TASK", 1)
-    monkeypatch.setattr(bits, "_MOST_TASKS", 5)
+    monkeypatch.setattr(bits, "BYTES_PER_TASK", 1)
+    monkeypatch.setattr(bits, "MOST_TASKS", 5)
     matrix = _draw(128 * 11 + 77, 625, seed=4)
     counts = bits.count_columns(_pack(matrix), 625, threads=threads)
     assert counts.tolist() == matrix.sum(axis=0).tolist()

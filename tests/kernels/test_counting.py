@@ -62,12 +62,12 @@ def test_any_shape_and_stride(size: int) -> None:
 
 
 def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "_COMPILER", "discreet.kernels.no_such_module")
-    monkeypatch.setattr(startup, "_lost", [0.0])
+    monkeypatch.setattr(startup, "COMPILER", "discreet.kernels.no_such_module")
+    monkeypatch.setattr(startup, "lost_seconds", [0.0])
     answers = [startup.pays(0.2) for _ in range(4)]
     assert answers == [False, False, True, True]
     assert not startup.pays(0.05)
     with patch.dict(sys.modules, numba=None):
         assert not startup.pays(0.2)
-    monkeypatch.setattr(startup, "_COMPILER", "sys")
+    monkeypatch.setattr(startup, "COMPILER", "sys")
     assert startup.pays(0.0)

@@ -92,13 +92,13 @@ def test_kernels_equal_the_loops(m: int, parameters: tuple[int, int, int], seed:
 def test_walks_near_the_end_of_32_bits(prime: int, buckets: int, size: int) -> None:
     # Too many values for arrays, so the walk itself is compared.
     columns = _draw(64, prime, buckets, seed=3)
-    x, step, visits = hashing._begin(columns, 0, prime, buckets)
+    x, step, visits = hashing.begin_walks(columns, 0, prime, buckets)
     walks: list[list[int]] = [[] for _ in x]
     for visit in range(visits.max()):
-        hashing._retire(x, visits, visit)
+        hashing.retire_walks(x, visits, visit)
         for walk, here in zip(walks, x.tolist(), strict=True):
             walk.extend([here] if here < size else [])
-        hashing._advance(x, step, prime)
+        hashing.advance_walks(x, step, prime)
     assert walks == _blocks(columns, prime, buckets, size)
 
 
@@ -114,7 +114,7 @@ def test_hostile_reports_stay_inside() -> None:
 
 @pytest.mark.parametrize("kernel", [preimages_dot, preimages_dot_transposed])
 def test_any_number_of_threads_gives_the_same_bits(kernel: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hashing, "_STEPS_PER_TASK", 1000)
+    monkeypatch.setattr(hashing, "STEPS_PER_TASK", 1000)
     columns = _draw(3001, 101, 9, seed=1)
     vector = np.random.default_rng(2).normal(size=3001)
     arguments: dict[str, int] = {"prime": 101, "buckets": 9}

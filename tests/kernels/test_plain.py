@@ -38,37 +38,41 @@ def wide(column: Any) -> Any:
 Call = tuple[Any, Any, Callable[[], tuple[Any, ...]]]
 CALLS: dict[str, Call] = {
     "preimages": (
-        hashing._count_by_group,
+        hashing.count_by_group,
         plain.count_preimages,
         lambda: (COLUMNS, GROUPS, 101, 7, filled((3, 95), np.int64)),
     ),
     "preimages, 32 bits": (
-        hashing._count_by_group,
+        hashing.count_by_group,
         plain.count_preimages,
         lambda: (tuple(map(wide, COLUMNS)), GROUPS, 2**32 - 5, 2**30 + 3, filled((3, 2**20), np.int64)),
     ),
-    "dot": (hashing._dot, plain.preimages_dot, lambda: (COLUMNS, np.arange(95) / 7, 101, 7, filled(9000))),
+    "dot": (hashing.row_sums, plain.preimages_dot, lambda: (COLUMNS, np.arange(95) / 7, 101, 7, filled(9000))),
     "dot transposed": (
-        hashing._dot_transposed,
+        hashing.column_sums,
         plain.preimages_dot_transposed,
         lambda: (COLUMNS, np.arange(9000) / 7, 101, 7, filled(95)),
     ),
     "gather": (
-        hashing._gather,
+        hashing.collect,
         plain.gather,
         lambda: (FUNCTIONS, np.arange(2000).reshape(400, 5), 2**31 - 1, 3, filled(300, np.int64)),
     ),
-    "scatter": (hashing._scatter, plain.scatter, lambda: (FUNCTIONS, np.arange(300) / 7, 2**31 - 1, filled((400, 5)))),
-    "members": (members._dot, plain.members_dot, lambda: (MEMBERS, np.arange(50) / 7, filled(500))),
+    "scatter": (
+        hashing.scatter_sums,
+        plain.scatter,
+        lambda: (FUNCTIONS, np.arange(300) / 7, 2**31 - 1, filled((400, 5))),
+    ),
+    "members": (members.row_sums, plain.members_dot, lambda: (MEMBERS, np.arange(50) / 7, filled(500))),
     "members transposed": (
-        members._dot_transposed,
+        members.column_sums,
         plain.members_dot_transposed,
         lambda: (MEMBERS, np.arange(500) / 7, 50),
     ),
-    "tiles": (bits._transpose_rows, plain.transpose_rows, lambda: (ROWS, filled((3, 45), np.uint32))),
-    "tiles, dot": (bits._dot, plain.tiles_dot, lambda: (TILES, np.arange(45) / 7, 4096, filled((3, 32)))),
+    "tiles": (bits.transpose_rows, plain.transpose_rows, lambda: (ROWS, filled((3, 45), np.uint32))),
+    "tiles, dot": (bits.row_sums, plain.tiles_dot, lambda: (TILES, np.arange(45) / 7, 4096, filled((3, 32)))),
     "tiles, dot transposed": (
-        bits._dot_transposed,
+        bits.column_sums,
         plain.tiles_dot_transposed,
         lambda: (TILES, np.arange(96) / 7, 4096),
     ),
@@ -120,7 +124,7 @@ print(json.dumps(test_plain.estimates()))
 from discreet.errors import DiscreetError
 from discreet.risk.kernels import events
 try:
-    events._find(np.zeros(5_000_000, np.int64), *[np.zeros(1, np.int64)] * 3)
+    events.find_numbers(np.zeros(5_000_000, np.int64), *[np.zeros(1, np.int64)] * 3)
 except DiscreetError as refused:
     print(refused)
 """

@@ -148,8 +148,8 @@ def test_few_devices_and_many_draw_alike() -> None:
     """One by one, functions are made as needed; many at a time they come from the pool."""
     mechanism = PooledHashing(Domain(range(50)), 1.0, functions=5000)
     law, cohorts = mechanism.law, np.array([0, 4999, 17, 17])
-    assert (law._coefficients(cohorts) == law.pool[cohorts].T).all()
-    assert (law._coefficients(np.arange(5000)) == law.pool.T).all()
+    assert (law.coefficients(cohorts) == law.pool[cohorts].T).all()
+    assert (law.coefficients(np.arange(5000)) == law.pool.T).all()
     codes = np.arange(50).repeat(40)
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
     alone = mechanism.obfuscate_codes(codes[:7], random=SeededRandom(2))

@@ -45,7 +45,7 @@ def test_people_return_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_new_places_come_by_their_popularity() -> None:
     generator = np.random.default_rng(20261126)
-    world = made_up._World.of(200, generator)
+    world = made_up.World.of(200, generator)
     popularity = np.diff(world.reached)
     wanted = (np.arange(200) + 1 + SHIFT) ** -EXPONENT
     assert np.sort(popularity)[::-1] == pytest.approx(wanted / wanted.sum())

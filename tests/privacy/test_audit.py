@@ -228,11 +228,11 @@ def test_channels() -> None:
 
 def test_a_channel_that_draws_from_another_matrix_is_flagged() -> None:
     channel = urr(5, 2, 1.0)
-    channel.__dict__["_shares"] = urr(5, 2, 1.5)._shares
+    channel.__dict__["word_shares"] = urr(5, 2, 1.5).word_shares
     assert not seeded(channel).holds
     # A sensitive value that is told: the matrix it draws from calls one value fewer sensitive.
     leaky = urr(5, 2, 1.0)
-    leaky.__dict__["_shares"] = Channel(urr_matrix(5, 1, 1.0), leaky.domain)._shares
+    leaky.__dict__["word_shares"] = Channel(urr_matrix(5, 1, 1.0), leaky.domain).word_shares
     found = seeded(leaky)
     assert not found.holds
     assert (found.event.first.code, found.counts[1]) == (1, 0)

@@ -34,7 +34,7 @@ def test_chances_of_rounds_that_are_one_round() -> None:
     """The dots of one round, joined, are a little above its curve."""
     central = shuffled(dc.RandomizedResponse(dc.Domain(range(30), sensitive=range(20)), 2.0), n=1000)
     for curve in (central.curve_among, central.curve_towards):
-        below, above = curve._sums(1e-9)
+        below, above = curve.loss_sums(1e-9)
         for epsilon in (0.01, 0.1, 0.2, 0.3, 0.5, 0.6):
             low, high = curve.delta(epsilon)
             assert below.delta(epsilon)[0] <= high

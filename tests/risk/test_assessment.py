@@ -16,8 +16,8 @@ from discreet.risk.assessment import (
     YARDSTICKS,
     ReportAssessment,
     TraceAssessment,
-    _best_among,
     assess,
+    best_among,
 )
 from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ALL, ATTACKS, level_of_each
@@ -93,7 +93,7 @@ def test_a_random_part_of_the_users_by_enumeration() -> None:
         others = [2] * above + [1] * (same - 1) + [0] * (users - above - same)
         for chosen in range(1, users + 1):
             every = [0.0 if 2 in some else 1 / (1 + some.count(1)) for some in combinations(others, chosen - 1)]
-            assert _best_among(chosen, users, above, same) == pytest.approx(np.mean(every), abs=1e-12)
+            assert best_among(chosen, users, above, same) == pytest.approx(np.mean(every), abs=1e-12)
 
 
 def namers(named: int, users: int = 600) -> TraceAssessment:

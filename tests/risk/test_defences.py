@@ -16,11 +16,11 @@ from discreet.risk.defences import (
     AS_THEY_ARE,
     DefenceComparison,
     DefenceRisk,
-    _bits,
     coarser_events,
     coarser_times,
     combined,
     compare_defences,
+    entropy_bits,
     first_events,
     reported,
     without_rare,
@@ -91,18 +91,18 @@ def test_coarser_times_tell_no_order() -> None:
             assert [sorted(row) for row in rows(before)] == rows(one)
 
 
-def test_bits_as_in_a_loop() -> None:
+def test_entropy_bits_as_in_a_loop() -> None:
     before = split().target
 
     def bits(column: list[int]) -> float:
         return sum(-log2(count / len(column)) * count for count in Counter(column).values())
 
     assert before.times is not None
-    assert _bits(before) == pytest.approx(bits(before.events.tolist()) + bits(before.times.tolist()))
-    assert _bits(coarser_times("at", Step("*")).of(maximum_knowledge(before)).target) == pytest.approx(
+    assert entropy_bits(before) == pytest.approx(bits(before.events.tolist()) + bits(before.times.tolist()))
+    assert entropy_bits(coarser_times("at", Step("*")).of(maximum_knowledge(before)).target) == pytest.approx(
         bits(before.events.tolist())
     )
-    assert _bits(before.first(0)) == 0
+    assert entropy_bits(before.first(0)) == 0
 
 
 def test_what_is_measured_under_each() -> None:

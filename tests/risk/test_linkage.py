@@ -11,7 +11,7 @@ from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding
 from discreet.risk.attacks.learned import Logit, Pairs, Posterior
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.risk.kernels.matching import scores_of_pairs
-from discreet.risk.linkage import SURE, Claims, _chosen, _filled, _leads, _matcher, link
+from discreet.risk.linkage import SURE, Claims, fill_users, leads_of, link, matcher_of, threshold_on_halves
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.traces import Split, Traces, by_half
 
@@ -53,11 +53,11 @@ def test_claims_are_those_of_all_pairs(reports: int) -> None:
     generator_of(source)
     sides = split.training.select(known), split.target.select(probes)
     if reports:
-        matcher = _matcher(*sides, mechanism, reports, source)
+        matcher = matcher_of(*sides, mechanism, reports, source)
         pairs = [np.repeat(np.arange(len(probes)), len(known)), np.tile(np.arange(len(known)), len(probes))]
         nats = scores_of_pairs(matcher.problem, *pairs).reshape(len(probes), len(known)) * matcher.unit
     else:
-        both = Split(*(_filled(one, max(len(known), len(probes))) for one in sides))
+        both = Split(*(fill_users(one, max(len(known), len(probes))) for one in sides))
         assert len(probes) <= len(known)
         posterior = Logit.taught(both, source).posterior(Pairs(both, np.arange(len(probes)), source))
         nats = np.array(
@@ -85,7 +85,7 @@ def test_users_who_are_not_listed_are_counted_one_by_one() -> None:
     logs = np.log([[0.5, 0.1], [0.05, 0.15], [0.2, 0.2]])
     rest = np.log([0.1, 0.2, 0.15])
     posterior = Posterior(np.zeros(3, np.int64), np.array([[0, 3]] * 3), logs, rest, np.zeros(6), np.zeros(3, np.bool_))
-    odds, ties, holds, own = _leads(posterior, np.array([[0, 1, 5], [3, -1, 3]]))
+    odds, ties, holds, own = leads_of(posterior, np.array([[0, 1, 5], [3, -1, 3]]))
     np.testing.assert_allclose(np.exp(odds), [1, 0.2 / 0.8, 0.2 / 0.8], rtol=1e-4)
     assert ties.tolist() == [1, 4, 2]
     assert holds.tolist() == [[True, True, False], [False, False, True]]
@@ -150,23 +150,23 @@ def test_permuted_names_are_named_by_chance() -> None:
     assert found.chance.named == found.namings[0].named
 
 
-def test_a_threshold_chosen_on_one_half_is_honest_on_the_other() -> None:
+def test_a_thresholdthreshold_on_halves_on_one_half_is_honest_on_the_other() -> None:
     """Of a sureness that says nothing: the best threshold seems to reach 60% on its own half, where 50% are right."""
     generator, goal, covered, seeming = np.random.default_rng(5), 0.6, 0, 0
     for _ in range(400):
         claims = Claims(generator.random(80), generator.integers(0, 2, 80).astype(float), np.ones(80, np.bool_))
         order = generator.permutation(80)
-        found = _chosen(claims, goal, order, 0.95)
+        found = threshold_on_halves(claims, goal, order, 0.95)
         covered += found.precision is None or found.precision.low <= 0.5 <= found.precision.high
         _, precision, _ = claims.at(order[:40]).curve()
         seeming += precision.max() >= goal
     assert covered >= binom.ppf(1e-6, 400, 0.95)
     assert seeming > 250
     halves = Claims(np.tile(np.arange(10.0), 2), np.repeat([1.0, 0.0], 10), np.ones(20, np.bool_))
-    other = _chosen(halves, goal, np.arange(20), 0.95)
+    other = threshold_on_halves(halves, goal, np.arange(20), 0.95)
     assert other.precision is not None
     assert (other.named, other.precision.value) == (10, 0)
-    none = _chosen(Claims(np.arange(8.0), np.zeros(8), np.ones(8, np.bool_)), 0.95, np.arange(8), 0.95)
+    none = threshold_on_halves(Claims(np.arange(8.0), np.zeros(8), np.ones(8, np.bool_)), 0.95, np.arange(8), 0.95)
     assert (none.named, none.precision) == (0, None)
 
 

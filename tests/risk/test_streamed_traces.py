@@ -47,8 +47,8 @@ TIMES: list[tuple[pa.DataType, st.SearchStrategy[Any]]] = [
 def tiny(rows: int, room: int) -> Iterator[None]:
     """Make batches and tables of names so small that there are many of them and they grow."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "_BATCH_ROWS", rows)
-        patch.setattr("discreet.risk.events._UNIFIED", room)
+        patch.setattr(reading, "BATCH_ROWS", rows)
+        patch.setattr("discreet.risk.events.UNIFIED_NAMES", room)
         yield
 
 

@@ -126,7 +126,7 @@ def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypa
     write_reports(tmp_path / "r.parquet", large, [reports.part(0, 9000), reports.part(9000, 20_000)])
     write_tally(tmp_path / "t.tally.parquet", large.tally(reports[:5000]))
     write_reports(tmp_path / "none.parquet", large, reports.part(0, 0))
-    monkeypatch.setattr(reading, "_PART_ROWS", 4000)
+    monkeypatch.setattr(reading, "PART_ROWS", 4000)
     found = SparkEngine(spark).tally(large, tmp_path)
     assert same(found.tally, tally(large, tmp_path).tally)
     assert found.tally.n == 25_000
@@ -134,7 +134,7 @@ def test_tallies_many_blocks_and_no_reports(spark: Any, tmp_path: Path, monkeypa
     nothing = SparkEngine(spark).tally(large, engine.read_reports(spark, large, tmp_path / "none.parquet")).tally
     assert nothing.n == 0
     # Fetched piece by piece, as very long vectors are.
-    monkeypatch.setattr(running, "_AT_ONCE", 0)
+    monkeypatch.setattr(running, "BYTES_AT_ONCE", 0)
     assert same(SparkEngine(spark).tally(large, tmp_path).tally, found.tally)
 
 
@@ -249,7 +249,7 @@ def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
 
 
 def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_MOST_TASK", 1)
+    monkeypatch.setattr(frames, "MOST_TASK_BYTES", 1)
     reports = made(SYMBOLS, 12_000)
     folder = tmp_path / "reports"
     folder.mkdir()

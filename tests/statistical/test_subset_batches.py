@@ -38,7 +38,7 @@ def test_a_wanted_value_makes_each_subset_that_holds_it_of_one_subset_of_the_oth
         others = list(combinations(range(size - 1), count - 1))
         for wanted in range(size):
             marks = np.array([[sum(1 << p for p in subset)] for subset in others], dtype=np.uint64)
-            subsets._put(np.full(len(others), wanted), size - 1, marks)
+            subsets.put_member(np.full(len(others), wanted), size - 1, marks)
             holding = {sum(1 << p for p in s) for s in combinations(range(size), count) if wanted in s}
             assert set(marks[:, 0].tolist()) == holding
             assert len(holding) == len(others)
@@ -46,11 +46,11 @@ def test_a_wanted_value_makes_each_subset_that_holds_it_of_one_subset_of_the_oth
 
 @pytest.mark.parametrize(("size", "count"), [(2, 1), (3, 3), (6, 3), (7, 1)])
 def test_every_subset_is_listed_once_behind_each_of_its_members(size: int, count: int) -> None:
-    listed = subsets._every_subset(size, count)
+    listed = subsets.every_subset(size, count)
     assert listed is not None
     for value, rows in enumerate(np.split(listed, size)):
         assert sorted(map(tuple, rows.tolist())) == [s for s in combinations(range(size), count) if value in s]
-    assert subsets._every_subset(624, 168) is None
+    assert subsets.every_subset(624, 168) is None
 
 
 def test_fewer_than_a_batch_are_drawn_as_on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_any_noise_and_few_places_at_once_give_uniform_subsets(
     """
     if noise is not None:
         monkeypatch.setattr(subsets, "noise_bits", lambda *_: noise)
-        monkeypatch.setattr(subsets, "_every_subset", lambda *_: None)
+        monkeypatch.setattr(subsets, "every_subset", lambda *_: None)
     n, pairs = 30_000, list(combinations(range(6), 3))
     for member in (-1, 0, 5):
         found = drawn(6, 3, np.full(n, member), 5)

@@ -166,7 +166,7 @@ def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_ques
     survey = asked()
     data = reports(survey, 3000)
     small, linears = dc.estimate_survey(survey, data, method="consistent"), dc.estimate_survey(survey, data)
-    monkeypatch.setattr("discreet.surveys.consistency._MOST_CELLS", 6)
+    monkeypatch.setattr("discreet.surveys.consistency.MOST_CELLS", 6)
     large = dc.estimate_survey(survey, data, method="consistent")
     for name in ("a,b", "b,c", "a,c"):
         np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)

@@ -51,7 +51,7 @@ def test_folders_hold_both(tmp_path: Path) -> None:
 
 
 def test_a_small_file_of_much_text_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.files.reading._FEW_BYTES", 1 << 10)
+    monkeypatch.setattr("discreet.files.reading.FEW_BYTES", 1 << 10)
     path = packed(tmp_path / "bomb.csv.gz", b"name\n" + b"a\n" * 1_000_000)
     said = refused(DataError, lambda: read_values(path, DOMAIN, "name"))
     assert said == f"{path}: its text is more than 200 times as long as the file; decompress it first."

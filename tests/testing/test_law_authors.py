@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, Plan, RandomizedResponse, SeededRandom
+from discreet.core.random import Keystream
 from discreet.errors import ParameterError
 from discreet.formats import plan as plans
 from discreet.laws import BlockMechanism, Blocks, IndexedLaw, RandomSource, WholeAlphabet, sensitive_size, uniform_below
@@ -108,30 +109,28 @@ def test_a_misspelt_option_of_a_plan_is_named(
     name: str, option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"indexed": Indexed}, raising=False)
-    plans._with_joined.cache_clear()
+    plans.schema_with_joined.cache_clear()
     file = tmp_path / "plan.json"
     file.write_text(
         f'{{"epsilon": 1.0, "domain": {{"labels": ["a", "b"]}}, "mechanism": {{"name": "{name}", "{option}": 3}}}}'
     )
     message = refused(ParameterError, lambda: Plan.load(file))
-    plans._with_joined.cache_clear()
+    plans.schema_with_joined.cache_clear()
     assert f"unknown field `{option}` - at `$.mechanism`." in message
 
 
 # Seeded words that threads share
 
 
-def test_a_seeded_source_that_two_threads_draw_from_is_refused() -> None:
-    random, entered, done = SeededRandom(1), threading.Event(), threading.Event()
-    stream = random._stream
+def test_a_seeded_source_that_two_threads_draw_from_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    random, entered, done, words = SeededRandom(1), threading.Event(), threading.Event(), Keystream.words
 
-    class Slow:
-        def words(self, n: int) -> Any:
-            entered.set()
-            done.wait(10)
-            return stream.words(n)
+    def slow(stream: Keystream, n: int) -> Any:
+        entered.set()
+        done.wait(10)
+        return words(stream, n)
 
-    random._stream = Slow()  # type: ignore[assignment]
+    monkeypatch.setattr(Keystream, "words", slow)
     thread = threading.Thread(target=random.words, args=(5,))
     thread.start()
     entered.wait(10)
@@ -139,6 +138,6 @@ def test_a_seeded_source_that_two_threads_draw_from_is_refused() -> None:
     done.set()
     thread.join()
     assert "one thread at a time" in message
-    random._stream = stream
+    monkeypatch.undo()
     assert (random.words(3) == np.split(SeededRandom(1).words(8), [5])[1]).all()
     assert RandomizedResponse(Domain(range(3)), 1.0).obfuscate([0], random=random).n == 1

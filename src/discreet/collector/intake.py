@@ -191,7 +191,7 @@ Written = Callable[[Sequence[tuple[Submission, Outcome]]], None]
 
 _GROUP_FRAMES, _GROUP_BYTES = 512, 1 << 23
 # Without frames: how often it is tried whether the disk is there again.
-_IDLE_SECONDS = 5.0
+IDLE_SECONDS = 5.0
 
 
 class Writer(threading.Thread):
@@ -264,7 +264,7 @@ class Writer(threading.Thread):
     def _wait(self) -> bool:
         """Wait for frames, longer if a group has begun just before; return whether the end has come."""
         with self._wake:
-            self._wake.wait_for(lambda: self._queue or self._stopping, _IDLE_SECONDS)
+            self._wake.wait_for(lambda: self._queue or self._stopping, IDLE_SECONDS)
             early = self._began + self._gather - time.monotonic()
             if len(self._queue) < _GROUP_FRAMES and early > 0:
                 self._wake.wait_for(lambda: self._stopping, early)

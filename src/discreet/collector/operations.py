@@ -400,7 +400,7 @@ OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
 # Of an address, on Linux; elsewhere it is four less.
 _LONGEST_PATH = 103
 _LONGEST_QUESTION = 1 << 22
-_WAIT_SECONDS, _PAUSE_SECONDS = 10.0, 0.05
+WAIT_SECONDS, _PAUSE_SECONDS = 10.0, 0.05
 _ERRORS = {kind.__name__: kind for kind in (ParameterError, DataError, OutputExistsError, FailedStoreError)}
 
 
@@ -415,7 +415,7 @@ def ask(folder: DataFolder, operation: str, **given: Any) -> dict[str, Any]:
     Raises:
         DiscreetError: if it is refused, or fails.
     """
-    deadline = time.monotonic() + _WAIT_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             with Keeper(folder) as keeper:
@@ -486,7 +486,7 @@ class Control(Thread):
             # Of a collector that was killed: whoever holds the folder owns its name.
             path.unlink(missing_ok=True)
             if not why:
-                self._socket = _listening(str(path))
+                self._socket = listening_socket(str(path))
         except OSError as error:
             why = error.strerror or type(error).__name__
         if why:
@@ -532,7 +532,7 @@ class Control(Thread):
             connection.sendall(json.dumps(answer).encode())
 
 
-def _listening(path: str) -> socket.socket:
+def listening_socket(path: str) -> socket.socket:
     """Return a socket that has an address in a folder, for its owner alone."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -34,7 +34,7 @@ _LINK = {
 """Settings that a URL does not have: who is cut off from the server learns it within seconds."""
 # Who closes an epoch waits longer than the server does for a writer that hangs.
 _PATIENCE = "10s"
-_SETTINGS = f"""
+SETTINGS = f"""
 SET default_transaction_isolation = 'read committed';
 SET lock_timeout = '{_PATIENCE}';
 SET idle_in_transaction_session_timeout = '5s';
@@ -125,7 +125,7 @@ def _asking(what: str) -> Iterator[None]:
         ) from None
 
 
-def _connected(server: str) -> Any:
+def connected(server: str) -> Any:
     """Return a connection that commits each statement by itself and holds every setting that the data need."""
     psycopg = optional("psycopg")
     try:
@@ -142,7 +142,7 @@ def _connected(server: str) -> Any:
         why = str(error).partition("\n")[0].strip()
         raise FailedStoreError(f"PostgreSQL could not be reached ({why}); see to its server and its URL.") from None
     with _asking("set up"):
-        connection.execute(_SETTINGS)
+        connection.execute(SETTINGS)
     return connection
 
 
@@ -160,7 +160,7 @@ class PostgresStore(Store):
     def __init__(self, server: str) -> None:
         super().__init__()
         self.server, self._held, self._lost = server, Counter[int](), False
-        self._connection = _connected(server)
+        self._connection = connected(server)
         try:
             with self.transaction():
                 self._rows(f"SELECT pg_advisory_xact_lock{_LOCK.format(_MAKING)}")
@@ -190,7 +190,7 @@ class PostgresStore(Store):
             if self._held[_TRANSACTION]:
                 raise FailedStoreError(_LOST)
             self._lost = self._lost or bool(self._held)
-            self._connection = _connected(self.server)
+            self._connection = connected(self.server)
         return self._connection
 
     @contextmanager
@@ -296,7 +296,7 @@ class ReportTable:
             DataError: if they are damaged.
             FailedStoreError: if they cannot be read.
         """
-        with closing(_connected(self.server)) as connection:
+        with closing(connected(self.server)) as connection:
             yield from _rows_of(connection, self.name, width)
 
 
@@ -326,7 +326,7 @@ class PostgresInboxes(Inboxes):
     def __init__(self, store: PostgresStore, widths: Mapping[int, int]) -> None:
         super().__init__()
         self._store, self._widths = store, widths
-        self._connection = _connected(store.server)
+        self._connection = connected(store.server)
         # Each writer counts in rows of its own: collectors do not wait for each other there.
         self._writer = secrets.randbits(63)
         self._made = set[At]()
@@ -337,7 +337,7 @@ class PostgresInboxes(Inboxes):
 
     def _live(self) -> Any:
         if self._connection.closed:
-            self._connection = _connected(self._store.server)
+            self._connection = connected(self._store.server)
         return self._connection
 
     def begin(self) -> int:
@@ -432,7 +432,7 @@ class PostgresInboxes(Inboxes):
 
     def check(self) -> Iterator[str]:
         """Yield a sentence for each table that is not what was written here, all read as of one moment."""
-        with closing(_connected(self._store.server)) as connection:
+        with closing(connected(self._store.server)) as connection:
             with _asking("read"):
                 connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 waiting = {(key, epoch): n for key, epoch, n in connection.execute(_WAITING)}

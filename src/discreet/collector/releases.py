@@ -208,10 +208,10 @@ class Releases:
 
     def __init__(self, keeper: Keeper, *, workers: Workers, seconds: float = 60.0) -> None:
         self._keeper, self._store, self._folder = keeper, keeper.store, keeper.folder
-        self._workers, self._seconds = workers, seconds
+        self._workers, self.seconds = workers, seconds
         self.turns, self._processes = threading.Semaphore(_AT_ONCE), threading.Semaphore(_AT_ONCE)
         self._pool = ThreadPoolExecutor(MOST_WAITING, thread_name_prefix="estimates")
-        self._waiting = 0
+        self.waiting = 0
         self._once = Once[Release]()
 
     def close(self) -> None:
@@ -224,13 +224,13 @@ class Releases:
         Raises:
             Refused: if too many wait already.
         """
-        if self._waiting >= MOST_WAITING:
-            raise _late(f"{self._waiting} requests for estimates are waiting already; ask again later.")
-        self._waiting += 1
+        if self.waiting >= MOST_WAITING:
+            raise _late(f"{self.waiting} requests for estimates are waiting already; ask again later.")
+        self.waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
         finally:
-            self._waiting -= 1
+            self.waiting -= 1
 
     def release(self, entry: Entry, query: EstimateQuery, who: str) -> Release:
         """Return the estimate that is asked for, and write down who saw it.
@@ -287,7 +287,7 @@ class Releases:
         args = place / "_plan.json", files, method
         with self._processes:
             try:
-                result: Estimate = self._workers.run(estimate_files, *args, seconds=self._seconds)
+                result: Estimate = self._workers.run(estimate_files, *args, seconds=self.seconds)
             except JobError as error:
                 raise _late(str(error)) from None
         return result

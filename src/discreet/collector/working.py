@@ -23,7 +23,7 @@ class Workers:
     """Processes of jobs, which end when this one does."""
 
     def __init__(self) -> None:
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self.running: set[subprocess.Popen[bytes]] = set()
         # A signal may come while this thread stops them already.
         self._lock = threading.RLock()
         self._stopped = False
@@ -43,7 +43,7 @@ class Workers:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-            self._running.add(process)
+            self.running.add(process)
         try:
             written, _ = process.communicate(pickle.dumps((job, args)), timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -52,7 +52,7 @@ class Workers:
             process.kill()
             process.communicate()
             with self._lock:
-                self._running.discard(process)
+                self.running.discard(process)
         if process.returncode:
             raise JobError("the job broke down.")
         answer, refusal = pickle.loads(written)
@@ -64,7 +64,7 @@ class Workers:
         """End all jobs; what they were at is begun anew the next time."""
         with self._lock:
             self._stopped = True
-            for process in self._running:
+            for process in self.running:
                 process.kill()
 
 

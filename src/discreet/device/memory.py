@@ -104,7 +104,7 @@ VERSION = 3
 
 _FILE = "device.db"
 _LOCK, _TURN = ".lock", ".turn"
-_WAIT = 30.0
+WAIT_SECONDS = 30.0
 _PAUSE = 0.001
 _PAGE = 1024
 _DAMAGED = "the device's memory must be what was written last, and it is not; it is damaged, and nothing was charged."
@@ -159,7 +159,7 @@ class Memory:
         self._folder = Path(folder)
         _OPEN.add(self)
         _make_folder(self._folder)
-        with self._lock, _locked(self._folder):
+        with self._lock, folder_lock(self._folder):
             _ = self._connection
 
     def close(self) -> None:
@@ -186,7 +186,7 @@ class Memory:
         Raises:
             StoreError: if the database refuses.
         """
-        with self._lock, _refusing(), _locked(self._folder):
+        with self._lock, _refusing(), folder_lock(self._folder):
             database = self._connection
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -248,12 +248,12 @@ def _make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def folder_lock(folder: Path) -> Iterator[None]:
     """Keep every other device away from the memory in a folder, those of this process too.
 
     Whoever waits has the turn, which others wait for: so nobody who comes again and again goes before.
     """
-    end = time.monotonic() + _WAIT
+    end = time.monotonic() + WAIT_SECONDS
     with ExitStack() as turn, ExitStack() as lock:
         turn.enter_context(_held(folder, _TURN, end))
         lock.enter_context(_held(folder, _LOCK, end))
@@ -305,7 +305,7 @@ def _gives_back(file: int) -> None:
 
 def _opened(path: Path) -> sqlite3.Connection:
     with _refusing():
-        database = sqlite3.connect(path, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             if stat.S_IMODE(path.stat().st_mode) & 0o077:
                 # A new one; by its name, as opening it here would end this process's locks on it.

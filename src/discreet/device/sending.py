@@ -123,7 +123,7 @@ def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
         raise ProxyError(str(error)) from None
 
 
-_TIMEOUT, _DEADLINE = 10.0, 60.0
+_TIMEOUT, DEADLINE = 10.0, 60.0
 
 
 @contextmanager
@@ -164,7 +164,7 @@ def _dialled(host: str, port: int, through: Proxy | None) -> Iterator[socket.soc
     # Head and body of a request are two writes; the second need not wait for an acknowledgement of the first.
     dialled.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with closing(dialled), dialled.dup() as same:
-        deadline = threading.Timer(_DEADLINE, _cut, [same])
+        deadline = threading.Timer(DEADLINE, _cut, [same])
         deadline.daemon = True
         deadline.start()
         try:

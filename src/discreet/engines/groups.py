@@ -20,7 +20,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import GroupedCounts
 
 # Combinations of labels of several columns that are looked up in a table; more are sorted.
-_TABLE = 1 << 20
+TABLE_ENTRIES = 1 << 20
 
 
 class CountsTooLargeError(DataError):
@@ -66,10 +66,11 @@ class GroupState:
         """
         rows = np.array([self.places.setdefault(label, len(self.places)) for label in labels], dtype=np.int32)
         if len(self.places) > self.counts.groups:
-            self._grow()
+            self.grow()
         return rows
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Make room for all groups that came, if the rows of all threads fit into memory."""
         size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
             raise CountsTooLargeError(
@@ -136,7 +137,7 @@ def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, l
 
 def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
     """Return the different entries, ascending, and the place of each among them."""
-    if bound > _TABLE:
+    if bound > TABLE_ENTRIES:
         distinct, places = np.unique(entries, return_inverse=True)
         return distinct, places
     there = np.zeros(bound, np.bool_)

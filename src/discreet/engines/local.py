@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 # Every thread has a state of its own; together they take no more than this, or there is one thread.
-_STATES_BYTES = 1 << 29
-_SECONDS_BETWEEN = 0.2
+STATES_BYTES = 1 << 29
+SECONDS_BETWEEN = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +81,7 @@ class LocalEngine(Engine):
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
         """Return the result of a fold over all parts, several at a time; of several errors, that of the first part."""
         state = fold.zero()
-        most = max(_STATES_BYTES // max(state.nbytes, 1), 1)
+        most = max(STATES_BYTES // max(state.nbytes, 1), 1)
         workers = min(thread_count(self.threads), most, len(scan.parts))
         others = [fold.zero() for _ in range(workers - 1)]
         with scan.reader() as reader:
@@ -138,7 +138,7 @@ def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSource
         try:
             # In the order of the parts: whichever thread was faster, the first error is raised.
             for adding in [pool.submit(add, part) for part in scan.parts]:
-                while wait([adding], _SECONDS_BETWEEN).not_done:
+                while wait([adding], SECONDS_BETWEEN).not_done:
                     reader.show_progress()
                 adding.result()
         except BaseException:

@@ -24,7 +24,7 @@ Values: TypeAlias = "str | File | Sequence[str | File]"
 
 # Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
 # for where the work is interrupted.
-MOST_ROWS, _MOST_BYTES = 1 << 18, 1 << 26
+MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ def obfuscate(
     random = SecureRandom() if seed is None else SeededRandom(seed)
     # Whole chunks, so that a seed gives the reports of the whole column.
     width = sum(column.bytes for column in mechanism.columns)
-    rows = min(max(_MOST_BYTES // width // CHUNK, 1) * CHUNK, MOST_ROWS)
+    rows = min(max(MOST_BYTES // width // CHUNK, 1) * CHUNK, MOST_ROWS)
     coded = batches(tables, rows, public)
     drawn = ((mechanism.obfuscate_codes(codes, random=random), public_rows) for codes, public_rows in coded)
     done, total = 0, sum(table.rows for table in tables)

@@ -71,10 +71,10 @@ def compare(
             what = "which values are sensitive" if same else "their values"
             raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
         _refuse_same(first, second)
-        sides, overall, name = (first, second), _tested([first.people, second.people]), "second"
+        sides, overall, name = (first, second), homogeneity_test([first.people, second.people]), "second"
     else:
         shares = first.domain.check_distribution(second)
-        sides, overall, name = (first, _Known(shares)), _tested([first.people], shares), "given shares"
+        sides, overall, name = (first, _Known(shares)), homogeneity_test([first.people], shares), "given shares"
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
     return Comparison(
         first.domain,
@@ -176,7 +176,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
     if not isinstance(estimates, GroupedEstimate):
         for first, second in combinations(given_estimates, _PAIR):
             _refuse_same(first, second)
-    return _tested([estimate.people for estimate in given_estimates])
+    return homogeneity_test([estimate.people for estimate in given_estimates])
 
 
 def _refuse_same(first: Estimate, second: Estimate) -> None:
@@ -190,7 +190,7 @@ def _refuse_same(first: Estimate, second: Estimate) -> None:
         )
 
 
-def _tested(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:
+def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:
     """Return the test of one distribution behind all strata, or of the known one behind one of them."""
     if any(group is None or len(group.counts) > 1 for group in people) or people[0].decoder.domain.size > _MOST_VALUES:
         return None

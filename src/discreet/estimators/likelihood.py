@@ -32,9 +32,9 @@ NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 # Rows that are worked on together: so many that threads have enough to do, so few that what is needed of them at one
 # time is small beside what there is; a multiple of what any law lays out together. Which rows those are must not
 # depend on anything but their number, or sums would.
-_STRETCH = 1 << 20
+STRETCH = 1 << 20
 # Three vectors of a piece of it stay in the second-level cache.
-_PIECE = 8192
+PIECE = 8192
 # In place of 0 where a = 0: its square is still a number.
 _TINY = 1e-150
 
@@ -260,7 +260,7 @@ class LocalRows(Rows):
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:
         """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
-        for rows, part in self._membership.stretches(_STRETCH):
+        for rows, part in self._membership.stretches(STRETCH):
             yield rows, part
             for vector in (self._w, self._along):
                 if vector is not None:
@@ -268,5 +268,5 @@ class LocalRows(Rows):
 
 
 def _pieces(rows: slice) -> Iterator[slice]:
-    for start in range(rows.start, rows.stop, _PIECE):
-        yield slice(start, min(start + _PIECE, rows.stop))
+    for start in range(rows.start, rows.stop, PIECE):
+        yield slice(start, min(start + PIECE, rows.stop))

@@ -80,7 +80,7 @@ def smooth(
     missing = missing_of(start.n, tolerance)
     if not start.evidence.covered.any():
         return start.estimate(start.linear, lambda: start.linear_errors, "smooth", gap=0.0)
-    problem = _Problem.of(start, (smoothing or 1.0) * (start.domain.size / _REFERENCE_BINS) ** 2)
+    problem = Smoother.of(start, (smoothing or 1.0) * (start.domain.size / _REFERENCE_BINS) ** 2)
     solution = problem.maximum(missing, progress)
     if smoothing is None:
         problem, solution = _likeliest(
@@ -99,8 +99,8 @@ def smooth(
 
 
 def _likeliest(
-    problem: "_Problem", solution: "_Solution", n: int, maximum: "Callable[[_Problem, FloatArray], _Solution]"
-) -> tuple["_Problem", "_Solution"]:
+    problem: "Smoother", solution: "_Solution", n: int, maximum: "Callable[[Smoother, FloatArray], _Solution]"
+) -> tuple["Smoother", "_Solution"]:
     """Return the problem and solution with less smoothing if reports are far likelier; else those it takes."""
     likelihood, needed = problem.evidence(solution.point, n), _FAR_LIKELIER
     for _ in range(_MOST_TIMES):
@@ -134,7 +134,7 @@ class _Solution:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class Smoother:
     """The penalised likelihood as a function of a point: the covered values' frequencies, and the rest if any is seen.
 
     Attributes:
@@ -152,7 +152,7 @@ class _Problem:
     size: int
 
     @classmethod
-    def of(cls, start: LinearStart, strength: float) -> "_Problem":
+    def of(cls, start: LinearStart, strength: float) -> "Smoother":
         """Return the problem of some reports."""
         likelihood, codes = likelihood_of(start, "smooth"), np.flatnonzero(start.evidence.covered)
         _check_order(start.domain)
@@ -282,7 +282,7 @@ def _check_order(domain: Domain) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Influence:
+class SmoothingInfluence:
     """The contributions of reports to weighted sums of the estimate, to first order.
 
     Attributes:
@@ -292,7 +292,7 @@ class _Influence:
         clear: ``(N,)`` counts of values in clear.
     """
 
-    problem: _Problem
+    problem: Smoother
     point: FloatArray
     covered: BoolArray
     clear: FloatArray
@@ -329,9 +329,9 @@ class _Influence:
         return np.append(inside, self.shares @ weights[~self.covered])
 
 
-def _covariance(start: LinearStart, problem: _Problem, point: FloatArray, frequencies: FloatArray) -> LowRankCovariance:
+def _covariance(start: LinearStart, problem: Smoother, point: FloatArray, frequencies: FloatArray) -> LowRankCovariance:
     """Return the covariance of the estimate, with the square of what the penalty moves it by."""
-    influence = _Influence(problem, point, start.evidence.covered, start.tally.clear.astype(np.float64))
+    influence = SmoothingInfluence(problem, point, start.evidence.covered, start.tally.clear.astype(np.float64))
     in_clear = len(point) > problem.size
     counts = np.rint(problem.counts * start.n)
     reports = [Contributions(counts[:-1] if in_clear else counts, influence.to_blocks)]
@@ -343,7 +343,7 @@ def _covariance(start: LinearStart, problem: _Problem, point: FloatArray, freque
     return LowRankCovariance(frequencies, np.zeros(size), moved[None], np.ones((1, 1)), ((1.0, sample),))
 
 
-def _warn_of_spikes(start: LinearStart, problem: _Problem, point: FloatArray) -> None:
+def _warn_of_spikes(start: LinearStart, problem: Smoother, point: FloatArray) -> None:
     """Warn where the maximum likelihood estimate fits better than noise explains.
 
     Warns:

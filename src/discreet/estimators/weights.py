@@ -21,7 +21,7 @@ from discreet.mechanisms import Mechanism
 from discreet.results.estimate import Estimate
 
 # Up to 64 different weights have a tally each; more are added by binary digits, 61 tallies of half of the reports.
-_FEW = 64
+FEW = 64
 _LOW = (1 << DIGIT) - 1
 
 
@@ -82,7 +82,7 @@ def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> 
     """
     empty = replace(mechanism.empty_tally(), simulated=reports.simulated)
     whole = WeightedTally(0, weights.unit, empty, (empty, empty))
-    if len(np.unique(weights.units[: 1 << 16])) <= _FEW and len(values := np.unique(weights.units)) <= _FEW:
+    if len(np.unique(weights.units[: 1 << 16])) <= FEW and len(values := np.unique(weights.units)) <= FEW:
         parts = (weighed(_tally(mechanism, reports, weights.units == value), int(value), weights) for value in values)
         return reduce(add, parts, whole)
     squares = weights.units**2

@@ -389,7 +389,7 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
     """Return the answer of a file system, given it and a path in it."""
     parts, failed = urlsplit(url), ""
     try:
-        system, base = _system(urlunsplit(parts._replace(path="")))
+        system, base = file_system(urlunsplit(parts._replace(path="")))
         return question(system, f"{base}{parts.path}".rstrip("/"))
     except (FileNotFoundError, DataError, MissingExtraError):
         raise
@@ -403,7 +403,7 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
 
 
 @lru_cache(maxsize=64)
-def _system(root: str) -> tuple[Any, str]:
+def file_system(root: str) -> tuple[Any, str]:
     """Return the file system of a URL without its path, and the path of its root there."""
     import pyarrow as pa
     from pyarrow import fs

@@ -97,7 +97,7 @@ def beginning(source: File, size: int) -> bytes:
     return next(pieces(source, size), b"")[:size]
 
 
-_MOST_TIMES, _FEW_BYTES = 200, 1 << 24
+_MOST_TIMES, FEW_BYTES = 200, 1 << 24
 
 
 class _Unpacked(RawIOBase):
@@ -117,9 +117,9 @@ class _Unpacked(RawIOBase):
         Raises:
             DataError: if there are more than 200 times as many as in the file.
         """
-        piece = self._text.read(min(size, _FEW_BYTES) if size >= 0 else _FEW_BYTES)
+        piece = self._text.read(min(size, FEW_BYTES) if size >= 0 else FEW_BYTES)
         self._done += len(piece)
-        if self._done > _FEW_BYTES + _MOST_TIMES * self._size:
+        if self._done > FEW_BYTES + _MOST_TIMES * self._size:
             raise DataError(f"its text is more than {_MOST_TIMES} times as long as the file; decompress it first.")
         return piece
 

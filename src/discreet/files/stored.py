@@ -214,7 +214,7 @@ _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 _FEW = 1 << 12
 
 
-def _packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
+def packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
     """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
     if not columns:
         return {"compression": "zstd"}
@@ -243,7 +243,7 @@ class TableFile:
         self._file = ChecksummedFile(path.open("wb") if into is None else into)
         if ending(path) == ".parquet":
             public = [name for name in schema.names if name not in {column.name for column in columns}]
-            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **_packing(columns, public))
+            self._writer = pq.ParquetWriter(self._file, schema, write_page_checksum=True, **packing(columns, public))
         else:
             self._writer = pa.ipc.new_file(self._file, schema)
 
@@ -292,7 +292,7 @@ def schema_entries(schema: pa.Schema) -> dict[bytes, bytes]:
 
 # Of a large row group a column is read piece by piece; of a small one at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
-_LARGEST_BATCH = 1 << 31
+LARGEST_BATCH = 1 << 31
 # Where a table of FlatBuffers says where its fourth field is.
 _BATCHES_FIELD = 4 + 2 * 3
 
@@ -520,9 +520,9 @@ def _check_sizes(path: File) -> None:
         sizes = [body for *_, body in struct.iter_unpack("<qixxxxq", footer[vector + 4 :][: 24 * count])]
     except struct.error:
         raise DataError("the footer of the file is damaged; take the file once more from where it came.") from None
-    if max(sizes, default=0) > _LARGEST_BATCH:
+    if max(sizes, default=0) > LARGEST_BATCH:
         raise DataError(
-            f"a batch must have at most {_LARGEST_BATCH:,} bytes, since it is read as a whole, got {max(sizes):,}; "
+            f"a batch must have at most {LARGEST_BATCH:,} bytes, since it is read as a whole, got {max(sizes):,}; "
             "write smaller batches, or Parquet."
         )
 

@@ -91,7 +91,7 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def _with_joined() -> Any:
+def schema_with_joined() -> Any:
     """Return the document type that knows the mechanisms of other packages too."""
     joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
     every: Any = Union[(*_SPECS.values(), *joined)]
@@ -153,7 +153,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         if version != _SURVEY and _is_survey(decode, written):
             raise SurveyDocumentError(source) from None
         if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
-            return read_document(path, _with_joined())  # type: ignore[no-any-return]
+            return read_document(path, schema_with_joined())  # type: ignore[no-any-return]
         sentence = message.replace(". - at ", " - at ").removesuffix(".")
         raise ParameterError(f"{source}: {sentence}{_advice(message)}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -233,7 +233,7 @@ class Plan:
             >>> plan.fingerprint == mechanism.fingerprint, plan.document.domain.sensitive
             (True, ['clinic'])
         """
-        kind = _with_joined() if BLOCK_MECHANISMS.joined else PlanDocument
+        kind = schema_with_joined() if BLOCK_MECHANISMS.joined else PlanDocument
         plan = cls(msgspec.convert(described_plan(mechanism, title), kind))
         if plan.fingerprint != mechanism.fingerprint:
             raise ParameterError("no plan says all that this mechanism is: read back it would be another one.")

@@ -34,9 +34,9 @@ from discreet.mechanisms.report_tables import Form, batch_reports, form_of, stam
 
 # Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
 # checked and counted.
-_PART_ROWS = 1 << 21
-_BATCH_ROWS, _BATCH_BYTES = 1 << 20, 1 << 22
-_LINES, _LETTERS = 1 << 16, 1 << 25
+PART_ROWS = 1 << 21
+BATCH_ROWS, _BATCH_BYTES = 1 << 20, 1 << 22
+LINES_AT_ONCE, _LETTERS = 1 << 16, 1 << 25
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 Place: TypeAlias = File | HeldTable
@@ -196,7 +196,7 @@ class TableSource(ScannedSource):
         for group, size in enumerate(self.table.rows):
             groups.append(group)
             rows += size
-            if rows >= _PART_ROWS:
+            if rows >= PART_ROWS:
                 runs.append(SourcePart(self, tuple(groups), rows))
                 groups, rows = [], 0
         return [*runs, SourcePart(self, tuple(groups), rows)] if groups or not runs else runs
@@ -221,7 +221,7 @@ class TableSource(ScannedSource):
     @property
     def _batch_rows(self) -> int:
         width = sum(column.bytes for column in self.mechanism.columns)
-        return min(max(_BATCH_BYTES // width, 1), _BATCH_ROWS)
+        return min(max(_BATCH_BYTES // width, 1), BATCH_ROWS)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
         """Yield the cells of columns beside the reports, some of them more than once, with their numbers of reports."""
@@ -230,7 +230,7 @@ class TableSource(ScannedSource):
             yield tuple(self.folders.get(name) for name in names), self.rows or 0
             return
         with readable(self.place):
-            for batch in self.table.read(range(len(self.table.rows)), _BATCH_ROWS, there, labels=there):
+            for batch in self.table.read(range(len(self.table.rows)), BATCH_ROWS, there, labels=there):
                 table = pa.Table.from_batches([plain(batch)])
                 counted = table.group_by(there).aggregate([([], "count_all")])
                 columns = {name: counted[name].to_pylist() for name in (*there, "count_all")}
@@ -268,7 +268,7 @@ class LinesSource(ScannedSource):
         count, place, trusted = 0, self.place, self.form.trusted
         self.state.check(place)
         with opened_text(place) as text:  # type: ignore[arg-type]
-            for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most or _LINES):
+            for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most or LINES_AT_ONCE):
                 if sift:
                     yield CheckedBatch(*json_reports.sift_json(self.mechanism, texts, trust_plan=trusted))
                 else:

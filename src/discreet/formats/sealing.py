@@ -24,7 +24,7 @@ from discreet.formats.records import RecordCodec
 from discreet.kernels.row_order import sorted_rows
 from discreet.mechanisms import Mechanism
 
-_LEAST_ROWS, _LEAST_BLOCK = 1 << 10, 1 << 6
+LEAST_ROWS, LEAST_BLOCK = 1 << 10, 1 << 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,10 +67,10 @@ class RowSort:
     def __init__(self, width: int, *, memory: int = 1 << 28, folder: Path | None = None) -> None:
         self._width, self._folder = width, folder
         self._memory = memory
-        self._run_rows = max(memory // (8 * width), _LEAST_ROWS)
+        self._run_rows = max(memory // (8 * width), LEAST_ROWS)
         self._loose: list[AnyArray] = []
         self._loose_rows = self._kept_bytes = self.taken = 0
-        self._runs: list[_Run] = []
+        self.runs: list[_Run] = []
         self._files = ExitStack()
 
     def __enter__(self) -> Self:
@@ -96,23 +96,23 @@ class RowSort:
         self._loose, self._loose_rows = [], 0
         if self._kept_bytes + rows.nbytes <= self._memory // 2:
             self._kept_bytes += rows.nbytes
-            self._runs.append(_Run(len(rows), self._width, kept=rows))
+            self.runs.append(_Run(len(rows), self._width, kept=rows))
             return
         # Held until the sorter is closed, not for the length of a block.
         file = self._files.enter_context(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
         file.write(rows.tobytes())
         file.flush()
-        self._runs.append(_Run(len(rows), self._width, file=file))
+        self.runs.append(_Run(len(rows), self._width, file=file))
 
     def batches(self) -> Iterator[AnyArray]:
         """Yield all rows in ascending order, ``(m, width)`` at a time; to be called once."""
         self._end_run()
-        if len(self._runs) == 1:
-            for start in range(0, self._runs[0].rows, self._run_rows):
-                yield self._runs[0].read(start, start + self._run_rows)
+        if len(self.runs) == 1:
+            for start in range(0, self.runs[0].rows, self._run_rows):
+                yield self.runs[0].read(start, start + self._run_rows)
             return
-        block = self._memory // (8 * self._width * max(len(self._runs), 1))
-        yield from _merged(self._runs, max(block, _LEAST_BLOCK))
+        block = self._memory // (8 * self._width * max(len(self.runs), 1))
+        yield from _merged(self.runs, max(block, LEAST_BLOCK))
 
 
 def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:
@@ -146,7 +146,7 @@ MIXED = "simulated and real reports must not be sealed together; seal them apart
 """The refusal of simulated reports among others."""
 
 # Rows and bytes of the batches that are handed out: a file must not show in which order its reports came.
-_BATCH, _BATCH_BYTES = 1 << 18, 1 << 25
+BATCH_ROWS, _BATCH_BYTES = 1 << 18, 1 << 25
 
 
 class CanonicalOrder:
@@ -283,7 +283,7 @@ def canonical(
 
 def batch_rows(mechanism: Mechanism) -> int:
     """Return the rows of each batch in canonical order, and of each row group of a sealed file, but for the last."""
-    return min(max(_BATCH_BYTES // RecordCodec.of(mechanism).width, 1), _BATCH)
+    return min(max(_BATCH_BYTES // RecordCodec.of(mechanism).width, 1), BATCH_ROWS)
 
 
 class OrderCheck:

@@ -31,8 +31,8 @@ from discreet.kernels.row_order import checked_rows
 _Words: TypeAlias = NDArray[np.uint64]
 
 # Bytes per task: some milliseconds of work, and at most 64 tasks, because each hands back v counts.
-_BYTES_PER_TASK = 1 << 25
-_MOST_TASKS = 64
+BYTES_PER_TASK = 1 << 25
+MOST_TASKS = 64
 # Bytes of an eighth of the rows that are counted side by side, which are long runs of memory; and of a page.
 _BYTES_ABREAST, _PAGE = 1 << 9, 1 << 12
 
@@ -57,7 +57,7 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
         return np.zeros(size, np.int64)
     abreast = _rows_abreast(rows.nbytes, width)
     group = 16 * abreast
-    block = group * max(_BYTES_PER_TASK // (group * width), -(-count // (group * _MOST_TASKS)), 1)
+    block = group * max(BYTES_PER_TASK // (group * width), -(-count // (group * MOST_TASKS)), 1)
 
     def count_block(start: int, stop: int) -> NDArray[np.int64]:
         whole = start + (stop - start) // group * group
@@ -228,7 +228,7 @@ def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None =
     tiles = np.empty((-(-len(rows) // 32), size), np.uint32)
 
     def transpose(start: int, stop: int) -> None:
-        _transpose_rows(rows[32 * start : 32 * stop], tiles[start:stop])
+        transpose_rows(rows[32 * start : 32 * stop], tiles[start:stop])
 
     map_blocks(transpose, len(tiles), block=_tiles_per_task(tiles), threads=threads)
     return tiles
@@ -258,7 +258,7 @@ def tiles_dot(
     sums = np.empty((len(tiles), 32), values.dtype)
 
     def dot(start: int, stop: int) -> None:
-        _dot(tiles[start:stop], values, _SPAN, sums[start:stop])
+        row_sums(tiles[start:stop], values, _SPAN, sums[start:stop])
         forget(tiles[start:stop])
 
     map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
@@ -287,7 +287,7 @@ def tiles_dot_transposed(
     tiles, padded = _checked_factors(tiles, padded, 32 * len(tiles))
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
-        sums = _dot_transposed(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
+        sums = column_sums(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
         forget(tiles[start:stop])
         return sums
 
@@ -313,11 +313,12 @@ def _checked_factors(
 
 def _tiles_per_task(tiles: NDArray[np.uint32]) -> int:
     count, size = len(tiles), int(tiles.shape[1])
-    return max(_WORDS_PER_TASK // max(size, 1), -(-count // _MOST_TASKS), 1)
+    return max(_WORDS_PER_TASK // max(size, 1), -(-count // MOST_TASKS), 1)
 
 
 @compiled(plain=plain.transpose_rows)
-def _transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
+def transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
+    """Write the tiles of 32 packed reports each."""
     size = tiles.shape[1]
     # Sixteen words are a vector register; without a remainder the loops are twice as fast.
     square = np.empty((32, -(-size // 512) * 16), np.uint32)
@@ -365,7 +366,8 @@ def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: 
 
 
 @compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot)
-def _dot(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
+def row_sums(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
+    """Write the ``(t, 32)`` sums of the values of each report's ones, from tiles."""
     # The float64 sums of a few tiles at a time: a second large array would cost page faults.
     totals = np.empty((_TILES_PER_PASS, 32))
     for start in range(0, tiles.shape[0], _TILES_PER_PASS):
@@ -406,7 +408,8 @@ def _dot_eight(words: NDArray[np.uint32], values: NDArray[Any], masks: Any) -> A
 
 
 @compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot_transposed)
-def _dot_transposed(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
+def column_sums(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
+    """Return the ``(v,)`` sums of the weights of the reports with a one in each column of tiles."""
     sums = np.zeros(tiles.shape[1])
     for first in range(0, sums.size, span):
         some = sums[first : first + span]

@@ -25,7 +25,7 @@ _SYMBOL_SECONDS, _BYTE_SECONDS, _REPORT_SECONDS = 1e-9, 1e-9, 2e-7
 # faster than adding one by one.
 _SYMBOLS, _FEW = 1 << 16, 1 << 14
 # Bytes of bits added up at a time: their sums stay in the cache.
-_BYTES = 1 << 20
+BYTES_AT_ONCE = 1 << 20
 
 
 def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
@@ -100,7 +100,7 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     counts = np.zeros(8 * width, np.int64)
     if not rows.size:
         return counts[:size]
-    step = 1 << max((_BYTES // width).bit_length() - 1, 3)
+    step = 1 << max((BYTES_AT_ONCE // width).bit_length() - 1, 3)
     for start in range(0, len(rows), step):
         counts += _column_sums(rows[start : start + step])
     return counts[:size]

@@ -37,7 +37,7 @@ _Columns: TypeAlias = tuple[_Column, _Column, _Column]
 # Reports that walk side by side, so that none waits for its own previous step.
 _LANES = 64
 # Values visited per task: about a millisecond; at most 64 tasks.
-_STEPS_PER_TASK = 1 << 21
+STEPS_PER_TASK = 1 << 21
 _MOST_TASKS = 64
 # Not below any size: where a report rests when its walk is over.
 _NOWHERE = 0xFFFFFFFF
@@ -59,7 +59,7 @@ def add_preimages(
         ValueError: If the columns, the prime, g or the size do not fit together.
     """
     _check_parameters(prime, buckets, counts.shape[1])
-    _count_by_group(_checked_columns(*columns), groups, prime, buckets, counts)
+    count_by_group(_checked_columns(*columns), groups, prime, buckets, counts)
 
 
 def preimages_dot(
@@ -95,7 +95,7 @@ def preimages_dot(
     sums = np.zeros(alpha.size)
 
     def dot(start: int, stop: int) -> None:
-        _dot(_part(columns, start, stop), values, prime, buckets, sums[start:stop])
+        row_sums(_part(columns, start, stop), values, prime, buckets, sums[start:stop])
 
     map_blocks(dot, alpha.size, block=_reports_per_task(prime, buckets), threads=threads)
     _forget_columns(columns)
@@ -139,7 +139,7 @@ def preimages_dot_transposed(
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
         sums = np.zeros(size)
-        _dot_transposed(_part(columns, start, stop), weights[start:stop], prime, buckets, sums)
+        column_sums(_part(columns, start, stop), weights[start:stop], prime, buckets, sums)
         return sums
 
     # A task hands back `size` sums, so it should visit several times as many values.
@@ -180,22 +180,23 @@ def _part(columns: _Columns, start: int, stop: int) -> _Columns:
 
 
 def _reports_per_task(prime: int, buckets: int) -> int:
-    return max(_STEPS_PER_TASK // -(-prime // buckets), _LANES)
+    return max(STEPS_PER_TASK // -(-prime // buckets), _LANES)
 
 
 @compiled(plain=plain.count_preimages)
-def _count_by_group(
+def count_by_group(
     columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
 ) -> None:
+    """Add, for each group and value, the reports whose blocks contain the value, to ``(g, size)`` counts."""
     flat, size, rows = counts.reshape(-1), np.uint64(counts.shape[1]), np.empty(_LANES, np.uint64)
     for start in range(0, columns[0].size, _LANES):
-        x, step, visits = _begin(columns, start, prime, buckets)
+        x, step, visits = begin_walks(columns, start, prime, buckets)
         for lane in range(x.size):
             rows[lane] = np.uint64(groups[start + lane]) * size
         common = visits.min()
         for visit in range(visits.max()):
             if visit >= common:
-                _retire(x, visits, visit)
+                retire_walks(x, visits, visit)
             # Most often there is one group, whose rows need not be looked up: a quarter of the time.
             if size == flat.size:
                 for lane in range(x.size):
@@ -205,51 +206,54 @@ def _count_by_group(
                 for lane in range(x.size):
                     if x[lane] < size:
                         flat[rows[lane] + x[lane]] += 1
-            _advance(x, step, prime)
+            advance_walks(x, step, prime)
 
 
 @compiled(plain=plain.preimages_dot)
-def _dot(
+def row_sums(
     columns: _Columns,
     values: NDArray[np.float64],
     prime: int,
     buckets: int,
     sums: NDArray[np.float64],
 ) -> None:
+    """Write the ``(m,)`` sums of the values in each report's block."""
     for start in range(0, columns[0].size, _LANES):
-        x, step, visits = _begin(columns, start, prime, buckets)
+        x, step, visits = begin_walks(columns, start, prime, buckets)
         common = visits.min()
         for visit in range(visits.max()):
             if visit >= common:
-                _retire(x, visits, visit)
+                retire_walks(x, visits, visit)
             for lane in range(x.size):
                 if x[lane] < values.size:
                     sums[start + lane] += values[x[lane]]
-            _advance(x, step, prime)
+            advance_walks(x, step, prime)
 
 
 @compiled(plain=plain.preimages_dot_transposed)
-def _dot_transposed(
+def column_sums(
     columns: _Columns,
     weights: NDArray[np.float64],
     prime: int,
     buckets: int,
     sums: NDArray[np.float64],
 ) -> None:
+    """Add, for each value, the weights of the reports whose blocks contain the value, to ``(size,)`` sums."""
     for start in range(0, columns[0].size, _LANES):
-        x, step, visits = _begin(columns, start, prime, buckets)
+        x, step, visits = begin_walks(columns, start, prime, buckets)
         common = visits.min()
         for visit in range(visits.max()):
             if visit >= common:
-                _retire(x, visits, visit)
+                retire_walks(x, visits, visit)
             for lane in range(x.size):
                 if x[lane] < sums.size:
                     sums[x[lane]] += weights[start + lane]
-            _advance(x, step, prime)
+            advance_walks(x, step, prime)
 
 
 @compiled()
-def _begin(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
+def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
+    """Return the first value of each block of some reports, the steps to the next values and the numbers of values."""
     alpha, beta, bucket = columns
     count = min(_LANES, alpha.size - start)
     x, step = np.empty(count, np.uint32), np.empty(count, np.uint32)
@@ -266,14 +270,16 @@ def _begin(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
 
 
 @compiled()
-def _retire(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
+def retire_walks(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
+    """Put reports whose blocks were walked through at a value beyond all."""
     for lane in range(x.size):
         if visits[lane] <= visit:
             x[lane] = _NOWHERE
 
 
 @compiled()
-def _advance(x: _Column, step: _Column, prime: int) -> None:
+def advance_walks(x: _Column, step: _Column, prime: int) -> None:
+    """Go to the next value of each block."""
     modulus = np.uint32(prime)
     for lane in range(x.size):
         # x + step would overflow 32 bits for a large prime; neither branch does.
@@ -319,7 +325,7 @@ def gather_buckets(
     sums = np.zeros(size, tables.dtype)
 
     def gather(start: int, stop: int) -> None:
-        _gather(coefficients, tables, prime, start, sums[start:stop])
+        collect(coefficients, tables, prime, start, sums[start:stop])
 
     map_blocks(gather, size, block=_TILE, threads=threads)
     return sums
@@ -355,7 +361,7 @@ def scatter_buckets(
     sums = np.zeros((len(coefficients), buckets))
 
     def scatter(start: int, stop: int) -> None:
-        _scatter(coefficients[start:stop], values, prime, sums[start:stop])
+        scatter_sums(coefficients[start:stop], values, prime, sums[start:stop])
 
     map_blocks(scatter, len(coefficients), block=max(_POOL_STEPS // max(values.size, 1), 1), threads=threads)
     return sums
@@ -372,7 +378,8 @@ def _checked(coefficients: NDArray[np.uint32], prime: int, size: int) -> NDArray
 
 
 @compiled(plain=plain.gather)
-def _gather(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
+def collect(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
+    """Add, for each value, the weights of the buckets that a pool's functions give the value, to sums."""
     buckets = np.empty(_TILE, np.uint32)
     for function in range(len(coefficients)):
         row = tables[function]
@@ -384,7 +391,8 @@ def _gather(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, 
 
 
 @compiled(plain=plain.scatter)
-def _scatter(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prime: int, sums: NDArray[Any]) -> None:
+def scatter_sums(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prime: int, sums: NDArray[Any]) -> None:
+    """Add the values to the sums of the buckets that a pool's functions give them."""
     buckets = np.empty(_TILE, np.uint32)
     copies = np.zeros((4, min(sums.shape[1], _INTERLEAVED)))
     interleaved = sums.shape[1] <= _INTERLEAVED

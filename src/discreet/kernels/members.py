@@ -42,7 +42,7 @@ def members_dot(
     sums = np.empty(len(members))
 
     def dot(start: int, stop: int) -> None:
-        _dot(members[start:stop], values, sums[start:stop])
+        row_sums(members[start:stop], values, sums[start:stop])
         forget(members[start:stop])
 
     map_blocks(dot, len(members), block=_rows_per_task(members), threads=threads)
@@ -77,7 +77,7 @@ def members_dot_transposed(
         raise ValueError(f"weights must have shape ({len(members)},), got {weights.shape}.")
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
-        sums = _dot_transposed(members[start:stop], weights[start:stop], size)
+        sums = column_sums(members[start:stop], weights[start:stop], size)
         forget(members[start:stop])
         return sums
 
@@ -105,11 +105,12 @@ def _rows_per_task(members: NDArray[np.unsignedinteger[Any]]) -> int:
 
 
 @compiled(fastmath=REASSOCIATE, plain=plain.members_dot)
-def _dot(
+def row_sums(
     members: NDArray[np.unsignedinteger[Any]],
     values: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
+    """Write the ``(m,)`` sums of the values of each report's members."""
     for i in range(members.shape[0]):
         total = 0.0
         for k in range(members.shape[1]):
@@ -119,9 +120,10 @@ def _dot(
 
 
 @compiled(plain=plain.members_dot_transposed)
-def _dot_transposed(
+def column_sums(
     members: NDArray[np.unsignedinteger[Any]], weights: NDArray[np.float64], size: int
 ) -> NDArray[np.float64]:
+    """Return the ``(size,)`` sums of the weights of the reports that list each value."""
     sums = np.zeros(size)
     for i in range(members.shape[0]):
         for k in range(members.shape[1]):

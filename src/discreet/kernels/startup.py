@@ -31,11 +31,11 @@ def announce() -> None:
         listener()
 
 
-_COMPILER = "discreet.kernels.caching"
+COMPILER = "discreet.kernels.caching"
 SECONDS = 0.5
 """About what the import of numba and of the first kernels costs."""
 
-_lost = [0.0]
+lost_seconds = [0.0]
 
 
 def pays(seconds: float) -> bool:
@@ -47,11 +47,11 @@ def pays(seconds: float) -> bool:
         seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no
             sequence of calls takes longer than twice what the better choice for all of them would have.
     """
-    if _COMPILER in sys.modules:
+    if COMPILER in sys.modules:
         return True
-    if _lost[0] + seconds > SECONDS:
+    if lost_seconds[0] + seconds > SECONDS:
         # Devices draw batches without it.
         return find_spec("numba") is not None
     # Threads may lose a count of each other's; it is an estimate.
-    _lost[0] += seconds
+    lost_seconds[0] += seconds
     return False

@@ -250,7 +250,7 @@ class Channel(Mechanism):
         return exact
 
     @cached_property
-    def _shares(self) -> tuple[AnyArray, WordArray]:
+    def word_shares(self) -> tuple[AnyArray, WordArray]:
         """For every input its possible outputs, and the last word of the share of each but the last.
 
         Returns:
@@ -307,7 +307,7 @@ class Channel(Mechanism):
         """
         codes, random = self.domain.check_codes(codes), checked_source(random)
         words = fresh_words(random, len(codes))
-        shares, lasts = self._shares
+        shares, lasts = self.word_shares
         width = shares.shape[1]
         places, step = np.zeros(len(codes), dtype=np.int64), width // 2
         # As many steps for every value, each without a branch.

@@ -98,7 +98,7 @@ def block_covariance(
     # Where reports are needed and not at hand, but inclusions are nearly independent, values are taken as alike.
     nearly = not (numbers.clear_blocks or numbers.pool_bias) and joint_inclusion(law, 3) is not None
     if _is_alike(domain, law) or (evidence.blocks is None and nearly):
-        return _alike_values(domain, law, numbers, linear).scaled(each)
+        return alike_covariance(domain, law, numbers, linear).scaled(each)
     if numbers.clear_blocks or evidence.membership is None or not evidence.membership.is_here:
         return None
     return _of_blocks(domain, numbers, evidence.membership, tally, linear)
@@ -114,7 +114,7 @@ def covariance_at(domain: Domain, law: BlockLaw, numbers: BlockNumbers, p: Float
         shares = numbers.truth * p
         shares[domain.sensitive] += numbers.noisy_inclusion
         return _single_values(shares, numbers, p)
-    return _alike_values(domain, law, numbers, p) if _is_alike(domain, law) else None
+    return alike_covariance(domain, law, numbers, p) if _is_alike(domain, law) else None
 
 
 def _is_alike(domain: Domain, law: BlockLaw) -> bool:
@@ -127,7 +127,7 @@ def _single_values(shares: FloatArray, numbers: BlockNumbers, linear: FloatArray
     return LowRankCovariance(linear, shares * square, shares[None], np.array([[-square]]))
 
 
-def _alike_values(domain: Domain, law: BlockLaw, numbers: BlockNumbers, linear: FloatArray) -> LowRankCovariance:
+def alike_covariance(domain: Domain, law: BlockLaw, numbers: BlockNumbers, linear: FloatArray) -> LowRankCovariance:
     """Return the covariance of one report at frequencies that need be no distribution."""
     classes = linear[domain.sensitive_codes], linear[domain.clear_codes]
     mass = 1 - float(classes[1].sum()) if domain.sensitive_count else 0.0

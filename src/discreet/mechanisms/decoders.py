@@ -28,7 +28,7 @@ from discreet.theory.linear_decoder import BlockNumbers
 
 _PATIENCE = 1 << 25
 # Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
-_SIMULATED, _AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
+_SIMULATED, ENTRIES_AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +199,7 @@ class BlockDecoder(Decoder):
         # Not drawn: as many people of each value as are expected.
         codes = np.minimum(np.searchsorted(np.cumsum(p), (np.arange(n) + 0.5) / n), len(p) - 1)
         random = SeededRandom(20261123)
-        for batch in np.array_split(codes, -(-n * len(p) // _AT_ONCE)):
+        for batch in np.array_split(codes, -(-n * len(p) // ENTRIES_AT_ONCE)):
             worth = self.worth(self.maker.obfuscate_codes(batch, random=random))
             total += worth.sum(axis=0)
             squares += worth.T @ worth

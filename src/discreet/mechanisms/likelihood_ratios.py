@@ -73,7 +73,7 @@ class BlockRatios(LikelihoodRatios):
 
     def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield stretches of reports; see `LikelihoodRatios`."""
-        blocks, weights = self._blocks
+        blocks, weights = self.blocks
         # What is drawn is not known to more digits than single precision has.
         single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
         precision: Any = np.float32 if single else np.float64
@@ -96,7 +96,7 @@ class BlockRatios(LikelihoodRatios):
             yield np.array([self.truth * self.rest]), ratios[None] - 1
 
     @cached_property
-    def _blocks(self) -> tuple[Blocks, FloatArray | float]:
+    def blocks(self) -> tuple[Blocks, FloatArray | float]:
         """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
         drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
         if self.law.alphabet_size <= drawn:

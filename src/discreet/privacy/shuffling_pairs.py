@@ -92,10 +92,10 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
     if law.log_bound < _LOG_TINY:
         return 0.0, TINY
     # As x_+ <= e^(lambda x) / (e lambda).
-    most, listed = exp(min(law.log_bound, _LOG_LARGEST)), _spelled_out(law, _FEW)
+    most, listed = exp(min(law.log_bound, _LOG_LARGEST)), spelled_out(law, _FEW)
     low, high = _smoothed(_Tilted.of(different, logs, n, _STEEPER_TILT)) if listed is None else listed
     if listed is None and high - low > _MOST_GAP * high:
-        again = _spelled_out(law, _MANY)
+        again = spelled_out(law, _MANY)
         low, high = (low, high) if again is None else (max(low, again[0]), min(high, again[1]))
     return low, min(high, most)
 
@@ -196,7 +196,7 @@ def _log_sum(logs: FloatArray) -> float:
     return peak + log(float(np.exp(logs - peak).sum()))
 
 
-def _spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
+def spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
     """Return the ends from all likely counts of each value; None if these are more than ``points``."""
     kinds = len(law.values)
     lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)

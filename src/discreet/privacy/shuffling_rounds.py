@@ -203,7 +203,7 @@ class CentralCurve:
         low, high = max(end[0] for end in ends), max(end[1] for end in ends)
         if self.rounds == 1:
             return low, high
-        below, above = self._sums(least)
+        below, above = self.loss_sums(least)
         return max(low, below.delta(epsilon)[0]), above.delta(epsilon)[1]
 
     def epsilon(self, delta: float) -> tuple[float, float]:
@@ -212,7 +212,7 @@ class CentralCurve:
         if self.rounds == 1:
             return low, high
         low = max(low, self.floor(delta))
-        below, above = self._sums(delta)
+        below, above = self.loss_sums(delta)
         guess = self.rounds * self.floor() + (high - self.floor()) * sqrt(self.rounds)
         return certified_epsilon(
             lambda epsilon: (below.delta(epsilon)[0], above.delta(epsilon)[1]),
@@ -225,7 +225,7 @@ class CentralCurve:
         """Return an epsilon that the privacy losses of all rounds exceed with a chance of at most ``chance``."""
         if self.rounds == 1:
             return worst_surest(self.pairs, self.n, chance)
-        _, above = self._sums(chance * min(self.mu, 1.0))
+        _, above = self.loss_sums(chance * min(self.mu, 1.0))
         bracket = min(self.floor(chance), self.most), self.most
         return surest_epsilon(lambda epsilon: above.delta(epsilon)[1], chance, bracket=bracket, mu=self.mu)[0]
 
@@ -249,7 +249,7 @@ class CentralCurve:
         """The losses that were worked out, by delta: every point of a curve asks for the same, which take seconds."""
         return {}
 
-    def _sums(self, delta: float) -> tuple["LossSum", "LossSum"]:
+    def loss_sums(self, delta: float) -> tuple["LossSum", "LossSum"]:
         """Return sums of losses below and above the true ones, up to where delta is of no account."""
         if delta not in self._sums_at:
             if len(self.pairs) > MOST_PAIRS:

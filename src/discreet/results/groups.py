@@ -16,7 +16,7 @@ from discreet.theory.binomial import DEFAULT_LEVEL
 # Rows and columns that are shown: the largest groups, and the most frequent values.
 _GROUPS, _VALUES = 12, 4
 # Numbers of a column of groups that are worked out at a time: what is in between is some 20 times as much.
-_AT_ONCE = 1 << 20
+ENTRIES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -51,7 +51,7 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
 
     def stacks(self, size: int) -> Iterator[Estimate]:
         """Yield the estimates of all groups, as many at a time as a column of this many values allows."""
-        labels, step = list(self.sizes), max(_AT_ONCE // size, 1)
+        labels, step = list(self.sizes), max(ENTRIES_AT_ONCE // size, 1)
         yield from (self.stacked(labels[start : start + step]) for start in range(0, len(labels), step))
 
 

@@ -181,7 +181,7 @@ class Assessment(ABC):
         if users > self.users:
             raise ParameterError(f"users must be at most the {self.users} that there are, got users={users}.")
         places = zip(self.scores.ranks.greater, self.scores.ranks.ties, strict=True)
-        chances = [_best_among(users, self.users, int(above), int(same)) for above, same in places]
+        chances = [best_among(users, self.users, int(above), int(same)) for above, same in places]
         return rate(float(np.sum(chances)), len(chances), level=self.success.level)
 
     def _named(self, what: str, how: str) -> str:
@@ -660,7 +660,7 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
     return figures
 
 
-def _best_among(chosen: int, users: int, above: int, same: int) -> float:
+def best_among(chosen: int, users: int, above: int, same: int) -> float:
     """Return the probability of the best score among random users, ties broken at random.
 
     Args:

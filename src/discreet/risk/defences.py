@@ -215,7 +215,7 @@ def _shares(column: AnyArray) -> FloatArray:
     return shares
 
 
-def _bits(traces: Traces) -> float:
+def entropy_bits(traces: Traces) -> float:
     """Return the bits that events and times tell, written by their shares."""
     columns = [traces.events] if traces.times is None else [traces.events, traces.times]
     return float(sum(-len(traces) * (shares @ np.log2(shares)) for shares in map(_shares, columns)))
@@ -372,7 +372,7 @@ def compare_defences(
         (1.0, ('first 4 events of each user',), ((1, 2), (1, 2)))
     """
     source, every = checked_source(random), (AS_THEY_ARE, *defences)
-    each, before = level_of_each(level, len(every)), _bits(split.target)
+    each, before = level_of_each(level, len(every)), entropy_bits(split.target)
     users = int(np.count_nonzero(split.target.lengths))
     rows = []
     for defence in every:
@@ -390,7 +390,7 @@ def compare_defences(
 def _row(defence: Defence, after: Split, assessment: Assessment, users: int, before: float) -> DefenceRisk:
     """Return the risk under a defence, of so many users and bits before it."""
     share, named = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
-    unlearned, most, unique, bits = 0.0, assessment.risk, None, _bits(after.target)
+    unlearned, most, unique, bits = 0.0, assessment.risk, None, entropy_bits(after.target)
     if assessment.unique is not None:
         unlearned, most, unique = assessment.unlearned, assessment.unique.limit, assessment.unique.unique / users
     elif defence.mechanism is not None:

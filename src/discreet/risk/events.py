@@ -259,7 +259,7 @@ def changed() -> DataError:
     return DataError("the rows changed while they were read; leave the files alone and start again.")
 
 
-_UNIFIED = 1 << 20
+UNIFIED_NAMES = 1 << 20
 """Names of several batches that may wait before they become one dictionary."""
 
 
@@ -281,7 +281,7 @@ class _Names:
         batch = _encoded(column)
         self._batches.append(batch)
         self._waiting += len(batch.dictionary)
-        if self._waiting > _UNIFIED + self._unified:
+        if self._waiting > UNIFIED_NAMES + self._unified:
             self._batches = [self._whole()]
             self._waiting, self._unified = 0, len(self._batches[0].dictionary)
 

@@ -304,7 +304,7 @@ def link(
     if mechanism is None:
         odds, ties, holds, right = _leads_of_traces(*sides, users, source)
     else:
-        matcher = _matcher(*sides, mechanism, reports, source)
+        matcher = matcher_of(*sides, mechanism, reports, source)
         odds, ties, holds = leads(matcher.problem, users, matcher.unit)
     real, chance = (Claims(odds, held / ties, inside) for held in holds)
     everything = chance.naming("all, names permuted", -inf, level)
@@ -319,7 +319,7 @@ def link(
         len(known),
         LEARNED if mechanism is None else REPORTS,
         real,
-        (*fixed, _chosen(real, goal, generator.permutation(len(probes)), level)),
+        (*fixed, threshold_on_halves(real, goal, generator.permutation(len(probes)), level)),
         everything,
         unlearned,
         level,
@@ -337,19 +337,19 @@ def _refuse_apart(known: int, traces: int, inside: int) -> None:
         )
 
 
-def _matcher(
+def matcher_of(
     known: Traces, release: Traces, mechanism: BlockMechanism | Channel, reports: int, random: RandomSource
 ) -> Matcher:
     """Return the matcher of the reports of a release, numbered as they come, and all known users."""
     size = max(known.users, release.users)
     matcher = reports_matcher(
-        Split(_filled(known, size), _filled(release, size)), mechanism, events=reports, random=random
+        Split(fill_users(known, size), fill_users(release, size)), mechanism, events=reports, random=random
     )
     # Users who were added to fill up the smaller table have no event: they are no candidates.
     return replace(matcher, problem=replace(matcher.problem, candidates=known.users))
 
 
-def _filled(traces: Traces, users: int) -> Traces:
+def fill_users(traces: Traces, users: int) -> Traces:
     """Return traces of so many users; those who are added have no event."""
     offsets = np.append(traces.offsets, np.full(users - traces.users, traces.offsets[-1]))
     return replace(traces, offsets=offsets)
@@ -359,21 +359,22 @@ _Leads = tuple[FloatArray, IntArray, BoolArray, FloatArray]
 
 
 def _leads_of_traces(known: Traces, release: Traces, users: IntArray, random: RandomSource) -> _Leads:
-    """Return the results of `leads` for the posterior of traces, and its logarithms ``(m,)`` for the first users.
+    """Return the results of `leads_of` for the posterior of traces, and its logarithms ``(m,)`` for the first users.
 
     As many traces as there are known users are compared at a time.
     """
     size, logit, parts = known.users, None, []
     for start in range(0, release.users, size):
         rows = np.arange(start, min(start + size, release.users))
-        split = Split(known, _filled(release.select(rows), size))
+        split = Split(known, fill_users(release.select(rows), size))
         logit = logit or Logit.taught(split, random)
-        parts.append(_leads(logit.posterior(Pairs(split, rows - start, random)), users[:, rows]))
+        parts.append(leads_of(logit.posterior(Pairs(split, rows - start, random)), users[:, rows]))
     odds, ties, holds, right = (np.concatenate(part, axis=-1) for part in zip(*parts, strict=True))
     return odds, ties, holds, right
 
 
-def _leads(posterior: Posterior, users: IntArray) -> _Leads:
+def leads_of(posterior: Posterior, users: IntArray) -> _Leads:
+    """Return the odds of the best users, their ties, which users they hold, and logarithms for the users ``(m, k)``."""
     from scipy.special import logsumexp
 
     there, rows = posterior.lists >= 0, np.arange(len(posterior.lists))
@@ -404,7 +405,7 @@ def _fixed(claims: Claims, level: float) -> list[NamedTraces]:
     ]
 
 
-def _chosen(claims: Claims, goal: float, order: IntArray, level: float) -> NamedTraces:
+def threshold_on_halves(claims: Claims, goal: float, order: IntArray, level: float) -> NamedTraces:
     """Return the outcome on a half of the traces of a threshold chosen on the other: the least with such precision."""
     first, second = claims.at(order[: len(order) // 2]), claims.at(order[len(order) // 2 :])
     thresholds, precision, _ = first.curve()

@@ -184,7 +184,7 @@ def clustered(spark: Any, scan: ScannedSources, *, sift: bool) -> Clustered:
 
 
 # A file that is opened costs as much as so many bytes that are read; a task has at least so many, and at most.
-_OPENING, _LEAST_TASK, _MOST_TASK = 1 << 17, 1 << 20, 1 << 24
+_OPENING, _LEAST_TASK, MOST_TASK_BYTES = 1 << 17, 1 << 20, 1 << 24
 # Tasks for each core: the last ones are not waited for long.
 _TASKS_A_CORE = 2
 
@@ -201,7 +201,7 @@ def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
         ([7, 7, 6], [[0], [1], [2, 3]])
     """
     costs = [_OPENING + size for size in sizes]
-    most = min(max(sum(costs) // (_TASKS_A_CORE * cores), _LEAST_TASK), _MOST_TASK)
+    most = min(max(sum(costs) // (_TASKS_A_CORE * cores), _LEAST_TASK), MOST_TASK_BYTES)
     tasks, full = list[list[int]](), most
     for number, cost in enumerate(costs):
         if full + cost > most:

@@ -39,7 +39,7 @@ REFUSALS: dict[str, type[DiscreetError]] = {kind.__name__: kind for kind in (Dat
 """Errors by name with which an executor refuses reports; all others are Spark's."""
 
 # A result that is larger than this is fetched piece by piece.
-_AT_ONCE = 1 << 26
+BYTES_AT_ONCE = 1 << 26
 
 
 def blocks_of(vector: AnyArray) -> Iterator[pa.RecordBatch]:
@@ -119,7 +119,7 @@ def collected(parts: Any, vector: AnyArray) -> AnyArray:
     """
     sums = parts.groupBy("block").applyInArrow(sum_block, SCHEMA)
     failures = []
-    for row in sums.collect() if vector.nbytes <= _AT_ONCE else sums.toLocalIterator(prefetchPartitions=True):
+    for row in sums.collect() if vector.nbytes <= BYTES_AT_ONCE else sums.toLocalIterator(prefetchPartitions=True):
         if row.block == _FAILED:
             failures.append(REFUSALS[row.kind](bytes(row.entries).decode()))
         else:

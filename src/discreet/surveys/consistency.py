@@ -35,7 +35,7 @@ from discreet.theory.covariance import Covariance, LowRankCovariance
 
 Names = tuple[str, ...]
 # Their number enters in the second power, and some steps in the third.
-_MOST_CELLS = 2000
+MOST_CELLS = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Combination:
             shared = tuple(each for each in names if each in self.survey.question(name).attributes)
             if shared:
                 shares[name], tables[name] = shared, self.part(name, shared)
-        if size > _MOST_CELLS:
+        if size > MOST_CELLS:
             # The limits and errors of one question, which knows less.
             columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
             known = self.part(self.holders(names)[0], names)
@@ -155,9 +155,9 @@ class Combination:
 
     def _checked_size(self, names: Names) -> int:
         size = self._size(names)
-        if size > _MOST_CELLS:
+        if size > MOST_CELLS:
             raise ParameterError(
-                f"{question_name(names)!r} has {size:,} cells, more than the {_MOST_CELLS:,} for which "
+                f"{question_name(names)!r} has {size:,} cells, more than the {MOST_CELLS:,} for which "
                 "several questions are combined; make it a question of its own and take its linear estimate."
             )
         return size

@@ -18,8 +18,8 @@ from discreet.files.stored import FileState, StoredTable, look
 from discreet.tables import text
 from discreet.tables.text import Cells, Kind, Separated, layout_of
 
-_BATCH_ROWS = 1 << 16
-_KEPT_BYTES = 1 << 26
+BATCH_ROWS = 1 << 16
+KEPT_BYTES = 1 << 26
 _CSV = ".csv"
 
 Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
@@ -57,12 +57,12 @@ class TableScan:
     spelled: Mapping[str, str] = field(default_factory=dict)
 
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield columns of all rows, a batch of at most ``rows`` (None: `_BATCH_ROWS`) at a time.
+        """Yield columns of all rows, a batch of at most ``rows`` (None: `BATCH_ROWS`) at a time.
 
         What a library says of a broken file is raised as it is; see `readable`.
         """
         self.state.check(self.source)
-        rows = _BATCH_ROWS if rows is None else rows
+        rows = BATCH_ROWS if rows is None else rows
         inside = [name for name in names if name not in self.named]
         for batch in self._read(inside, rows) if inside else [pa.record_batch([pa.nulls(self.rows)], [""])]:
             for start in range(0, batch.num_rows, rows):
@@ -202,7 +202,7 @@ def whole_table(source: File) -> pa.Table:
         if kind not in COLUMNS:
             return _lines(source)
         stored = look(source)
-        batches = stored.read(range(len(stored.rows)), _BATCH_ROWS)
+        batches = stored.read(range(len(stored.rows)), BATCH_ROWS)
         return pa.Table.from_batches(batches, schema=stored.schema)
 
 
@@ -215,7 +215,7 @@ def _scan_text(form: Separated, state: FileState) -> TableScan:
             types, rows = {name: batch.schema.field(name).type for name in asked}, rows + batch.num_rows
             size += batch.nbytes
             batches.append(batch)
-            if size > _KEPT_BYTES:
+            if size > KEPT_BYTES:
                 batches.clear()
         form = replace(form, types={name: types[name] for name, cells in asked.items() if cells.kind is Kind.ANY})
         codes = form.with_codes()
@@ -225,7 +225,7 @@ def _scan_text(form: Separated, state: FileState) -> TableScan:
         # Something is of another form than usual, or than the beginning: now all of it decides.
         form, table = form.settled()
         types, rows, size = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows, table.nbytes
-    if size > _KEPT_BYTES:
+    if size > KEPT_BYTES:
         return TableScan(form.source, asked, types, rows, columns, state, form=form)
     whole = table or pa.Table.from_batches(batches, schema=pa.schema(list(types.items())))
     return TableScan(form.source, asked, types, rows, columns, state, form=form, kept=whole)

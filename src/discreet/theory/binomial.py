@@ -333,13 +333,13 @@ def _both_ends(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArra
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
         some = possible & ~many
         if some.any():
-            end[some] = _solved(t[some], n[some], weight[some], alpha / 2, upper=upper)
-        end[many] = _expanded(t[many], n[many], alpha / 2, upper=upper)
+            end[some] = solved_tail_limit(t[some], n[some], weight[some], alpha / 2, upper=upper)
+        end[many] = expanded_tail_limit(t[many], n[many], alpha / 2, upper=upper)
     return low, high
 
 
-def _expanded(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
-    """Return `_solved` of large counts, of which half of the observed number is in either tail, to 1e-5 of its error.
+def expanded_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
+    """Return `solved_tail_limit` of large counts, half of the observed number in either tail, to 1e-5 of its error.
 
     Halves of whole numbers have the tails of a smooth number with 1/6 more variance, but for terms of third order.
     """
@@ -353,7 +353,7 @@ def _expanded(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatA
     return q
 
 
-def _solved(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
+def solved_tail_limit(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
     """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method on its logarithm.
 
     In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.

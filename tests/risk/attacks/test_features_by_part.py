@@ -30,7 +30,7 @@ def drawn(data: st.DataObject) -> Split:
 @given(ROWS, st.integers(1, 30))
 def test_parts_are_all_users_in_order(rows: list[list[int]], most: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(traces, "_EVENTS_PER_PART", most)
+        patch.setattr(traces, "EVENTS_PER_PART", most)
         parts = list(traces.parts(laid_out(rows)))
     assert [row for part in parts for row in events_of(part)] == rows
     assert all(part.users == 1 or len(part) <= most for part in parts)
@@ -42,6 +42,6 @@ def test_parts_are_all_users_in_order(rows: list[list[int]], most: int) -> None:
 def test_scores_of_parts_are_those_of_pairs(data: st.DataObject, most: int) -> None:
     split = drawn(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(traces, "_EVENTS_PER_PART", most)
+        patch.setattr(traces, "EVENTS_PER_PART", most)
         expected = table(split, lambda known, trace: fixed(markov_factors(known, trace)))
         assert_agrees(match(markov(split)), *expected)

@@ -103,8 +103,8 @@ def test_features_by_a_loop() -> None:
 def test_users_who_are_not_listed_share_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     from discreet.risk.attacks import learned
 
-    monkeypatch.setattr(learned, "_LISTED", 5)
-    monkeypatch.setattr(learned, "_ALIKE", 3)
+    monkeypatch.setattr(learned, "LISTED", 5)
+    monkeypatch.setattr(learned, "ALIKE", 3)
     split = by_half(habits(np.random.default_rng(4), 60, 12, 30))
     posterior = Attacker(split, SeededRandom(1)).posterior
     for one in (posterior, posterior.jointly()):
@@ -167,7 +167,7 @@ def test_the_certificate_is_below_the_exact_information() -> None:
 
 
 def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.attacks.learned._EVEN", 1e-6)
+    monkeypatch.setattr("discreet.risk.attacks.learned.EVEN", 1e-6)
     named = {"alone": 0.0, "jointly": 0.0, "exact": 0.0}
     for seed in range(60):
         generator = np.random.default_rng(seed)

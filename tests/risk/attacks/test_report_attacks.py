@@ -134,7 +134,7 @@ def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int,
 
 @pytest.mark.parametrize("events", [1, 3])
 def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 100)
+    monkeypatch.setattr("discreet.risk.scores.scores.ENTRIES_PER_BLOCK", 100)
     rng = np.random.default_rng(5)
     matrix = rng.random((PLACES, 6)) ** 3
     matrix[2, 3] = 0

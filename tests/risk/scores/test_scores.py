@@ -66,7 +66,7 @@ def test_constant_scores_find_nobody_better_than_chance() -> None:
 
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.random.default_rng(1).integers(0, 9, (50, 60))
-    monkeypatch.setattr("discreet.risk.scores.scores._ENTRIES_PER_BLOCK", 200)
+    monkeypatch.setattr("discreet.risk.scores.scores.ENTRIES_PER_BLOCK", 200)
     assert_agrees(Scores.from_matrix(matrix), np.arange(50), matrix)
 
 

@@ -16,7 +16,7 @@ from discreet.mechanisms import Mechanism
 from discreet.results.regression import Regression
 
 # Pseudo-values that are worked out together, and values that are fitted without being named.
-_AT_ONCE = 1 << 22
+ENTRIES_AT_ONCE = 1 << 22
 _MOST_VALUES = 200
 _MOST_LIKELIHOODS = 1 << 27
 
@@ -113,7 +113,7 @@ def _least_squares(
     roots = np.ones((reports.n, 1)) if weights is None else np.sqrt(weights / weights.mean())[:, None]
     matrix = matrix * roots
     upper = np.linalg.qr(matrix, mode="r")
-    rows = max(_AT_ONCE // mechanism.domain.size, 1)
+    rows = max(ENTRIES_AT_ONCE // mechanism.domain.size, 1)
     pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
 
     def worth(piece: slice) -> FloatArray:

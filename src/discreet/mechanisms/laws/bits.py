@@ -42,7 +42,7 @@ _PRECISION_BITS = 11
 # Binary digits of the probability of a whole string of bits that are worked with.
 _MOST_DIGITS = 1 << 16
 # Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
-_FEW_BITS, _OFTEN = 12, 4
+FEW_BITS, _OFTEN = 12, 4
 # Rows that are one number.
 _LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
 # Bits of more entropy than this are longer in a file when they are compressed, and five times slower to read.
@@ -191,7 +191,7 @@ class IndependentBits(BlockLaw):
     def membership(self, blocks: Blocks) -> BitTiles:
         """Return the bit matrix, in tiles of 32 reports; of few bits, every string once."""
         rows = blocks["bits"]
-        if self.size > _FEW_BITS or len(rows) < _OFTEN << self.size:
+        if self.size > FEW_BITS or len(rows) < _OFTEN << self.size:
             return BitTiles.of(rows, self.size)
         strings = np.zeros((len(rows), 2), np.uint8)
         strings[:, : self._row_bytes] = rows

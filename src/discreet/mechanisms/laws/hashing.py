@@ -426,18 +426,18 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         """Draw blocks; see `BlockLaw`. Cohort and noise take words of their own."""
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
-        buckets = self._hashed(self._coefficients(cohorts), np.maximum(members, 0))
+        buckets = self._hashed(self.coefficients(cohorts), np.maximum(members, 0))
         chosen(members >= 0, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
         """Draw the blocks of a batch; see `BlockLaw`. A cohort takes half a word."""
         noise, cohorts = self._noise(coins, random), uniform_below(self.functions, len(ranks), random, lane=np.uint32)
-        buckets = self._hashed(self._coefficients(cohorts), np.maximum(ranks, 0))
+        buckets = self._hashed(self.coefficients(cohorts), np.maximum(ranks, 0))
         chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
-    def _coefficients(self, cohorts: AnyArray) -> AnyArray:
+    def coefficients(self, cohorts: AnyArray) -> AnyArray:
         """Return the ``(4, m)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
         if len(cohorts) * _FEW < self.functions:
             functions = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]

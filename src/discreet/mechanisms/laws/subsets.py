@@ -113,7 +113,7 @@ def _expected_places(size: int, count: int, probability: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def _every_subset(size: int, count: int) -> AnyArray | None:
+def every_subset(size: int, count: int) -> AnyArray | None:
     """Return all subsets of ``count`` that contain 0, then 1, and so on; None where they take too much room.
 
     Returns:
@@ -135,7 +135,7 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
         random: the source of random words.
         out: ``(n, k)`` array to be filled, each row ascending.
     """
-    step, listed = max(_PIECE_BYTES // (_WORD * -(-size // _WORD)), 1), _every_subset(size, out.shape[1])
+    step, listed = max(_PIECE_BYTES // (_WORD * -(-size // _WORD)), 1), every_subset(size, out.shape[1])
     for start in range(0, len(members), step):
         piece, rows = members[start : start + step], out[start : start + step]
         anyone = uniform_below(size, len(piece), random, lane=np.uint32).astype(np.int64)
@@ -145,7 +145,7 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
             rows[...] = listed.take(wanted * (len(listed) // size) + rank, axis=0)
             continue
         marks = _uniform_marks(size, rows.shape[1] - 1, len(piece), random)
-        _put(wanted, size - 1, marks)
+        put_member(wanted, size - 1, marks)
         counting.list_members(marks, rows)
 
 
@@ -185,7 +185,7 @@ def _all_places(size: int, lanes: int) -> WordArray:
     return np.packbits(bits, bitorder="little").view("<u8")
 
 
-def _put(wanted: IntArray, last: int, marks: WordArray) -> None:
+def put_member(wanted: IntArray, last: int, marks: WordArray) -> None:
     """Put the wanted values in: the last place stands for the one that a wanted value took, if another has it."""
     rows, lane, bit = np.arange(len(wanted)), wanted >> 6, (wanted & 63).astype(np.uint64)
     held = marks[rows, lane]

@@ -47,7 +47,7 @@ DENSE_USERS = 20_000
 SHARES = (0.3, 0.03)
 _EVENTS, _SET, _STEPS_MADE, _NOTHING, _ACTIVITY, _PROFILE, _HOURS, _ALL = 8, 4, 8, 9, 10, 11, 12, 13
 """Numbers of features: those that are sums over shared events, the one of sets, the others, and how many there are."""
-_LISTED, _ALIKE, _LISTED_OF_MANY = 600, 160, 64
+LISTED, ALIKE, _LISTED_OF_MANY = 600, 160, 64
 _BUDGET = 1 << 15
 _TAUGHT = 4_000
 _RANK, _ITERATIONS = 96, 4
@@ -56,7 +56,7 @@ _UNITS = {9 + 3 * step + more: 10 ** (3 * step) for step in range(4) for more in
 _PROBES_PER_BLOCK = 1 << 11
 _PRECISION = 0.1
 _STEPS, _LEAST_STEP = 60, 1e-6
-_ROUNDS, _EVEN, _SHARPER, _TINY = 200, 5e-3, 1.5, 1e-300
+_ROUNDS, EVEN, _SHARPER, _TINY = 200, 5e-3, 1.5, 1e-300
 _MOST = 1000.0
 
 
@@ -171,12 +171,12 @@ class Pairs:
     def lists(self) -> AnyArray:
         """Return ``(probes, l)`` candidates worth a comparison, ascending, `NOBODY` first."""
         n, (offsets, keys, weights) = self.training.users, self._rows[1]
-        most = min(_LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
+        most = min(LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
         index: Any = invert(self.training.event_count, [(offsets, keys, weights[:, 0])], np.float32)
         starts, asked, counts = self._rows[0]
         candidates = nearest(index, (starts, asked, counts[:, 0].copy()), n, most, _BUDGET)
         if self._profiles is not None:
-            candidates = np.concatenate([candidates, _most_alike(self, self._profiles, min(_ALIKE, n))], axis=1)
+            candidates = np.concatenate([candidates, _most_alike(self, self._profiles, min(ALIKE, n))], axis=1)
         candidates.sort(axis=1)
         candidates[:, :-1][candidates[:, 1:] == candidates[:, :-1]] = -1
         candidates.sort(axis=1)
@@ -464,7 +464,7 @@ class Posterior:
             rows, sums = balanced(self.lists, above, columns, (rest, float(common @ columns)))
             missing = (n - m) / columns.sum()
             filled = columns * (sums + common * (rest @ rows) + missing)
-            if np.abs(filled - 1).mean() < _EVEN:
+            if np.abs(filled - 1).mean() < EVEN:
                 break
             columns = columns / np.maximum(filled, _TINY)
         columns, rows = np.log(columns), np.log(rows) - _SHARPER * largest

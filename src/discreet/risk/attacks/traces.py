@@ -43,7 +43,7 @@ _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
 _SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 1.8e-4, 3e-3
 _MANY, _SLOWER = 100_000, 0.3
 _LOOKED_AT = 2_000
-_EVENTS_PER_PART = 1 << 21
+EVENTS_PER_PART = 1 << 21
 
 Keys = Callable[[Traces], IntArray]
 """The ``(m,)`` keys of the events of traces."""
@@ -82,7 +82,7 @@ def parts(traces: Traces) -> Iterator[Traces]:
     """Yield the traces of consecutive users, with few events in each part, or one user."""
     start, offsets = 0, traces.offsets
     while start < traces.users:
-        most = offsets[start] + _EVENTS_PER_PART
+        most = offsets[start] + EVENTS_PER_PART
         stop = max(int(np.searchsorted(offsets, most, side="right")) - 1, start + 1)
         events = traces.events[offsets[start] : offsets[stop]]
         yield Traces(offsets[start : stop + 1] - offsets[start], events, traces.event_count)

@@ -97,7 +97,7 @@ class KeyTable:
         numbers = np.empty(keys.size, np.int32)
 
         def find(start: int, stop: int) -> None:
-            _find(keys[start:stop], self._slots, self._keys, numbers[start:stop])
+            find_numbers(keys[start:stop], self._slots, self._keys, numbers[start:stop])
 
         map_blocks(find, keys.size, block=_NAMES_PER_TASK, threads=threads)
         return numbers
@@ -132,7 +132,8 @@ def _number(values: _Ints, slots: _Numbers, names: _Ints, size: int, numbers: _N
 
 
 @compiled()
-def _find(keys: _Ints, slots: _Numbers, names: _Ints, numbers: _Numbers) -> None:
+def find_numbers(keys: _Ints, slots: _Numbers, names: _Ints, numbers: _Numbers) -> None:
+    """Write the numbers of keys, `ABSENT` for those that are not in the table."""
     for i in range(keys.size):
         numbers[i] = slots[_slot(keys[i], slots, names)]
 

@@ -101,7 +101,7 @@ Rows = Callable[[int, int], AnyArray]
 """Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
 
 FEWEST_GENUINE = 2
-_ENTRIES_PER_BLOCK = 1 << 22
+ENTRIES_PER_BLOCK = 1 << 22
 _COLUMNS = ("genuine", "thresholds", "impostor_counts", "impostor_ties", "impostors")
 _ENDS: tuple[tuple[int, Literal["left", "right"]], ...] = ((0, "left"), (-1, "right"))
 
@@ -377,5 +377,5 @@ def _checked_rows(scores: AnyArray, rows: int, candidates: int) -> AnyArray:
 
 
 def _blocks(rows: int, width: int) -> list[tuple[int, int]]:
-    step = max(_ENTRIES_PER_BLOCK // max(width, 1), 1)
+    step = max(ENTRIES_PER_BLOCK // max(width, 1), 1)
     return [(start, min(start + step, rows)) for start in range(0, rows, step)]
