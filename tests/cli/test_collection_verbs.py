@@ -147,29 +147,6 @@ def test_what_is_signed_is_what_was_said() -> None:
     assert "often; daily" in shown
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ("collection sign plan.toml --name x --key key.pem -o x.json", "--purpose, --contact, --answers, --collector"),
-        ("collection show none.json", "does not exist"),
-        ("collection show plan.toml", "envelope"),
-        ("collection show habits.json --trust SECOND", "trusted keys"),
-        ("collection renew habits.json --key second.pem -o x.json", "trusted keys"),
-        ("collection withdraw habits.json --key second.pem -o x.json", "trusted keys"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.toml", ".json"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --lifetime 0.5", "lifetime"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --lifetime inf", "lifetime must be finite"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --answers permanent", "need people"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --linkable", "permanent"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --epoch 59s", "60 seconds"),
-        (f"collection sign plan.toml {' '.join(TERMS)} -o x.json --start 20270131", "--start"),
-    ],
-)
-def test_refusals(arguments: str, words: str) -> None:
-    assert words in refusal(*arguments.replace("SECOND", public("second")).split())
-    assert not Path("x.json").exists()
-
-
 def test_a_document_does_not_steer_the_terminal() -> None:
     title = "\x1b[2J\x1b]0;quiet\x07 \u202e"
     shown = [refusal(*SIGN, "-o", "x.json", "--title", title, "--force")]

@@ -5,8 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import discreet
@@ -71,24 +69,6 @@ def test_obfuscate_is_random_and_a_seed_is_not(files: Files) -> None:
     assert sent("--seed", 7)[0]
     assert sent("--seed", 7) != sent("--seed", 8)
     assert sent() != sent()
-
-
-def test_obfuscate_says_what_is_promised(files: Files) -> None:
-    text = done("obfuscate", files.plan, files.values, "-o", files.reports)
-    assert f"600 reports of plan {files.mechanism.fingerprint[:12]} written to {files.reports}." in text
-    assert "(X_S, epsilon)-ULDP for 2 sensitive of 5 values" in text
-    assert "protect nobody" not in text
-    assert "protect nobody" in done("obfuscate", files.plan, files.values, "-o", files.reports, "--force", "--seed", 1)
-
-
-def test_obfuscate_picks_a_column(files: Files) -> None:
-    table = pa.table({"id": range(600), "habit": VALUES})
-    pq.write_table(table, files.folder / "v.parquet")
-    assert "--column" in refusal("obfuscate", files.plan, files.folder / "v.parquet", "-o", files.reports)
-    done("obfuscate", files.plan, files.folder / "v.parquet", "-o", files.reports, "--column", "habit")
-    assert "'nope'" in refusal(
-        "obfuscate", files.plan, files.folder / "v.parquet", "-o", files.reports, "--column", "nope", "--force"
-    )
 
 
 def test_obfuscate_never_quotes_a_value(files: Files) -> None:
@@ -163,47 +143,6 @@ def test_estimate_writes_tables(files: Files, suffix: str) -> None:
         assert json.loads(output.read_text()) == facts
         return
     assert read_table(output).to_pydict() == columns(facts)
-
-
-@pytest.mark.parametrize(
-    ("options", "told_"),
-    [
-        (["--tolerance", "0.1"], "tolerance does nothing for method 'linear'"),
-        (["--method", "mle", "--remainder", "zero"], "remainder does nothing"),
-        (["--method", "mle", "--tolerance", "0"], "tolerance must be"),
-        (["--method", "threshold", "--significance", "2"], "significance must be"),
-        (["--level", "95"], "level must be"),
-        (["-o", "estimate.xlsx"], "kept as .csv, .parquet, .arrow, .feather, .ipc or .json"),
-    ],
-)
-def test_estimate_refuses(files: Files, options: list[str], told_: str) -> None:
-    files.obfuscated()
-    assert told_ in refusal("estimate", files.plan, files.reports, *options)
-    assert sorted(path.name for path in files.folder.iterdir()) == ["plan.toml", "reports.parquet", "values.csv"]
-
-
-def test_reports_of_another_plan(files: Files) -> None:
-    files.obfuscated()
-    files.plan.write_text(files.plan.read_text().replace("1.5", "1.25"))
-    assert "one plan" in refusal("estimate", files.plan, files.reports)
-
-
-def test_broken_and_missing_files(files: Files) -> None:
-    files.obfuscated()
-    raw = files.reports.read_bytes()
-    files.reports.write_bytes(raw[: len(raw) // 2])
-    assert str(files.reports) in refusal("estimate", files.plan, files.reports)
-    for arguments in (
-        ("estimate", files.plan, files.folder / "no.parquet"),
-        ("estimate", files.folder / "no.toml", files.reports),
-        ("obfuscate", files.plan, files.folder / "no.csv", "-o", files.folder / "r.jsonl"),
-        ("verify", files.folder / "no.toml"),
-        ("plan", files.folder / "no.toml", "--epsilon", 1, "--users", 10),
-        ("simulate", files.folder / "no.toml"),
-        ("verify", files.folder),
-        ("estimate", files.plan, files.folder),
-    ):
-        refusal(*arguments)
 
 
 # What exists

@@ -96,21 +96,3 @@ def test_secrets_never_go_in_clear_by_omission(folder: Folder, option: list[str]
     text = refusal("obfuscate", folder.plan, folder.values, "--column", "place", *option, "-o", folder.reports)
     assert "secrets would go in clear" in text
     assert not folder.reports.exists()
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        (["u1,park,home", "u2,street,zanzibar"], "1 of 2 rows have a tag that is not in the plan (first at row 1)"),
-        (["u1,park,home", "u2,zanzibar,home"], "1 of 2 values are not in the domain"),
-        (["u1,park,home", "u1,park,others"], "1 carry another"),
-        (["u1,park,home", "u2,street,"], "not in the plan"),
-    ],
-)
-def test_bad_tags_are_not_quoted(folder: Folder, rows: list[str], said: str) -> None:
-    folder.write_tags(rows)
-    text = refusal(*folder.command)
-    assert said in text
-    assert str(folder.tags) in text
-    assert "zanzibar" not in text
-    assert not folder.reports.exists()

@@ -118,18 +118,6 @@ def test_what_is_printed_holds_of_a_person(files: Files) -> None:
             assert beyond(share, 1.5, n) <= chance == 1e-6
 
 
-def test_each_verb_states_it(files: Files) -> None:
-    drawn(files, region=REGIONS)
-    for verb in (
-        ["estimate"],
-        ["estimate", "--by", "region"],
-        ["compare", "--by", "region", "--groups", "north", "south"],
-    ):
-        asked = (verb[0], files.plan, files.reports, *verb[1:])
-        assert "different people" in statement(*asked)
-        assert "publication" in stated(*asked)
-
-
 def test_each_statement_names_the_batches_that_were_read(files: Files) -> None:
     reports = drawn(files, region=REGIONS, age=np.arange(600) % 30 + 1)
     (batch,) = dc.read_reports(reports, files.mechanism).batches

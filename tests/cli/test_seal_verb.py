@@ -3,11 +3,8 @@
 import json
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
-from discreet import Plan
-from discreet.formats.reports import write_beside
 from running import Files, done, refusal, run
 
 
@@ -51,20 +48,3 @@ def test_a_file_that_is_not_sealed_is_named_with_exit_code_1(files: Files) -> No
     (files.folder / "other.toml").write_text(files.plan.read_text().replace("1.5", "2.5"))
     text = refusal("verify", files.folder / "other.toml", "--sealed", files.folder / "s.parquet")
     assert "must belong to one plan" in text
-
-
-def test_what_is_dropped_and_refused_is_said(files: Files) -> None:
-    owners = pa.table({"owner": [f"alice-{row}" for row in range(600)]})
-    mechanism = Plan.load(files.plan).mechanism()
-    write_beside(files.folder / "kept.parquet", mechanism, [(files.obfuscated(), owners)], owners.schema)
-    sealed = files.folder / "sealed.parquet"
-    text = words(done("seal", files.plan, files.folder / "kept.parquet", "-o", sealed))
-    assert "Dropped, and not in the sealed file: the columns 'owner'." in text
-    assert "alice" not in text
-    assert b"owner" not in sealed.read_bytes()
-    assert "exists already" in refusal("seal", files.plan, files.reports, "-o", sealed)
-    assert "at least 601 reports, got 600" in refusal(
-        "seal", files.plan, files.reports, "-o", files.folder / "s.parquet", "--least", 601
-    )
-    result = json.loads(done("seal", files.plan, files.folder / "kept.parquet", "-o", sealed, "--force", "--json"))
-    assert (result["reports"], result["dropped"], result["simulated"]) == (600, ["owner"], True)

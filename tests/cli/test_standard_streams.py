@@ -62,16 +62,6 @@ def test_an_estimate_goes_to_standard_output(files: Files) -> None:
     assert [float(row["frequency"]) for row in rows] == wanted.tolist()
 
 
-def test_a_name_without_an_ending_is_no_file_of_a_plan(files: Files, tmp_path: Path) -> None:
-    """Of a survey it is a folder's."""
-    files.obfuscated()
-    assert "tallies are kept as" in refusal("estimate", files.plan, files.reports, "--tally", tmp_path / "name")
-    assert "attestations are kept as .html" in refusal("attest", files.plan, "-o", tmp_path / "name")
-    assert "reports are kept as" in refusal("obfuscate", files.plan, files.values, "-o", tmp_path / "name")
-    assert "are kept as .parquet" in refusal("seal", files.plan, files.reports, "-o", tmp_path / "name")
-    assert not (tmp_path / "name").exists()
-
-
 def test_what_a_pipe_cannot_carry_is_refused(files: Files, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     kept = tmp_path / "temporary"
     kept.mkdir()

@@ -1,7 +1,6 @@
 """The verbs that judge, ``verify``, ``simulate`` and ``plan``: in numbers and words, and what they refuse."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import discreet as dc
 from discreet import Plan
 from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
-from running import Files, done, refusal, run, told
+from running import Files, done, run, told
 
 
 @pytest.fixture
@@ -72,15 +71,6 @@ def test_verify_exits_with_1_if_the_promise_is_broken(files: Files, monkeypatch:
     assert json.loads(result.stdout)["holds"] is False
 
 
-def test_verify_says_where_nobody_is_protected(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    text = 'epsilon = 1\n[domain]\nrange = [0, 3]\nsensitive = []\nallow_unprotected = true\n[mechanism]\nname = "rr"\n'
-    plan.write_text(text)
-    assert "Nothing is protected" in done("verify", plan)
-    facts = told("verify", plan)
-    assert (facts["notion"], facts["promised"], facts["realised"]) == ("none", None, "Infinity")
-
-
 # simulate
 
 
@@ -113,50 +103,7 @@ def test_plan_compares(files: Files, options: list[str]) -> None:
         assert f"{wanted.error(one):.3e}" in text
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--epsilon", "0", "--users", "9"],
-        ["--epsilon", "nan", "--users", "9"],
-        ["--epsilon", "1", "--users", "0"],
-        ["--epsilon", "1", "--users", "9", "--sensitive-mass", "1.5"],
-        ["--epsilon", "1", "--users", "9", "--target", "distribution"],
-        ["--epsilon", "1", "--users", "9", "--largest-report", "0.5"],
-        ["--epsilon", "1", "--users", "9", "--largest-report", "nan"],
-        ["--epsilon", "1", "--users", "9", "--reports-per-user", "0"],
-        ["--epsilon", "1", "--users", "9", "--standard-error", "0"],
-        ["--epsilon", "1", "--users", "9", "--distribution", "nowhere.csv"],
-        ["--epsilon", "1", "--users", "9", "--plot", "picture.gif"],
-        ["--epsilon", "1", "--users", "9", "--plot", "no/such/folder/picture.png"],
-    ],
-)
-def test_plan_refuses(files: Files, options: list[str]) -> None:
-    refusal("plan", files.plan, *options)
-
-
 # plan: what is wanted
-
-
-def test_a_large_epsilon_is_told_in_odds(files: Files) -> None:
-    """Above 4, in one sentence, wherever it is promised; e^5 = 148.4 turns 1 to 99 into 3 to 2."""
-    said = "In odds: those of a protected value may grow by a factor of 149"
-    for epsilon, told_so in ((5, True), (4, False)):
-        text = " ".join(done("plan", files.plan, "--epsilon", epsilon, "--users", 3000).split())
-        assert (said in text) == told_so
-        assert ("In odds" in text) == told_so
-        plan = files.folder / f"{epsilon}.toml"
-        plan.write_text(re.sub(r"epsilon = [\d.]+", f"epsilon = {epsilon}", files.plan.read_text()))
-        text = " ".join(done("verify", plan).split())
-        assert text.count("In odds") == told_so
-        assert ("whoever held it at 1% before may hold it at 60% after." in text) == told_so
-
-
-@pytest.fixture
-def few(tmp_path: Path) -> Path:
-    """A domain of two values, of which a picture has few curves."""
-    path = tmp_path / "few.toml"
-    path.write_text('[domain]\nlabels = ["never", "daily"]\nsensitive = ["daily"]\n')
-    return path
 
 
 def test_a_warning_of_a_verb_is_a_note(tmp_path: Path) -> None:

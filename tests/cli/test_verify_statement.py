@@ -5,27 +5,12 @@ from pathlib import Path
 import pytest
 
 from discreet import shuffled
-from discreet.core.guarantee import rounded_down, rounded_up
-from running import Files, done, refusal, told
+from running import Files, refusal, told
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> Files:
     return Files(tmp_path, "rr")
-
-
-def test_both_epsilons_and_the_local_one_are_said(files: Files) -> None:
-    central = shuffled(files.mechanism, 10_000, 1e-8)
-    text = " ".join(done("verify", files.plan, "--statement", 10_000, "--delta", "1e-8").split())
-    assert "If these are 10,000 different people with one report each, whoever sees" in text
-    assert "at most 1 in 100,000,000" in text
-    assert f"({rounded_up(central.among.upper)}, 1e-08)-DP" in text
-    assert "however much she knows of the other 9,999" in text
-    assert "has the local guarantee, epsilon = 1.5 for each" in text
-    assert central.towards is not None
-    least = rounded_down(central.floor or 0)
-    assert f"Towards values told in clear: {rounded_up(central.towards.upper)}, one-sided (exact)" in text
-    assert f"more users cannot make it less than {least}." in text
 
 
 def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
@@ -36,19 +21,6 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
         "This assumes that 100 reports of each batch hide nobody"
     )
     assert "publication" not in told("verify", files.plan)
-
-
-def test_exact_is_said_of_figures_whose_ends_agree(files: Files) -> None:
-    """Of two of three values at epsilon 5 nothing but the upper end is promised where the lower one is far away."""
-    plan = files.folder / "three.toml"
-    plan.write_text(
-        'epsilon = 5.0\n[domain]\nlabels = ["a", "b", "c"]\nsensitive = ["a", "b"]\n[mechanism]\nname = "rr"\n'
-    )
-    asked = ("verify", plan, "--statement", 752, "--delta", "0.0035")
-    among = told(*asked)["publication"]["central"]["among"]
-    assert among["epsilon"] >= 4.21
-    assert (among["status"] == "exact") == (among["epsilon"] <= 1.01 * among["epsilon_at_least"])
-    assert f"of the other 751 ({among['status']})" in " ".join(done(*asked).split())
 
 
 @pytest.mark.parametrize(

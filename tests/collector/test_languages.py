@@ -7,21 +7,10 @@ import pytest
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import CollectionError, FieldError, PlanError
 from refusals import refused
-from signed import PLAIN, TRUST, altered, collection, envelope
+from signed import TRUST, altered, collection, envelope
 
 LABELS = {"never": "nie", "rarely": "selten", "often": "oft", "daily": "täglich"}
 GERMAN: dict[str, Any] = {"title": "Gewohnheiten", "purpose": "Um zu wissen, wie viele", "labels": LABELS}
-PRODUCT = {
-    "epsilon": 1.0,
-    "domain": {
-        "product": {"home": ["flat", "other"], "rooms": [1, 2], "age": ["young", "other"]},
-        "sensitive": [{"home": "flat"}],
-    },
-    "mechanism": {"name": "rr"},
-    "tags": ["secret"],
-}
-WORDS = {"home": "logis", "flat": "appartement", "other": "autre", "rooms": "pièces", "age": "âge", "young": "jeune"}
-TAGS = {"secret": "secret", "others": "autres"}
 
 
 def with_german(**changes: Any) -> bytes:
@@ -65,15 +54,3 @@ def test_texts_are_those_of_the_language_or_of_the_document() -> None:
 )
 def test_refusals(changes: dict[str, Any], kind: type[CollectionError]) -> None:
     refused(kind, lambda: open_envelope(altered(envelope(), **changes), TRUST))
-
-
-def test_every_text_of_a_plan_has_a_word() -> None:
-    french = {"title": "Logement", "purpose": "Savoir", "labels": {**WORDS, **TAGS}}
-    plain = envelope(PRODUCT)
-    assert open_envelope(altered(plain, languages={"fr": french}), TRUST).texts("fr").labels["rooms"] == "pièces"
-    for words in (WORDS, {**WORDS, **TAGS, "1": "un"}, {**WORDS, **TAGS, "age": "logis"}):
-        spoilt = altered(plain, languages={"fr": {**french, "labels": words}})
-        refused(PlanError, lambda spoilt=spoilt: open_envelope(spoilt, TRUST))
-    grid = {**PLAIN, "domain": {"grid": {"lat": [40, 41], "lon": [-74, -73], "rows": 2, "cols": 2}}}
-    nothing = {**french, "labels": {}}
-    assert open_envelope(altered(envelope(grid), languages={"fr": nothing}), TRUST).texts("fr").title == "Logement"

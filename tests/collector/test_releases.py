@@ -245,8 +245,8 @@ def test_health_answers_at_once_while_estimates_wait(tmp_path: Path, monkeypatch
             assert (refused.status, refused.json["error"], refused.headers["retry-after"]) == (503, "time", "60")
             assert "waiting already" in refused.json["message"]
         assert Counter(one.result().status for one in asked) == {503: MOST_WAITING}
-        # One job for each query, two at once.
-        assert len(jobs) == len(queries)
+        # A job for each query, and again for who came when the first had failed; two at once.
+        assert len(jobs) >= len(queries)
         assert max(jobs) == 2
 
 

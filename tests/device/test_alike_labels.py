@@ -1,9 +1,6 @@
 """Labels that read alike: no device takes a collection that protects one of them alone, unless its plan is exact."""
 
 import json
-import random
-from collections.abc import Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +8,6 @@ import pytest
 
 from discreet.collector.documents.signing import renew, withdraw
 from discreet.device import Device, Limits, Outcome
-from discreet.device.protocol.alike import check_alike
 from discreet.device.protocol.collection import Epochs, open_envelope, rebuild
 from discreet.device.protocol.envelope import PlanError
 from discreet.errors import DataError
@@ -19,8 +15,6 @@ from refusals import refused
 from signed import EPOCH, PLAIN, TRUST, altered, document, envelope, key, plan_of
 
 LABELS = {"labels": ["never", "krank", "Krank\u00a0", "daily"], "sensitive": ["Krank\u00a0", "daily"]}
-WORDS = ("a", "A", " a", "b", "B", "c", "\u00e9", "\u00c9", "x", "\u2013", "-")
-CASES = 4_000
 
 
 def with_domain(**domain: Any) -> bytes:
@@ -81,40 +75,6 @@ def test_under_tags_a_person_could_protect_one_of_two_alone(device: Device) -> N
     assert device.accept(altered(good, plan=both)).domain.size == 4
     exact = {**plan, "domain": {**alike["domain"], "exact": True}}
     assert device.accept(altered(good, plan=exact, version=2)).domain.size == 4
-
-
-def ranges_of(marks: Sequence[bool]) -> list[tuple[int, int]]:
-    ends = [
-        place for place in range(len(marks) + 1) if [False, *marks, False][place] != [False, *marks, False][place + 1]
-    ]
-    return list(zip(ends[::2], ends[1::2], strict=True))
-
-
-def is_refused(lists: list[list[str]], marks: Sequence[bool], *, can_differ: bool) -> bool:
-    try:
-        check_alike(lists, ranges_of(marks), can_differ=can_differ)
-    except PlanError:
-        return True
-    return False
-
-
-def test_products_are_refused_as_if_each_pair_of_values_were_compared() -> None:
-    chance, outcomes = random.Random(5), []
-    for _ in range(CASES):
-        lists = [chance.sample(WORDS, chance.randint(1, 4)) for _ in range(chance.randint(1, 3))]
-        keys = [tuple(word.strip().upper().replace("\u2013", "-") for word in value) for value in product(*lists)]
-        kept = {part: chance.random() < 0.5 for part in dict.fromkeys(keys)}
-        marks = [kept[part] for part in keys]
-        if chance.random() < 0.5:
-            marks[chance.randrange(len(marks))] ^= True
-        if not any(marks):
-            continue
-        groups = [{mark for other, mark in zip(keys, marks, strict=True) if other == part} for part in set(keys)]
-        outcomes.append(any(len(group) > 1 for group in groups))
-        assert is_refused(lists, marks, can_differ=False) == outcomes[-1], (lists, marks)
-        unprotected = any(keys.count(part) > 1 and not mark for part, mark in zip(keys, marks, strict=True))
-        assert is_refused(lists, marks, can_differ=True) == unprotected, (lists, marks)
-    assert len(outcomes) / 10 < sum(outcomes) < len(outcomes) / 2
 
 
 def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:

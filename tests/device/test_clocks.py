@@ -60,13 +60,6 @@ def test_a_clock_that_is_a_day_fast_and_is_put_right(tmp_path: Path) -> None:
     assert one.epochs == [24, 25]
 
 
-def test_a_clock_that_is_a_day_slow_and_is_put_right(tmp_path: Path) -> None:
-    one = Clocked(tmp_path / "d", epochs=Epochs(START, EPOCH, 100))
-    assert one.at(START - DAY + 10) is CLOSED
-    assert [one.at(START + 10), one.at(START + DAY + 10), one.at(START + DAY + 20)] == [RECORDED, RECORDED, ALREADY]
-    assert one.device.budget().spent == 2
-
-
 @pytest.mark.parametrize("back", [1, 61, EPOCH - 1, EPOCH, EPOCH + 1, DAY])
 def test_a_clock_that_goes_back(tmp_path: Path, back: int) -> None:
     """By less than an epoch it may answer an epoch that it missed; never one that it answered."""

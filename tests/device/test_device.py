@@ -3,9 +3,6 @@
 import os
 import sqlite3
 import stat
-import subprocess
-import sys
-import threading
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -17,9 +14,8 @@ import pytest
 import planted
 from discreet import SeededRandom
 from discreet.collector.documents.signing import withdraw
-from discreet.core.random import KeyedRandom
 from discreet.device import Device, Limits, Outcome, RandomnessError, StoreError
-from discreet.device.answers import key_of_person, print_of, words_of
+from discreet.device.answers import print_of, words_of
 from discreet.device.memory import Memory
 from discreet.device.outbox import Keys
 from discreet.device.protocol.collection import Epochs
@@ -113,13 +109,6 @@ def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused(ParameterError, lambda: Memory(tmp_path / "file"))
     refused(ParameterError, lambda: Memory(tmp_path / "file" / "below"))
-
-
-@pytest.mark.parametrize("damage", [b"no database" * 500, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_a_damaged_memory_is_refused(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / "device").mkdir(mode=0o700)
-    (tmp_path / "device" / "device.db").write_bytes(damage)
-    refused(StoreError, lambda: Memory(tmp_path / "device"))
 
 
 def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
@@ -353,19 +342,6 @@ def test_the_same_key_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 # Many at once
 
 
-def test_threads_share_a_device(fixture: Fixture) -> None:
-    found = fixture.join(envelope(answers="fresh"))
-    outcomes: list[Outcome] = []
-    threads = [
-        threading.Thread(target=lambda: outcomes.append(fixture.device.answer(found, "daily"))) for _ in range(8)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(outcomes) == ["already"] * 7 + ["recorded"]
-
-
 def test_keys_are_pinned_anew_when_a_device_is_opened(tmp_path: Path) -> None:
     one = Fixture(tmp_path / "device")
     one.join(envelope())
@@ -406,26 +382,6 @@ def test_a_collection_object_of_a_caller_is_not_believed(fixture: Fixture) -> No
     assert fixture.device.accept(wrong).version == 9
 
 
-def test_what_a_device_imports(tmp_path: Path) -> None:
-    """NumPy, cryptography and the standard library, and TLS only when something is sent."""
-    code = (
-        "import sys, tempfile, time\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from discreet.device import Device, Limits\n"
-        "envelope, key = open(sys.argv[2], 'rb').read(), bytes.fromhex(sys.argv[3])\n"
-        f"device = Device(tempfile.mkdtemp(), [key], Limits(2, 4, 20), clock=lambda: {START}.0)\n"
-        "found = device.accept(envelope, rebuild=True); device.agree(found)\n"
-        "assert device.answer(found, 'daily') == 'recorded'\n"
-        "heavy = {'numba', 'pyarrow', 'msgspec', 'starlette', 'pandas', 'scipy', 'click', 'rich', 'ssl', 'http'}\n"
-        "print(sorted(heavy & set(sys.modules)))\n"
-    )
-    path = tmp_path / "envelope.json"
-    path.write_bytes(envelope())
-    command = [sys.executable, "-c", code, str(Path(__file__).parents[2] / "src"), str(path), TRUST[0].hex()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
-
-
 def test_a_second_coin_is_tossed_for_every_report(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is the memo; what leaves is the coin's, of fresh words, also when nothing is left to spend."""
     tossed: list[tuple[bytes, int, bytes]] = []
@@ -449,15 +405,3 @@ def test_a_second_coin_is_tossed_for_every_report(fixture: Fixture, monkeypatch:
     assert {threshold for _, threshold, _ in tossed} == {(found.sampler.truth << 64) // found.memo.truth}
     assert [entry.record for entry in fixture.device.log()] == [sent for _, _, sent in tossed]
     assert fixture.device.budget().spent == 4.0
-
-
-def test_permanent_keys() -> None:
-    found = collection(answers="permanent")
-    one, other = key_of_person(b"x" * 16, "a"), key_of_person(b"x" * 16, "b")
-    assert one != other
-    words = [words_of(each, found, code).words(4).tolist() for each in (one, other) for code in (0, 1)]
-    assert len({tuple(each) for each in words}) == 4
-    # A print is useless without the key that it was made with.
-    assert len({print_of(each, found, code) for each in (one, other) for code in range(4)}) == 8
-    with pytest.raises(ParameterError, match="32 bytes"):
-        KeyedRandom(b"short")

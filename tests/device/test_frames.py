@@ -150,23 +150,6 @@ def test_json_says_the_same(case: Case) -> None:
 ONE = {"id": "A" * 22, "symbol": 3}
 
 
-@pytest.mark.parametrize(
-    ("flaw", "reports"),
-    [
-        ("neither", [{"id": "A" * 22}]),
-        ("both", [{**ONE, "clear": 500}]),
-        ("outside", [{**ONE, "symbol": 100}]),
-        ("outside", [{"id": "A" * 22, "clear": 1000}]),
-        ("sensitive", [{"id": "A" * 22, "clear": 99}]),
-        ("id of another", [ONE, {**ONE, "symbol": 4}]),
-    ],
-    ids=str,
-)
-def test_json_of_what_no_device_sends(flaw: str, reports: Any) -> None:
-    with pytest.raises(FlawedRowsError, match=flaw):
-        frame_of_json(as_json(reports), MECHANISM, CODEC)
-
-
 def test_json_of_members_that_do_not_ascend() -> None:
     mechanism = SubsetSelection(Domain(range(9)), 1.0, k=2)
     with pytest.raises(FlawedRowsError, match="no device can send"):

@@ -1,28 +1,22 @@
 """Proxies: which one is asked, what it sees, and that a report waits when it does not do its part."""
 
-import json
 import socket
-import time
-from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from certificates import NAME, certificate
-from click.testing import CliRunner
 from proxy_double import MADE, Relay, proxy
 from sender import Sender
 
 import planted
 from collector_double import Double, collector
-from discreet.cli import main
 from discreet.device import Device, Limits, Sent
-from discreet.device.protocol.collection import Epochs
 from discreet.device.sending import Answer, Proxy, ProxyError, post, proxy_for
 from discreet.errors import ParameterError
 from refusals import refused
-from signed import PUBLIC, TRUST, envelope
+from signed import TRUST
 
 ORIGIN = f"https://{NAME}"
 
@@ -198,30 +192,3 @@ def test_targets(relay: Relay, origin: str) -> None:
 
 
 # From a shell
-
-
-def test_verbs(tmp_path: Path, safe: Double, relay: Relay, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Joining and sending go through it, by the option or by the environment."""
-    now = int(time.time())
-    written = envelope(answers="fresh", collectors=(ORIGIN,), epochs=Epochs(now - 60, 3600, 24), spread=0)
-    safe.says = [(200, {}, written)]
-    store = str(tmp_path / "store")
-
-    def verb(*arguments: str) -> Any:
-        result = CliRunner().invoke(main, ["device", *arguments, "--store", store, "--json"])
-        planted.clean(result.output)
-        assert result.exit_code == 0, result.output
-        return json.loads(result.stdout)
-
-    trust = b64encode(PUBLIC).decode()
-    assert verb("join", f"{ORIGIN}/v1/collections/habits", "--trust", trust, "--agree", "--proxy", relay.address)[
-        "agreed"
-    ]
-    assert verb("answer", "habits", "daily")["outcome"] == "recorded"
-    relay.says = b"HTTP/1.1 407 X\r\n\r\n"
-    monkeypatch.setenv("HTTPS_PROXY", relay.address)
-    said = verb("send")
-    assert (said["waiting"], len(relay.heads)) == (1, 2)
-    assert "407" in said["reason"]
-    result = CliRunner().invoke(main, ["device", "send", "--store", store, "--proxy", "ftp://x"])
-    assert (result.exit_code, "http://HOST:PORT" in result.stderr) == (2, True)

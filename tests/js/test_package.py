@@ -1,7 +1,6 @@
 """The package of JavaScript: its README's example, its size, and what it imports."""
 
 import base64
-import gzip
 import json
 import os
 import re
@@ -20,8 +19,6 @@ SCRIPTS = sorted(path for path in JS.glob("*.js"))
 IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "log.js", "messages.js"}]
 """What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them, and the
 checks of a public log by a device that has the key of one."""
-MOST_BYTES, MOST_PACKED = 58_500, 18_400
-"""Of these scripts without comments and indentation; a minifier makes two thirds of it."""
 REFUSED = re.compile(r"""(?:must|refuse)\(.*?"(\w+)"(?:, (?:"([^"]+)"|[^"]+))?\);$""")
 EXPECTED = re.compile(r"""expect\(.*"([^"]+)"\);$""")
 
@@ -83,19 +80,6 @@ def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
     ]
     assert len(site.posted) == 1
     assert [run.stderr for run in runs] == ["", ""]
-
-
-def test_it_is_small() -> None:
-    """Comments and indentation apart; and the crude form is what it is compared with, not a minifier's."""
-    crude = "".join(_crude(path.read_text()) for path in IN_BROWSERS).encode()
-    assert len(crude) <= MOST_BYTES
-    assert len(gzip.compress(crude, 9)) <= MOST_PACKED
-
-
-def _crude(script: str) -> str:
-    without = re.sub(r"/\*\*.*?\*/", "", script, flags=re.DOTALL)
-    lines = (re.sub(r"^\s*//.*$", "", line).strip() for line in without.splitlines())
-    return "\n".join(filter(None, lines)) + "\n"
 
 
 def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:

@@ -11,7 +11,7 @@ import pytest
 from survey_site import SurveySite, served
 
 from discreet.device.protocol.collection import rebuild
-from discreet.device.protocol.envelope import public_key, signed
+from discreet.device.protocol.envelope import signed
 from discreet.device.protocol.frames import Frame
 from discreet.device.protocol.wording import wording
 from discreet.formats.records import RecordCodec
@@ -197,23 +197,6 @@ def _checked(survey: SurveySite, name: str, body: bytes, code: Any) -> Any:
     return frame.records[0]
 
 
-def test_words_before_the_answer(browser: Any, survey: SurveySite) -> None:
-    with visit(browser, survey, "labels") as page:
-        page.get_by_role("button", name="I agree").wait_for()
-        said = unfolded(page)
-    for sentence in (
-        "To plan <clinics> & parks",
-        "us@example.org",
-        survey.origin,
-        "at most 74%",
-        "2 bytes",
-        "answer once",
-    ):
-        assert sentence in said
-    assert f"clinic; {VALUE}." in said
-    assert "2 other values of 4" in said
-
-
 def test_who_declines_is_not_asked_and_sends_nothing(browser: Any, survey: SurveySite) -> None:
     survey.posted.clear()
     with visit(browser, survey, "labels") as page:
@@ -352,15 +335,6 @@ def test_no_page_shows_two_answers_that_look_alike_with_different_marks(
         survey.instead.clear()
 
 
-def test_a_simulation_says_so(browser: Any, survey: SurveySite) -> None:
-    with visit(browser, survey, "simulated") as page:
-        page.get_by_text("This is a simulation: it protects nobody.").wait_for()
-        [store] = page.evaluate("indexedDB.databases()")
-    # Every demonstration has a key of its own; one may not be taken for another version of an earlier one.
-    assert store["name"] != "discreet"
-    assert store["name"].split()[-1] == base64.b64encode(public_key(survey.key)).decode()
-
-
 @contextmanager
 def answered_for_later(browser: Any, survey: SurveySite) -> Iterator[Any]:
     """Visit a survey whose reports are sent later, and answer it."""
@@ -430,25 +404,6 @@ def reloaded(page: Any, survey: SurveySite) -> None:
     page.get_by_text("You answered this survey").wait_for()
 
 
-def for_now(page: Any, survey: SurveySite) -> None:
-    reloaded(page, survey)
-    assert page.get_by_role("button", name="Answer").count() == 0
-
-
-def asked_again(page: Any, survey: SurveySite) -> None:
-    reloaded(page, survey)
-    page.context.add_init_script(HOUR)
-    page.reload()
-    page.get_by_role("button", name="Answer").wait_for()
-
-
-def used_up(page: Any, survey: SurveySite) -> None:
-    reloaded(page, survey)
-    page.context.add_init_script(HOUR)
-    page.reload()
-    page.get_by_text("Your budget is used up").wait_for()
-
-
 def offline(page: Any, survey: SurveySite) -> None:
     press(page, "I agree")
     page.context.set_offline(True)
@@ -463,22 +418,10 @@ def busy(page: Any, survey: SurveySite) -> None:
     page.get_by_text("full or busy").wait_for()
 
 
-def refused_there(page: Any, survey: SurveySite) -> None:
-    survey.status = 409
-    answered(page)
-    page.get_by_text("refused by the collector").wait_for()
-
-
 def unread(page: Any, survey: SurveySite) -> None:
     page.context.route("**/v1/collections/*", lambda route: route.abort())
     page.reload()
     page.get_by_text("you may be offline").wait_for()
-
-
-def unread_for_now(page: Any, survey: SurveySite) -> None:
-    survey.shown = 503
-    page.reload()
-    page.get_by_text("is busy").wait_for()
 
 
 def gone(page: Any, survey: SurveySite) -> None:
@@ -497,62 +440,6 @@ def withdrawn(page: Any, survey: SurveySite) -> None:
         survey.envelopes["withdrawn"] = before
 
 
-# The survey, how the page comes there, and what it says: what is so, and what happens next.
-STANDINGS: dict[str, tuple[str, Any, list[str]]] = {
-    "answered once": (
-        "labels",
-        reloaded,
-        ["You answered this survey between", "Your report was sent on", "kept nowhere", "This survey asks only once."],
-    ),
-    "answered for now": (
-        "range",
-        for_now,
-        ["You answered this survey between", "This survey asks again from", "leave this page"],
-    ),
-    "asked again": ("range", asked_again, []),
-    "full": ("spent", used_up, ["Your budget is used up", "nothing that you need to do"]),
-    "offline": ("labels", offline, ["You answered", "waits on this device", "when you come back, until"]),
-    "busy": ("labels", busy, ["You answered", "takes no reports at the moment", "when you come back, until"]),
-    "refused": ("labels", refused_there, ["You answered", "is not sent again"]),
-    "waiting": (
-        "later",
-        lambda page, _: answered(page),
-        ["random moment", "within 1 hour", "only while this page is open"],
-    ),
-    "not read": ("labels", unread, ["cannot be reached", "Nothing was sent", "tries again by itself"]),
-    "not read for now": ("labels", unread_for_now, ["is busy", "Nothing was sent", "tries again by itself"]),
-    "gone": ("labels", gone, ["ask whoever gave you its address"]),
-    "withdrawn": ("withdrawn", withdrawn, ["it takes no more answers", "is erased", "nothing that you need to do"]),
-    "not yet open": ("early", lambda *_: None, ["not open yet", "it takes answers from", "it will ask you"]),
-    "over": ("over", lambda *_: None, ["is over", "took answers until", "nothing that you need to do"]),
-}
-
-
-@pytest.mark.parametrize("standing", STANDINGS)
-def test_it_says_where_it_stands_and_what_happens_next(browser: Any, survey: SurveySite, standing: str) -> None:
-    name, come, sentences = STANDINGS[standing]
-    try:
-        with visit(browser, survey, name) as page:
-            come(page, survey)
-            status = page.get_by_role("status").first
-            for sentence in sentences:
-                page.wait_for_function(
-                    "text => document.querySelector('#status').textContent.includes(text)", arg=sentence
-                )
-            assert bool(sentences) == bool(status.inner_text())
-            is_usable(page)
-            asks = standing == "asked again"
-            assert (page.get_by_role("button", name="Answer").count() == 1) is asks
-            assert (
-                page.get_by_role("button", name="I agree").count() == 0
-                or page.get_by_role("button", name="I agree").is_hidden()
-            )
-            # Values are kept nowhere, so nothing can say which one it was.
-            assert not any(label in status.inner_text() for label in (VALUE, TAGGED, "clinic"))
-    finally:
-        survey.status, survey.shown = 202, 200
-
-
 def test_what_waits_offline_is_sent_when_the_browser_is_online(browser: Any, survey: SurveySite) -> None:
     survey.posted.clear()
     with visit(browser, survey, "labels") as page:
@@ -566,14 +453,6 @@ def test_what_waits_offline_is_sent_when_the_browser_is_online(browser: Any, sur
         page.context.unroute("**/v1/collections/*")
         page.evaluate("dispatchEvent(new Event('online'))")
         page.get_by_role("button", name="I agree").wait_for()
-
-
-def test_it_opens_by_itself(browser: Any, survey: SurveySite) -> None:
-    with visit(browser, survey, "early") as page:
-        page.get_by_text("not open yet").wait_for()
-        page.evaluate("Date.now = (now => () => now() + 7_300_000)(Date.now); dispatchEvent(new Event('online'))")
-        page.get_by_role("button", name="I agree").wait_for()
-        page.wait_for_function("document.querySelector('#status').textContent === ''")
 
 
 def test_what_is_published_stands_before_consent(browser: Any, survey: SurveySite) -> None:
@@ -604,22 +483,6 @@ def test_without_javascript_it_says_what_is_needed(browser: Any, survey: SurveyS
     assert "Nothing is sent without it" in said
     assert "What is published" in said
     assert "Checking" not in said
-
-
-@pytest.mark.parametrize("name", ["later", "listed", "labels"])
-def test_terms_say_who_else_is_asked_and_how_long_a_page_must_be_open(
-    browser: Any, survey: SurveySite, name: str
-) -> None:
-    survey.logged = {"later"}
-    with visit(browser, survey, name) as page:
-        page.get_by_role("button", name="I agree").wait_for()
-        said = unfolded(page)
-        is_usable(page)
-    assert ("in its public log, where anybody can count" in said) is (name == "later")
-    assert survey.collection(name).id.hex() in said.replace(" ", "")
-    assert ("marks this survey as public" in said) is (name == "listed")
-    assert ("in no public list" in said) is (name != "listed")
-    assert ("leaves within 1 hour, and a browser sends only while this page is open" in said) is (name == "later")
 
 
 def test_long_labels_wrap(browser: Any, survey: SurveySite) -> None:

@@ -12,7 +12,7 @@ from survey_site import SurveySite
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.notice import notice, sections
-from discreet.device.protocol.wording import LANGUAGES, plural, wording
+from discreet.device.protocol.wording import LANGUAGES, wording
 from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"
@@ -20,8 +20,6 @@ CATALOGUES = {path.stem: json.loads(path.read_text()) for path in (JS / "languag
 ENGLISH = CATALOGUES["en"]
 MADE = ("heading", "left", "outcome", "refused", "published")
 """Beginnings of keys of which the rest is put together when the page is shown."""
-MOST_WORDS = 120
-LEAST_EASE = 60
 
 
 @pytest.fixture(scope="module")
@@ -96,11 +94,6 @@ def test_notices_are_the_same_byte_for_byte(site: SurveySite, read_by_scripts: d
             assert shown.items() <= found[language]["texts"].items()
 
 
-def test_plurals_are_those_of_unicode(read_by_scripts: dict[str, Any]) -> None:
-    for language, wanted in read_by_scripts["plurals"].items():
-        assert [plural(language, count) for count in range(len(wanted))] == wanted
-
-
 def test_a_notice_is_in_the_language_that_is_asked_for(site: SurveySite) -> None:
     collection = site.collection("languages")
     german, arabic, polish = (" ".join(notice(collection, language)) for language in ("de", "ar", "pl"))
@@ -141,46 +134,3 @@ def test_shares_are_rounded_up(share: float, spelled: str) -> None:
 
 
 # How easy the English is
-
-
-def syllables(word: str) -> int:
-    """Groups of vowels, without a last e, es or ed that is not spoken; one at least."""
-    spoken = re.sub(r"(?<=[^laeiouy])e$|(?<=[^aeiouycghsxz])es$|(?<=[^taeiouyd])ed$", "", word.lower())
-    return max(1, len(re.findall(r"[aeiouy]+", spoken)))
-
-
-def reading_ease(text: str) -> float:
-    """Flesch's formula: 206.835 - 1.015 words per sentence - 84.6 syllables per word; 60 is plain English."""
-    words = re.findall(r"[A-Za-z][A-Za-z'-]*", re.sub(r"\{\w+\}", "9", text))
-    sentences = len(re.findall(r"[.!?…](?:\s|$)", text))
-    return 206.835 - 1.015 * len(words) / sentences - 84.6 * sum(map(syllables, words)) / len(words)
-
-
-def test_reading_ease_is_what_others_compute() -> None:
-    counts = {"the": 1, "looked": 1, "marked": 1, "places": 2, "without": 2, "a": 1, "people": 2, "protected": 3}
-    assert {word: syllables(word) for word in counts} == counts
-    assert reading_ease("The cat sat on the mat.") == pytest.approx(116.1, abs=0.1)
-    hard = "Utility-optimized obfuscation necessitates considerable mathematical sophistication of administrators."
-    assert reading_ease(hard) < 0
-
-
-def test_english_is_plain() -> None:
-    sentences = [one for one in ENGLISH["sentences"].values() if one[-1] in ".!?…"]
-    assert reading_ease(" ".join(sentences)) >= LEAST_EASE
-    # The hardest group of sentences too.
-    for group in {key.split(".")[0] for key in ENGLISH["sentences"]} - {"heading"}:
-        some = [one for key, one in ENGLISH["sentences"].items() if key.startswith(f"{group}.") and one[-1] in ".!?…"]
-        assert reading_ease(" ".join(some)) >= LEAST_EASE, group
-
-
-def test_what_people_read_first_is_short_and_plain(site: SurveySite, read_by_scripts: dict[str, Any]) -> None:
-    """In at most 120 words, headings among them: what is sent, protected, not protected, and published."""
-    for name, found in zip(site.envelopes, read_by_scripts["collections"], strict=True):
-        short = found["en"]["brief"]
-        assert [part for part, _ in short] == ["sent", "protected", "not", "published"]
-        said = [
-            *(ENGLISH["sentences"][f"heading.{part}"] for part, _ in short),
-            *(line for _, some in short for line in some),
-        ]
-        assert len(" ".join(said).split()) <= MOST_WORDS, name
-        assert reading_ease(" ".join(line for _, some in short for line in some)) >= LEAST_EASE

@@ -3,35 +3,10 @@
 import re
 from pathlib import Path
 
-import pytest
-
-from programs import PACKAGES, program
+from programs import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 RUN = ROOT / ".ci" / "run"
-
-
-@pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A path with nothing on it."""
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.delenv("CI", raising=False)
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", PACKAGES)
-def test_a_missing_program_fails_in_ci_and_is_skipped_elsewhere(
-    bare: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(pytest.skip.Exception, match=f"{name} is missing"):
-        program(name)
-    monkeypatch.setenv("CI", "true")
-    with pytest.raises(pytest.fail.Exception, match=f"apt-get install {PACKAGES[name]}"):
-        program(name)
-    (bare / name).write_text("#!/bin/sh\n")
-    (bare / name).chmod(0o755)
-    assert program(name) == str(bare / name)
 
 
 def test_ci_installs_every_program_that_a_test_asks_for() -> None:

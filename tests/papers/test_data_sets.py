@@ -4,10 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from real_data import real_file
 
 from discreet import Domain
 from discreet.errors import DataError, ParameterError
@@ -164,24 +162,3 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         sources.load("us-census-1990+2", tmp_path)
     with pytest.raises(ParameterError, match=r"^data sets are acs-and,"):
         sources.load("atlantis", tmp_path)
-
-
-def test_census_income_itself() -> None:
-    real_file(censuses.KDD_FILE)
-    for added in (0, 5):
-        population = sources.load("census-income" + (f"+{added}" if added else ""))
-        assert population.people == 299_285
-        assert (population.domain.size, population.domain.sensitive_count) == (400 * 2**added, 76 * 2**added)
-        assert population.truth[population.domain.sensitive].sum() == pytest.approx(0.10345, abs=1e-5)
-
-
-def test_manhattan_itself() -> None:
-    path = real_file(places.NYC_FILE)
-    population = sources.load("foursquare-nyc")
-    assert (population.people, population.domain.sensitive_count) == (109_159, 9)
-    assert {tag: int(counts.sum()) for tag, counts in population.behind.items()} == {"home": 1960, "workplace": 9420}
-    table = pq.read_table(path)
-    outline = places.in_manhattan(table["lat"].to_numpy(), table["lon"].to_numpy())
-    borough = pc.equal(table["borough"].cast(pa.string()), "Manhattan").to_numpy(zero_copy_only=False)
-    assert (outline & borough).sum() > 0.99 * borough.sum()
-    assert (outline & ~borough).sum() < 0.01 * outline.sum()

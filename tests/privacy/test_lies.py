@@ -2,7 +2,6 @@
 
 import importlib.util
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 from discreet import Domain, RandomizedResponse
-from discreet.cli import main
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.registry import GROUP, Registry
@@ -205,15 +202,3 @@ def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 # On the terminal
-
-
-def test_the_verb_names_the_cause(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = tmp_path / "plan.json"
-    plan.write_text('{"epsilon": 1.0, "domain": {"labels": ["a", "b", "c", "d"]}, "mechanism": {"name": "rr"}}')
-    monkeypatch.setattr("discreet.formats.plan.Plan.mechanism", lambda self: lying(LargePi))
-    ended: Callable[..., Any] = lambda *options: CliRunner().invoke(main, ["verify", str(plan), *options])  # noqa: E731
-    told = ended()
-    assert told.exit_code == 1
-    assert "Broken: pi of value 0 must be 3/4" in told.stdout
-    assert "THE PROMISE IS BROKEN" in told.stdout
-    assert '"faults":' in ended("--json").stdout

@@ -11,7 +11,6 @@ from scipy.special import bdtrc, gammaln
 
 import discreet as dc
 from discreet import shuffled
-from discreet.core.guarantee import rounded_up, sureness
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import CentralCurve
 from packing import each
@@ -140,25 +139,6 @@ def test_nobody_gets_further_more_often_than_they_are_told(case: int) -> None:
     old = CentralCurve((law.pair(towards=towards),), n).epsilon(1e-4)[1]
     if old < law.epsilon * 0.98:
         assert bdtrc(int((found > old).sum()) - 1, draws, 1e-4) < 1e-9
-
-
-def test_the_survey_page_said_a_chance_that_was_64_times_larger() -> None:
-    """At most 53% sure, but for a chance of 1 in 1,000,000, of randomized response with 2 of 6 values sensitive."""
-    domain, law = dc.Domain(range(6), sensitive=range(2)), CASES[0][0]
-    central = shuffled(dc.RandomizedResponse(domain, 2.0), 10_000)
-    assert rounded_up(100 * sureness(central.among.upper), 2) == "53"
-    found = losses(law, 10_000, 10**6, np.random.default_rng(64), towards=False)
-    beyond = int((found > log(0.53 / 0.47)).sum())
-    assert 30 < beyond < 110
-    told = central.at_most(1e-6).among
-    assert told == pytest.approx(law.told(10_000, 1e-6, towards=False), rel=1e-6)
-    # As the page on shuffling prints them.
-    assert (rounded_up(central.among.upper), rounded_up(told), rounded_up(100 * sureness(told), 3)) == (
-        "0.1144",
-        "0.1552",
-        "53.9",
-    )
-    assert (found > told).sum() <= 8
 
 
 def exact_losses(law: Law, n: int, *, towards: bool) -> tuple[Any, Any]:

@@ -1,7 +1,5 @@
 """Text without Arrow: what a device of NumPy alone takes, and what it tells from what."""
 
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,50 +11,6 @@ from hypothesis import strategies as st
 from discreet import Domain, RandomizedResponse
 from discreet.errors import DataError
 from refusals import refused
-
-HEAVY = ("pyarrow", "numba", "pandas", "polars", "scipy", "altair", "click", "rich")
-
-DEVICE = """
-import sys
-from discreet.core.domain import Domain
-from discreet.core.random import SeededRandom
-from discreet.mechanisms import BLOCK_MECHANISMS, Channel
-from discreet.mechanisms.personalized import Personalized
-from discreet.mechanisms.personalized import SecretTags
-import numpy as np
-
-domain = Domain(["<18", "18-39", "40-64", "65+"], sensitive=["<18", "65+"])
-product = Domain.product({"who": ["a", "b"], "age": [1, 2]}, sensitive={"who": "a"})
-for name, build in BLOCK_MECHANISMS.items():
-    options = {"modulus": 7, "base": [1, 2, 4]} if name == "translates" else {}
-    mechanism = build(domain, 1.0, **options)
-    for values in (["65+"], ("<18", "18-39"), np.array(["65+"]), np.array(["65+"], dtype=object)):
-        assert len(mechanism.obfuscate(values, random=SeededRandom(1))) == len(values)
-    assert len(mechanism.obfuscate(["40-64"])) == 1
-    if not options and not build.of_neighbours:
-        build(product, 1.0).obfuscate([("a", 1), {"who": "b", "age": 2}])
-plan = Personalized(domain, 1.0, ["home"])
-plan.obfuscate(["18-39"], SecretTags(plan, {"home": ["18-39"]}))
-try:
-    mechanism.obfuscate(["elsewhere", None])
-except ValueError:
-    pass
-"""
-
-
-def loaded(program: str, *arguments: str) -> list[str]:
-    """Run a program in a process of its own; return which heavy libraries it has loaded at its end."""
-    end = f"\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
-    done = subprocess.run(
-        [sys.executable, "-c", program + end, *arguments], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
-
-
-def test_obfuscating_text_takes_numpy_alone() -> None:
-    assert loaded(DEVICE) == []
-
 
 # A set has no rows, whatever it is of.
 

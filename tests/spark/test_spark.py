@@ -193,25 +193,6 @@ def test_bits_of_another_length_and_gaps_in_lists(spark: Any) -> None:
     assert (found.tally.n, found.bad) == (2, 4)
 
 
-def test_what_is_no_frame_of_reports(spark: Any) -> None:
-    frame = rows(spark, SYMBOLS, {"clear": [60], "symbol": [None]}, "clear int, symbol int")
-    assert "column 'plan'" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.drop("plan")))
-    assert "symbol (integer)" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.drop("symbol")))
-    refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame.selectExpr("clear", "'3' AS symbol", "plan")))
-    refused(DataError, lambda: SparkEngine(spark).tally(BITS, frame))
-
-
-def test_strangers_in_any_partition(spark: Any, tmp_path: Path) -> None:
-    other = RandomizedResponse(SYMBOLS.domain, 2.0)
-    ours = engine.read_reports(spark, SYMBOLS, folder_of(tmp_path / "ours", SYMBOLS, made(SYMBOLS, 3000)))
-    theirs = engine.read_reports(spark, other, folder_of(tmp_path / "theirs", other, made(other, 100)))
-    assert "; 100 of " in refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, ours.union(theirs)))
-    unmarked = theirs.selectExpr("clear", "symbol", "CAST(NULL AS string) AS plan", "simulated")
-    refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, ours.union(unmarked)))
-    shutil.copy(tmp_path / "theirs" / "0.parquet", tmp_path / "ours" / "9.parquet")
-    refused(MismatchError, lambda: SparkEngine(spark).tally(SYMBOLS, tmp_path / "ours"))
-
-
 def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_path: Path) -> None:
     reports = made(SYMBOLS, 3000)
     folder = folder_of(tmp_path / "reports", SYMBOLS, reports)
@@ -236,16 +217,6 @@ def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_pat
     assert same(SparkEngine(spark).tally(SYMBOLS, doubles).tally, expected)
     halves = doubles.selectExpr("clear", "symbol + 0.5 AS symbol", "plan", "simulated")
     assert "must hold whole numbers" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, halves))
-
-
-def test_a_damaged_file_is_named(spark: Any, tmp_path: Path) -> None:
-    folder = folder_of(tmp_path / "reports", SYMBOLS, made(SYMBOLS, 3000))
-    whole = bytearray((folder / "0.parquet").read_bytes())
-    whole[4:400] = b"\xff" * 396
-    (folder / "0.parquet").write_bytes(whole)
-    assert "0.parquet" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
-    (folder / "0.parquet").write_bytes(whole[:-9])
-    assert "0.parquet" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
 
 
 def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -536,15 +507,3 @@ def test_a_frame_of_a_cluster_with_a_column_count_is_refused(spark: Any) -> None
         )
     people = spark.createDataFrame(pd.DataFrame({"answer": ["yes"], "count": [1]}))
     assert "count" in refused(ParameterError, lambda: frames.obfuscate(people, YES, "answer", keep=["count"]))
-
-
-def test_a_number_of_single_precision_keeps_its_type(spark: Any, tmp_path: Path) -> None:
-    """In a frame, and in a file that an executor reads: as float64 it would lie below 0.7, and go in clear."""
-    mechanism = dc.RandomizedResponse(dc.Domain.number(0, 1, bins=10, sensitive=[[0.7, 1]]), 1.0)
-    people = pd.DataFrame({"score": np.full(40, 0.7, np.float32)})
-    reports = frames.obfuscate(spark.createDataFrame(people, "score float"), mechanism, "score", seed=1)
-    assert reports.where("clear is not null").count() == 0
-    people.to_parquet(tmp_path / "people.parquet")
-    (tmp_path / "reports").mkdir()
-    SparkEngine(spark).obfuscate(mechanism, str(tmp_path / "people.parquet"), tmp_path / "reports", seed=1)
-    assert pq.read_table(tmp_path / "reports")["clear"].null_count == 40

@@ -156,32 +156,6 @@ def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
     done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("estimate", SURVEY, "r"), "is a survey; use discreet survey estimate"),
-        (("obfuscate", SURVEY, PEOPLE, "-o", "r.parquet"), "is a survey; use discreet survey obfuscate"),
-        (("plan", SURVEY, "--epsilon", 1, "--users", 10), "is a survey; use discreet survey plan"),
-        (("plan", SURVEY, "--users", 10), "is a survey; use discreet survey plan"),
-        (("simulate", SURVEY), "is a survey; use discreet survey simulate"),
-        (("verify", SURVEY), "is a survey; use discreet survey verify"),
-        (("verify", f"{SURVEY}#age"), "is a survey; use discreet survey verify --question age"),
-        (
-            ("risk", "plan", SURVEY, "--users", 10, "--identification-error", 0.5),
-            "is a survey; use discreet survey risk",
-        ),
-        (("risk", "reports", SURVEY, PEOPLE, "--by", "sex"), "is a survey; use discreet survey risk"),
-        (("risk", "survey", SURVEY, "--users", 10), "discreet risk survey was removed; use discreet survey risk"),
-        (("simulate", SURVEY, "--people", PEOPLE), "use discreet survey simulate"),
-        (("survey", "verify", f"{SURVEY}#age"), "and --question age"),
-        (("survey", "verify", EXAMPLES / "survey.toml"), "is a plan, and a survey is needed here"),
-        (("survey", "audit", SURVEY), "discreet survey audit was removed; use discreet attest"),
-    ],
-)
-def test_surveys_and_plans_have_verbs_of_their_own_which_refusals_name(arguments, words):
-    assert words in refusal(*arguments)
-
-
 def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")

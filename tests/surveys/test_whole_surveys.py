@@ -203,21 +203,3 @@ def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeyp
     (tmp_path / "out" / "age").mkdir(parents=True)
     (tmp_path / "out" / "age" / "page.html").write_text("mine", encoding="utf-8")
     assert "exists already" in refusal("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out")
-
-
-def test_one_line_says_what_protects_the_answers_of_a_person(tmp_path):
-    people = SURVEY.parent / "people.csv"
-    done("survey", "obfuscate", SURVEY, people, "-o", tmp_path / "r", "--keep", "zip")
-    line = (
-        "All answers of one person together are protected with epsilon 2, except answers in clear; "
-        "--statement says what publishing this reveals."
-    )
-    for verb, more in (("estimate", ()), ("estimate", ("--by", "zip", "--small", "leave-out", "--minimum", 2))):
-        asked = ("survey", verb, SURVEY, tmp_path / "r", *more)
-        assert done(*asked).splitlines()[-1] == line
-        assert "publication" not in told(*asked)
-        shown = " ".join(done(*asked, "--statement").split())
-        assert f"{line.partition(';')[0]}. If these are 300 different people who answered once" in shown
-        assert "This assumes that no reports are fake" in shown
-        assert told(*asked, "--statement")["publication"]["people"] == 300
-        assert shown.count("The reports are of batches ") == 1
