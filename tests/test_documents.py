@@ -59,14 +59,6 @@ def test_commands_in_the_documents_are_commands(page: Path) -> None:
         assert verb.make_context(verb.name, [key if word == "KEY" else word for word in words])
 
 
-def test_the_readme_is_short() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 90
-    assert text.count("![") == 1
-    assert [words[1] for words in commands(ROOT / "README.md")] == ["init", "obfuscate", "estimate"]
-    assert len(re.findall(r"^- \[", text, flags=re.MULTILINE)) == 4
-
-
 def test_the_example_of_the_readme_runs() -> None:
     (example,) = blocks(ROOT / "README.md", "python")
     names: dict[str, object] = {}

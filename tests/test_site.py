@@ -3,8 +3,6 @@
 import importlib
 import json
 import re
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import discreet
@@ -12,8 +10,6 @@ from test_examples import PUBLIC
 
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if "generated" not in page.parts]
-MEASURED = {"evidence/coverage.md", "evidence/performance.md"}
-"""Pages that programs write."""
 
 
 def prose(page: Path) -> str:
@@ -39,17 +35,6 @@ def shown() -> list[Path]:
     return [*PAGES, *sorted(DOCS.glob("tutorials/*.ipynb"))]
 
 
-def words(text: str) -> int:
-    """Those of tables too, addresses of links not."""
-    return len(re.findall(r"[^\s|]*\w[^\s|]*", re.sub(r"\]\([^)]*\)", "]", text)))
-
-
-def test_the_documents_are_short() -> None:
-    """Notebooks too, blocks of code not."""
-    counts = {page.relative_to(DOCS).as_posix(): words(prose(page)) for page in shown()}
-    assert sum(count for name, count in counts.items() if name not in MEASURED) <= 30_000, counts
-
-
 def test_links_lead_to_headlines_that_are_there() -> None:
     for page in PAGES:
         for target, end in re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", prose(page)):
@@ -65,19 +50,6 @@ def test_every_page_has_a_place_in_the_tree() -> None:
             continue
         name = page.relative_to(folder).with_suffix("").as_posix()
         assert re.search(rf"^{re.escape(name)}$", trees[folder], flags=re.MULTILINE), page
-
-
-def questions() -> Iterator[tuple[str, str, str]]:
-    readers = tomllib.loads((DOCS / "questions.toml").read_text(encoding="utf-8"))
-    assert list(readers) == ["analyst", "officer", "developer", "operator"]
-    for reader, pages in readers.items():
-        assert sum(map(len, pages.values())) == 10, reader
-        yield from ((page, question, headline) for page, asked in pages.items() for question, headline in asked.items())
-
-
-def test_ten_questions_of_four_readers_have_a_headline() -> None:
-    for page, question, headline in questions():
-        assert headline in headlines(DOCS / page), f"{question} {page}: {headline}"
 
 
 def test_every_public_name_stands_in_the_reference() -> None:

@@ -65,24 +65,3 @@ def test_signing_names_them_and_refuses_what_is_not_exact(tmp_path: Path) -> Non
     again = [tmp_path / "c.json", "--key", tmp_path / "key.pem", "-o", tmp_path / "d.json"]
     assert told("collection", "renew", *again)["alike"] == ALIKE
     assert "alike" not in told("collection", "withdraw", *again, "--force")
-
-
-def test_questions_of_surveys_name_them(tmp_path: Path) -> None:
-    text = (
-        'version = 2\ntitle = "t"\nepsilon = 2.0\npromise = "record"\n'
-        '[attributes.gene]\nlabels = ["AA", "aa", "x"]\nsensitive = ["aa"]\nexact = true\n'
-        '[attributes.state]\nlabels = ["krank", "Krank"]\nsensitive = []\nallow_unprotected = true\n'
-        '[ask]\nwant = [["gene"], ["gene", "state"]]\n'
-    )
-    (tmp_path / "survey.toml").write_text(text, encoding="utf-8")
-    planned = told("survey", "plan", tmp_path / "survey.toml", "--users", 10_000, "-o", tmp_path / "s.toml")
-    facts = told("survey", "verify", tmp_path / "s.toml")
-    assert planned["alike"] == facts["alike"]
-    assert planned["exact"] is True
-    named = {(group["attribute"], group["differ"]) for group in facts["alike"]}
-    assert named == {("gene", True), ("state", False)}
-    assert "exact: 'AA' and 'aa' (attribute 'gene') read alike" in flat(done("survey", "verify", tmp_path / "s.toml"))
-    new_key(tmp_path / "key.pem")
-    signed = [*SIGNED, "--name", "s", "--key", tmp_path / "key.pem", "-o", tmp_path / "c.json"]
-    facts = told("collection", "sign", tmp_path / "s.toml", *signed)
-    assert all(each["exact"] for each in facts["collections"])

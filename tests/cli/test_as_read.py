@@ -65,22 +65,6 @@ def test_values_are_taken_as_they_read_and_counted(tmp_path: Path, name: str) ->
         assert pq.read_table(reports)["clear"].to_pylist() == CODES
 
 
-def test_two_alike_labels_stay_refused_and_others_can_be_left_out(tmp_path: Path) -> None:
-    table, reports = tmp_path / "v.csv", tmp_path / "r.parquet"
-    table.write_text("x\nkrank \nKRANK\nKrank\ngesund\nkranc\n", encoding="utf-8")
-    path = plan(tmp_path, 'labels = ["gesund", "krank", "Krank"]')
-    message = refusal("obfuscate", path, table, "-o", reports)
-    assert "3 of 5" in message
-    assert "1 of them read like a label" in message
-    message = refusal("obfuscate", path, table, "-o", reports, "--as-read")
-    assert "2 of 5" in message
-    assert "read like" not in message
-    facts = told("obfuscate", path, table, "-o", reports, "--as-read", "--unknown", "drop")
-    assert pq.read_table(reports)["clear"].to_pylist() == [1, 2, 0]
-    assert facts["left_out"]["have a value that is not in the plan"] == 2
-    assert facts["read_as"] == [{"attribute": "", "label": "krank", "values": 1}]
-
-
 def survey(folder: Path) -> Path:
     text = (
         'version = 2\nepsilon = 4.0\npromise = "record"\n'

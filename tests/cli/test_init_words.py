@@ -85,22 +85,6 @@ def test_merge_makes_one_label_and_exact_keeps_all_apart(tmp_path: Path) -> None
     assert "must name labels" in refused
 
 
-def test_genes_are_kept_apart_unless_they_are_merged(tmp_path: Path) -> None:
-    source = table(tmp_path, GENES)
-    plan, facts = proposed(source, "--sensitive", "aa")
-    assert plan.domain.names() == ["AA", "Aa", "aa"]
-    assert plan.domain.sensitive_count == 3
-    assert facts["also_sensitive"] == {"x": ["AA", "Aa"]}
-    plan, _ = proposed(source, "--sensitive", "aa", "--exact")
-    assert plan.domain.sensitive.tolist() == [False, False, True]
-    # What is named must be a label, but for spaces.
-    assert proposed(source, "--sensitive", "aa ")[0].domain.sensitive_count == 3
-    assert "perhaps" in refusal("init", source, "--column", "x", "--sensitive", "aA", "--epsilon", 1)
-    plan, facts = proposed(source, "--all-sensitive")
-    assert plan.domain.clear_count == 0
-    assert "also_sensitive" not in facts
-
-
 def test_what_few_rows_hold_is_counted_and_not_named(tmp_path: Path) -> None:
     source = table(tmp_path, {"gesund": 60, "krank": 30, "KRANK": 4, "kranc": 3})
     text = done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml")

@@ -181,16 +181,6 @@ def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> Non
     assert told(*estimate, "--statement")["publication"]["answers"] == "unknown"
 
 
-def test_before_anything_is_sealed_a_folder_states_its_terms(tmp_path: Path) -> None:
-    entry = added(tmp_path, least=1000)
-    (tmp_path / "_collection.json").write_bytes(entry.collection.envelope)
-    facts = told("collection", "statement", tmp_path)
-    assert facts["publication"] == planned(entry.collection, entry.mechanism).to_dict() | {
-        "sentences": facts["publication"]["sentences"]
-    }
-    assert facts["publication"]["planned"] is True
-
-
 def test_a_tally_of_another_collection_is_refused(tmp_path: Path) -> None:
     one = sealed(tmp_path / "one", 60)
     other = sealed(tmp_path / "other", 60, name="other")

@@ -12,7 +12,6 @@ import pytest
 
 from alike_pairs import ALIKE, DIFFERENT
 from discreet import Domain, Personalized, SecretTags
-from discreet.core.alike import alike_sentences
 from discreet.core.reading import composed, visible
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.personalized import SimulatedTags
@@ -119,33 +118,6 @@ def test_alike_labels_of_which_one_is_sensitive_are_refused(one: str, other: str
 @pytest.mark.parametrize(("one", "other"), DIFFERENT)
 def test_labels_that_do_not_read_alike_are_free(one: str, other: str) -> None:
     assert Domain([one, other], sensitive=[one]).alike == ()
-
-
-def test_combinations_are_alike_if_they_are_in_every_attribute() -> None:
-    attributes = {"state": ["krank", "Krank", "gesund"], "age": [30, 40], "note": ["a", "A"]}
-    message = refused(ParameterError, lambda: Domain.product(attributes, sensitive={"state": "krank", "age": 40}))
-    assert message.startswith(
-        "'krank' and 'Krank' (attribute 'state') read alike, but in some combinations only 'krank' is sensitive"
-    )
-    assert "'A' and 'a' (attribute 'note')" in refused(
-        ParameterError, lambda: Domain.product(attributes, sensitive={"note": "A"})
-    )
-    # Alike in two attributes at once: neither attribute alone joins these.
-    mask = np.zeros((3, 2, 2), dtype=np.bool_)
-    mask[0, :, 0] = mask[1, :, 1] = True
-    refused(ParameterError, lambda: Domain.product(attributes, sensitive=mask.reshape(-1)))
-    domain = Domain.product(attributes, sensitive={"state": ["krank", "Krank"], "age": 40})
-    assert [(group.attribute, group.labels, group.protected, group.differ) for group in domain.alike] == [
-        ("state", ("krank", "Krank"), (None, None), False),
-        ("note", ("a", "A"), (None, None), False),
-    ]
-    exact = Domain.product(attributes, sensitive={"state": "krank"}, exact=True)
-    assert [group.differ for group in exact.alike] == [True, False]
-    assert alike_sentences(exact.alike, exact=True) == [
-        "exact: 'krank' and 'Krank' (attribute 'state') read alike, and each counts as a value of its own. "
-        "Protected: 'krank'. Not protected: 'Krank'.",
-        "'a' and 'A' (attribute 'note') read alike; they are protected alike, and each counts as a value of its own.",
-    ]
 
 
 @pytest.mark.parametrize(

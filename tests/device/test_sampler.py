@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from discreet import Domain, Personalized, RandomizedResponse, SecureRandom, SeededRandom, UnaryEncoding
-from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
+from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import ParameterError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import LawMechanism, law_of, spelled_out
@@ -74,16 +74,6 @@ def test_codes_that_are_none(code: Any) -> None:
 
 
 GOOD = Sampler.of(UnaryEncoding(Domain(range(20), sensitive=[2, 3, 4, 9]), 1.0)).document()
-
-
-@pytest.mark.parametrize("kind", ["uneven singletons", "uneven bits"])
-def test_samplers_with_an_epsilon_for_each_value_are_refused_by_name(kind: str) -> None:
-    law = {"law": kind, "size": 4, "weights": ["1", "2"], "levels": [0, 1, 0, 1]}
-    message = refused(UnknownSamplerError, lambda: Sampler.parse({**GOOD, "law": law}))
-    assert message == (
-        f"block law '{kind}' gave each value an epsilon, which discreet no longer does; use a plan with one epsilon "
-        "for all values."
-    )
 
 
 def test_clear_blocks_need_independent_values() -> None:

@@ -82,26 +82,6 @@ def test_what_writes_anew_refuses_counts(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"counts.parquet"}
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "estimate plan.toml counts.parquet --trust-plan",
-        "estimate plan.toml counts.parquet --trust-plan --by count",
-        "estimate plan.toml counts.parquet",
-        "compare plan.toml counts.parquet other.parquet --trust-plan",
-        "regress plan.toml counts.parquet --on count --trust-plan",
-        "seal plan.toml counts.parquet -o sealed.parquet --trust-plan",
-    ],
-)
-def test_no_verb_takes_a_count_for_a_report(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("plan.toml").write_text(PLAN)
-    for name in ("counts.parquet", "other.parquet"):
-        pq.write_table(counted(), name)
-    result = run(*command.split())
-    assert (result.exit_code, WHY in result.output) == (2, True), result.output
-
-
 def test_a_column_named_count_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("plan.toml").write_text(PLAN)

@@ -19,7 +19,6 @@ from discreet import (
 )
 from discreet.errors import ParameterError
 from discreet.formats.plan import DomainDocument, json_schema, read_document
-from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.simulation.study import Study
 from discreet.surveys.documents import every_schema
 from packing import each
@@ -299,28 +298,3 @@ def test_every_example_loads(path: Path) -> None:
         assert mechanism.guarantee.realised <= mechanism.epsilon
     else:
         assert read_document(path, DomainDocument).domain.domain(path.parent).size > 1
-
-
-def test_an_unknown_mechanism_lists_the_known_ones(tmp_path: Path) -> None:
-    for name, advice in (
-        ("unry", "perhaps 'unary' was meant."),
-        ("another", "install the package of the mechanism."),
-    ):
-        message = refused(ParameterError, lambda name=name: load(tmp_path, "json", mechanism={"name": name}))
-        assert f"'{name}' - at `$.mechanism.name`; known mechanisms are {', '.join(BLOCK_MECHANISMS)}; " in message
-        assert message.endswith(advice)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"mechanism": {"name": "rr-per-value", "epsilons": {"a": 0.5}}},
-        {"mechanism": {"name": "unary-per-value"}},
-        {"mechanism": {"name": "unary", "epsilons": [{"values": ["a"], "epsilon": 0.5}]}},
-        {"epsilons": {"a": 0.5}},
-    ],
-    ids=repr,
-)
-def test_an_epsilon_for_each_value_is_refused_by_name(changes: dict[str, Any], tmp_path: Path) -> None:
-    message = refused(ParameterError, lambda: load(tmp_path, "json", **changes))
-    assert "an epsilon for each value was removed, use rr or unary with the smallest" in message

@@ -15,7 +15,6 @@ from discreet.formats.domains import described_domain
 from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
 from discreet.surveys.survey import question_domain
 from packing import each
-from running import run
 
 TENTHS = {"low": 0, "high": 1, "bins": 10}
 
@@ -106,14 +105,3 @@ def test_ranges_of_combinations_reach_the_columns_of_a_table(tmp_path: Path) -> 
     obfuscate_survey(survey, tmp_path / "people.parquet", folder, survey_columns(questionnaire), seed=1)
     (file,) = folder.iterdir()
     assert pa.parquet.read_table(file)["clear"].null_count == 4
-
-
-def test_init_and_plan_say_what_is_protected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("people.csv").write_text("score\n" + "\n".join(f"{place / 1000:.3f}" for place in range(1001)))
-    options = {"--column": "score", "--bins": "10", "--sensitive": "0:0.3", "--epsilon": "1", "-o": "plan.toml"}
-    proposed = run("init", "people.csv", *(word for pair in options.items() for word in pair))
-    assert "Protected: from 0 up to below 0.4." in proposed.output
-    assert "X_S = {from 0 up to below 0.4}" in run("plan", "plan.toml", "--users", "1000").output
-    Path("top.toml").write_text("[domain]\nnumber = { low = 0, high = 1, bins = 10 }\nsensitive = [[0.7, 1]]\n")
-    assert "from 0.7 up to 1}" in run("plan", "top.toml", "--epsilon", "1", "--users", "1000").output

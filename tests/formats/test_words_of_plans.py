@@ -99,30 +99,3 @@ def survey(folder: Path, gene: str = "", extra: str = "") -> Questionnaire:
         f'[attributes."{APART}"]\nlabels = ["klein", "Klein", "gro\\u00df"]\n{extra}'
     )
     return Questionnaire.load(written(folder, text))
-
-
-def test_attributes_of_surveys_are_exact_each_by_itself(tmp_path: Path) -> None:
-    aa = 'sensitive = ["aa"]\n'
-    assert "attribute 'gene': 'aa' and 'AA' read alike" in refused(
-        ParameterError, lambda: survey(tmp_path, aa).attributes
-    )
-    asked = survey(tmp_path, f"{aa}exact = true\n", f'[ask]\nwant = [["gene", "{APART}"]]\n')
-    assert list(asked.attributes) == ["gene", COMPOSED]
-    planned = asked.asking(dc.plan_survey(asked.attributes, users=10_000, **asked.asked).survey)
-    saved = planned.save(tmp_path / "planned.toml")
-    (question,) = saved.survey().questions
-    assert question.mechanism.domain.exact
-    plan = saved.plan(f"gene,{APART}")
-    assert plan.document.domain.exact
-    assert plan.fingerprint == question.mechanism.fingerprint
-    assert Questionnaire.of(saved.survey()).attributes["gene"].exact
-
-
-def test_combinations_of_an_attribute_that_is_not_exact_are_refused(tmp_path: Path) -> None:
-    klein = f'[ask]\nwant = [["gene", "{APART}"]]\ncombinations = [{{ "{APART}" = "klein" }}]\n'
-    asked = survey(tmp_path, "exact = true\n", klein)
-    message = refused(ParameterError, lambda: dc.plan_survey(asked.attributes, users=1000, **asked.asked))
-    assert f"'klein' and 'Klein' (attribute '{COMPOSED}')" in message
-    both = klein.replace('"klein" }', '["klein", "Klein"] }')
-    asked = survey(tmp_path, "exact = true\n", both)
-    assert dc.plan_survey(asked.attributes, users=1000, **asked.asked).survey.questions[0].mechanism.domain.exact

@@ -5,15 +5,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
-from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
-from discreet.errors import DataError
-from discreet.mechanisms import row_checks
+from discreet import Domain, RandomizedResponse, SeededRandom
 from discreet.mechanisms.report_tables import check_columns, sifted_rows, to_arrow
 from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled
-from refusals import refused
 
 
 def as_batch(table: Any) -> Any:
@@ -48,44 +44,6 @@ def test_looser_types_hold_the_same_reports(case: Case) -> None:
         assert equal(mechanism, part, reports.part(17, 117))
 
 
-def test_every_flaw_has_its_reason() -> None:
-    mechanism = UnaryEncoding(Domain(range(12), sensitive=list(range(9))), 1.0)
-    good = b"\x01\x00"
-    rows: list[tuple[int | None, bytes | None]] = [
-        (None, good),
-        (10, None),
-        (None, b"\x01"),
-        (None, b""),
-        (None, b"\x01\x00\x00"),
-        (None, None),
-        (10, good),
-        (12, None),
-        (-1, None),
-        (3, None),
-        (None, b"\x00\xff"),
-    ]
-    clear, bits = zip(*rows, strict=True)
-    batch = pa.record_batch({"clear": pa.array(clear, pa.int16()), "bits": pa.array(bits, pa.binary())})
-    found, left_out = sifted_rows(mechanism, batch)
-    assert found.n == 2
-    assert sum(left_out.values()) == 9
-    assert left_out[row_checks.UNREADABLE] == 3
-    assert sorted(left_out.values()) == [1, 1, 1, 1, 2, 3]
-    assert set(left_out) <= set(row_checks.reasons(mechanism))
-
-
-def test_lists_of_another_length_or_with_gaps() -> None:
-    mechanism = SubsetSelection(Domain(range(9)), 1.0, k=3)
-    lists = [[0, 4, 8], [0, 4], [0, None, 8], None, [0, 4, 9], [4, 4, 8], [0, 4, 5, 8], [None, None, None], [1, 2, 3]]
-    batch = pa.record_batch({"members": pa.array(lists, pa.list_(pa.int32()))})
-    found, left_out = sifted_rows(mechanism, batch)
-    assert found.blocks["members"].tolist() == [[0, 4, 8], [1, 2, 3]]
-    assert sum(left_out.values()) == 7
-    assert (left_out[row_checks.UNREADABLE], left_out[row_checks.GAP]) == (2, 2)
-    cut, others = sifted_rows(mechanism, batch.slice(2, 2))
-    assert (cut.n, sum(others.values())) == (0, 2)
-
-
 def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     mechanism = RandomizedResponse(Domain(range(20), sensitive=list(range(7))), 1.0)
     rng = np.random.default_rng(5)
@@ -102,23 +60,6 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     assert found.blocks["symbol"].tolist() == [s for _, s in good if s is not None]
     assert sum(left_out.values()) == 4000 - len(good)
     assert isinstance(left_out, Counter)
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"bits": pa.binary()},
-        {"clear": pa.int64(), "bits": pa.string()},
-        {"clear": pa.bool_(), "bits": pa.binary()},
-        {"clear": pa.decimal128(5, 0), "bits": pa.binary()},
-        {"clear": pa.int64(), "bits": pa.binary(3)},
-        {"clear": pa.int64(), "bits": pa.list_(pa.int8())},
-    ],
-)
-def test_columns_of_another_kind(schema: Any) -> None:
-    mechanism = UnaryEncoding(Domain(range(12), sensitive=list(range(9))), 1.0)
-    message = refused(DataError, lambda: check_columns(mechanism, pa.schema(list(schema.items()))))
-    assert "clear (integer), bits (2 bytes)" in message
 
 
 def test_simulated_batches_stay_marked() -> None:

@@ -32,19 +32,6 @@ def test_the_version_is_that_of_one_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert release.states(write=False) == []
 
 
-def test_the_origin_names_every_archive_by_its_digest(tmp_path: Path) -> None:
-    archive = tmp_path / "discreet.whl"
-    archive.write_bytes(b"abc")
-    statement = release.provenance("c" * 40, [archive], "2026-01-01T00:00:00Z")
-    digest = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-    assert statement["subject"] == [{"name": "discreet.whl", "digest": {"sha256": digest}}]
-    sources = statement["predicate"]["buildDefinition"]["resolvedDependencies"]
-    assert sources[0] == {"name": "discreet", "digest": {"gitCommit": "c" * 40}}
-    assert {path.name for path in (ROOT / "requirements").glob("*.txt")} == {
-        source["name"].partition("/")[2] for source in sources[1:]
-    }
-
-
 def test_other_recipes_need_what_the_project_needs() -> None:
     recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"]]

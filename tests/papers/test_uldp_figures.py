@@ -11,7 +11,6 @@ from papers import making
 from papers.figure import Settings
 from papers.making import Environment, Made, make
 from papers.registry import figure
-from papers.uldp.losses import Loss
 from papers.uldp.mechanisms import PAPER
 
 QUICK = Settings(runs=1, quick=True)
@@ -77,17 +76,6 @@ def test_figure_6_and_its_other_loss(folder: Path) -> None:
     assert len(made("uldp/fig11", folder, drawn=False).findings) == 6
 
 
-def test_figures_over_attributes(folder: Path) -> None:
-    names = ("us-census-1990", "us-census-1990+1")
-    found = made("uldp/fig7", folder, *names)
-    assert {point.mean.values for point in found.results.points} == {400, 800}
-    assert {finding.data for finding in found.findings} == {"us-census-1990+1"}
-    assert made("uldp/fig12", folder, *names, drawn=False).findings == []
-    times = made("uldp/time", folder)
-    assert all(point.mean.seconds > 0 for point in times.results.of(Loss))
-    assert {point.mean.n for point in times.results.points} == {600}
-
-
 def test_tables_of_the_worst_cases(folder: Path) -> None:
     for number, unlike in ((3, {"RAPPOR", "uRR"}), (4, {"RAPPOR", "uRR"})):
         found = made(f"uldp/table{number}", folder)
@@ -101,13 +89,3 @@ def test_tables_of_the_worst_cases(folder: Path) -> None:
             name for name in PAPER if any(f"for {name} " in one.claim and not one.holds for one in entries)
         } == unlike
         assert agreement.claim == "simulated losses agree with the closed forms"
-
-
-def test_figures_beyond_the_paper(folder: Path) -> None:
-    names = ("us-census-1990",)
-    assert made("beyond/fig5", folder, *names, drawn=False).findings == []
-    found = made("beyond/fig10", folder, *names)
-    assert [one.holds for one in found.findings] == [True] * 3
-    svg = next(file for file in found.files if file.suffix == ".svg").read_text()
-    assert svg.count(">lower bound<") == 1
-    assert len(made("beyond/stopping", folder, *names, drawn=False).findings) == 10

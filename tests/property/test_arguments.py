@@ -13,8 +13,6 @@ from discreet import (
 )
 from discreet.errors import ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.privacy.composition import integrated
-from discreet.privacy.notions import smallest_epsilon
 from discreet.risk.scores.pse import pse_of_matrix
 from packing import each
 from refusals import refused
@@ -65,18 +63,6 @@ def test_what_is_very_long_is_not_quoted(given: Any) -> None:
 
 
 # Composition
-
-
-def test_an_ldp_report_to_another_collector_is_over_a_domain_of_its_own() -> None:
-    own, other = RandomizedResponse(DOMAIN, 0.6), RandomizedResponse(PLAIN, 0.9)
-    found = integrated(own.channel(), other.channel())
-    assert found.notion == "ULDP"
-    assert own.guarantee.realised + other.guarantee.realised == pytest.approx(found.epsilon, abs=1e-12)
-    assert found.channel.domain == DOMAIN
-    same = integrated(own, other)
-    assert same.ratio == found.ratio
-    # What is promised is what the pair of reports has.
-    assert smallest_epsilon(found.weights.astype(object), "ULDP", sensitive=DOMAIN.sensitive).epsilon <= found.epsilon
 
 
 # Scores

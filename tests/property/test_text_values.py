@@ -80,41 +80,5 @@ def test_lists_are_encoded_as_arrow_is(labels: list[str], data: st.DataObject) -
     assert Domain(pa.array(labels)).fingerprint == domain.fingerprint
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        ["a", 7],
-        [7, 8],
-        ["a", b"b"],
-        ["a", ["b"]],
-        [{"a"}],
-        [{"a": 1}],
-        ["a", 1.5],
-        [True],
-        np.array([1]),
-        np.array([1.5]),
-        np.array([b"a"]),
-        np.array([["a"]]),
-        np.array("a"),
-        np.array(["a", 7], dtype=object),
-        np.array(["2020-01-01"], dtype="M8[D]"),
-        np.ma.array(["a", "b"], mask=[0, 1]),
-    ],
-    ids=repr,
-)
-def test_what_is_no_text(values: Any) -> None:
-    refused(DataError, lambda: TEXT.encode(values), 7)
-
-
-def test_what_is_missing_is_said_to_be() -> None:
-    for nothing in (None, float("nan"), np.float64("nan")):
-        message = refused(DataError, lambda nothing=nothing: TEXT.encode(["a", nothing, "zanzibar"]), "zanzibar")
-        assert "1 of 3 values are missing (first at row 1)" in message
-    assert "3 of 5 values are not in the domain (first at row 1)" in refused(
-        DataError, lambda: TEXT.encode(["a", "x", "b", "y", "x"])
-    )
-    assert "2 of 3 are not (first at row 1)" in refused(DataError, lambda: TEXT.encode(["x", 5, 6]))
-
-
 def test_half_a_character_is_outside() -> None:
     refused(DataError, lambda: TEXT.encode(["a", "\ud800"]))

@@ -19,7 +19,6 @@ from discreet.risk.assessment import (
     assess,
     best_among,
 )
-from discreet.risk.attacks import traces as attacks
 from discreet.risk.attacks.traces import ALL, ATTACKS, level_of_each
 from discreet.risk.pages import measured, risk_page
 from discreet.risk.scores.rates import rank_curve, rate
@@ -128,21 +127,6 @@ def test_the_strongest_of_all_attacks_is_the_default() -> None:
     assert f"the strongest of {len(ATTACKS)} attacks ({found.attack})" in found.sentences[0]
     assert "others not tried" in alone["markov"].sentences[0]
     assert assess(split, attack=ALL, random=SeededRandom(1)).sentences == found.sentences
-
-
-def test_a_sample_of_the_traces_is_named_in_the_sentences(monkeypatch: pytest.MonkeyPatch) -> None:
-    split = by_half(traces(300))
-    whole = assess(split, attack="markov", random=SeededRandom(1))
-    monkeypatch.setattr(attacks, "LONGEST", float(attacks.markov(split).seconds.sum()) / 3)
-    found = assess(split, attack="markov", random=SeededRandom(1))
-    said = "The attack markov was tried on a random sample of 100 of the 300 traces, among all users."
-    assert said in found.sentences
-    assert not any("random sample" in sentence for sentence in whole.sentences)
-    assert found.users == whole.users == 300
-    assert found.success.trials == found.scores.n == len(found.events) == 100
-    assert found.success.high - found.success.low > whole.success.high - whole.success.low
-    assert found.success.low < whole.success.value < found.success.high
-    assert "100 of the 300" in " ".join(assess(split, random=SeededRandom(1)).sentences)
 
 
 def test_the_choice_costs_confidence() -> None:

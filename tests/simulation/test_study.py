@@ -1,7 +1,6 @@
 """A study of people whose values are known: read, run, judged against exact expectations, and written down."""
 
 import json
-import re
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from discreet import SeededRandom
 from discreet.errors import DiscreetError, OutputExistsError
 from discreet.formats.plan import MechanismSpec
 from discreet.mechanisms import BlockMechanism
-from discreet.simulation.pages import page, save_findings
+from discreet.simulation.pages import save_findings
 from discreet.simulation.study import CountsSpec, Findings, RunSpec, Study, StudyDocument, run_study
 from refusals import refused
 
@@ -216,13 +215,3 @@ def test_what_is_saved(tmp_path: Path) -> None:
         save_findings(found, folder)
     save_findings(found, folder, force=True)
     assert (folder / "results.json").read_bytes() == before
-
-
-def test_the_page_needs_nothing_from_anywhere(tmp_path: Path) -> None:
-    text = page(found_in(tmp_path))
-    outside, chart = text.split("<script>", 1)
-    assert not re.findall(r"""(?:src|href|action)\s*=\s*["']?(?:https?:)?//""", text)
-    assert not re.findall(r"<(?:link|img|iframe|script\s+src|base|object|embed)\b", outside)
-    assert "@import" not in text
-    assert "url(" not in outside
-    assert "vegaEmbed" in chart

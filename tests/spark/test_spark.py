@@ -179,20 +179,6 @@ def test_bad_rows_are_counted_by_reason(spark: Any) -> None:
     refused(ParameterError, lambda: SparkEngine(spark).tally(SYMBOLS, Sources(frame, bad_share=2)))
 
 
-def test_bits_of_another_length_and_gaps_in_lists(spark: Any) -> None:
-    strings = [b"\0" * 6, b"\0" * 5, b"", None, b"\0" * 6]
-    frame = rows(spark, BITS, {"clear": [None] * 5, "bits": strings}, "clear short, bits binary")
-    found = SparkEngine(spark).tally(BITS, Sources(frame, bad_share=1))
-    assert (found.tally.n, found.bad) == (2, 3)
-    subset = Case("subset", "12of40", 1.0).mechanism
-    k = subset.law.columns[0].width
-    lists = [list(range(k)), [*range(k - 1), None], list(range(k + 1)), None, [-1, *range(1, k)], list(range(k))]
-    columns = {"clear": [None] * 6, subset.law.columns[0].name: lists}
-    frame = rows(spark, subset, columns, f"clear int, {subset.law.columns[0].name} array<int>")
-    found = SparkEngine(spark).tally(subset, Sources(frame, bad_share=1))
-    assert (found.tally.n, found.bad) == (2, 4)
-
-
 def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_path: Path) -> None:
     reports = made(SYMBOLS, 3000)
     folder = folder_of(tmp_path / "reports", SYMBOLS, reports)

@@ -134,23 +134,6 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert "diagnosis" in result.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--missing", "drop"), "No such option"),
-        (("--unknown", "drop"), "No such option"),
-        (("--column", "age"), "No such option"),
-        (("--keep", "age"), "must not be that of values"),
-        (("--user", "zip"), "this survey has no rounds"),
-    ],
-)
-def test_what_a_survey_has_no_use_for_is_refused(options, words, tmp_path):
-    result = run("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", *options)
-    assert result.exit_code == 2
-    assert words in result.stderr
-    assert not (tmp_path / "r").exists()
-
-
 def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
     dc.Questionnaire.load(SURVEY).plan("sex,diagnosis").save(tmp_path / "plan.toml")
     done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)

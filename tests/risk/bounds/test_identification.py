@@ -9,7 +9,7 @@ import brute_force
 import numpy as np
 import pytest
 
-from discreet import Domain, HadamardResponse, LocalHashing, Personalized, RandomizedResponse, UnaryEncoding
+from discreet import Domain, LocalHashing, Personalized, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import Bounds, fano, identification_bounds
 from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
@@ -47,20 +47,6 @@ def test_success_at_the_papers_size(epsilon: float, paper: float, exact: float) 
         assert way(found, "Fano") == pytest.approx(0.00262, rel=2e-3)
 
 
-def test_a_zipf_prior() -> None:
-    prior = 1 / np.arange(1, 10**5 + 1)
-    prior /= prior.sum()
-    assert prior[0] == pytest.approx(0.083, abs=5e-4)
-    random = np.random.default_rng(1)
-    found = identification_bounds(
-        RandomizedResponse(Domain(range(10**5)), 10.0), 10**5, prior=random.permutation(prior)
-    )
-    assert found.identification.value == pytest.approx(0.211, abs=5e-4)
-    assert way(found, "Doeblin") == pytest.approx(0.248, abs=5e-4)
-    worst = min(one.value for one in found.pies) / BITS
-    assert 1 - fano.corollary_8(worst, prior[0]) == pytest.approx(0.92, abs=5e-3)
-
-
 def test_hashing_with_a_random_function() -> None:
     """V = sum h_j R1 p_j + (1 - sum h_j) R0 p_1, term by term; any function is within the bound."""
     mechanism, prior = (
@@ -76,15 +62,6 @@ def test_hashing_with_a_random_function() -> None:
     hits = -np.expm1(np.arange(21.0) * np.log1p(-1 / g))
     assert success(inputs, hits, prior) == pytest.approx(formula, rel=1e-12)
     assert identification_bounds(mechanism, 20, prior=prior).identification.value >= formula
-
-
-def test_what_is_idealised_is_said() -> None:
-    found = identification_bounds(LocalHashing(Domain(range(50)), 1.5, g=7), 30)
-    assert len(found.ideal) == 2
-    assert found.ideal[0].value <= found.pie.value
-    assert found.ideal[1].value <= found.identification.value
-    assert "uniformly random public hash function" in str(found)
-    assert identification_bounds(HadamardResponse(SMALL, 1.0), 3).ideal == ()
 
 
 # Several reports

@@ -6,7 +6,6 @@ import pytest
 import discreet as dc
 from discreet.arrays import FloatArray
 from discreet.risk.bounds import Bounds, identification_bounds
-from discreet.risk.bounds.leakage import Prior, report_leakage
 from packing import each
 
 SIZE, ROUNDING = 4, 1e-6
@@ -47,14 +46,6 @@ def test_as_many_users_as_values_are_mi_ldp() -> None:
         assert identification_bounds(response, users).pie.value == pytest.approx(largest, rel=1e-9)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_no_distribution_of_values_tells_more(case: tuple[FloatArray, FloatArray, FloatArray]) -> None:
-    first, second, _ = case
-    most, values = bounds(first, SIZE).pie.value, (*second, np.full(SIZE, 1 / SIZE))
-    seen = [float((p[:, None] * first * np.log2(first / (p @ first))).sum()) for p in values]
-    assert most / 4 < max(seen) <= most + ROUNDING
-
-
 def test_few_values_hide_many_users_without_noise() -> None:
     """Prop. 9: with five incomes and 1e8 users nobody is found, by (10) and exactly."""
     incomes = dc.Domain(range(5), sensitive=[], allow_unprotected=True)
@@ -64,24 +55,3 @@ def test_few_values_hide_many_users_without_noise() -> None:
     assert found.paper_error.value == pytest.approx(0.875, abs=5e-4)
     assert found.error == pytest.approx(1 - 5e-8)
     assert found.total_epsilon == np.inf
-
-
-def of_order(order: float, p: FloatArray, matrix: FloatArray) -> float:
-    """Sibson's mutual information of an order, in nats."""
-    return float(order / (order - 1) * np.log(((p[:, None] * matrix**order).sum(axis=0) ** (1 / order)).sum()))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_information_of_an_order_keeps_its_properties(case: tuple[FloatArray, FloatArray, FloatArray]) -> None:
-    """Processing on either side tells no more; a random choice no more than the larger one; hiding counts as theta."""
-    first, second, processing = case
-    p = np.full(SIZE, 1 / SIZE)
-    for order, largest in report_leakage(dc.RandomizedResponse(dc.Domain(range(SIZE)), 2.0), Prior.of(9), 1).orders:
-        one, other = of_order(order, p, first), of_order(order, p, second)
-        assert of_order(order, p, first @ processing) <= one
-        assert of_order(order, p, processing @ first) <= of_order(order, p @ processing, first)
-        assert of_order(order, p, processing @ first) <= of_order(order, p, processing)
-        assert of_order(order, p, (first + second) / 2) <= max(one, other)
-        theta = np.expm1(2) / (SIZE + np.expm1(2))
-        hidden = order / (order - 1) * np.log(theta * SIZE ** ((order - 1) / order) + 1 - theta)
-        assert hidden / 4 < largest <= hidden

@@ -92,15 +92,6 @@ def measured(joint: Joint, likelihood: np.ndarray) -> PSE:
     return pse_of_folds([(logs, totals, chances)], len(logs), 0.95)
 
 
-def test_the_papers_figure_is_no_lower_bound() -> None:
-    over = 0
-    for seed in range(60):
-        joint = Joint(seed, users=2 + seed % 4, reports=6, values=4)
-        genuine, impostor, _ = joint.laws()
-        over += kl(genuine, impostor) > joint.information
-    assert over >= 30
-
-
 # From samples
 
 
