@@ -149,6 +149,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     running.stop()
 
 
+@pytest.fixture
+def files(tmp_path: Path) -> Any:
+    """A plan, a table of values and the reports that are made of them, in a folder."""
+    from running import Files
+
+    return Files(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     """A Chromium without windows."""

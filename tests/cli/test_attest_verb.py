@@ -18,11 +18,6 @@ KEY = spelled_key(PUBLIC)
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
-@pytest.fixture
 def signed(tmp_path: Path) -> Path:
     place = tmp_path / "habits.json"
     place.write_bytes(envelope())

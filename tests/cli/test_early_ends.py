@@ -18,11 +18,6 @@ SECRET = "alice-has-asthma"
 
 
 @pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
-@pytest.fixture
 def defect(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: Any) -> None:
         try:

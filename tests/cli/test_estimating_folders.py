@@ -9,11 +9,6 @@ from discreet import write_reports
 from running import Files, refusal, told
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
 def halves(files: Files) -> Path:
     folder = files.folder / "reports"
     (folder / "more").mkdir(parents=True)

@@ -16,12 +16,6 @@ from json_rows import columns
 from packing import each
 from running import LABELS, VALUES, VERBS, Files, done, refusal, told
 
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
 # Help
 
 

@@ -67,11 +67,6 @@ DRAWING = [
 RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
 def everything(folder: Path) -> dict[str, bytes | None]:
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 

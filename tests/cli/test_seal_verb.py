@@ -1,16 +1,8 @@
 """The verb ``seal``, and ``verify --sealed``: one sentence for what was done, and one for what is wrong."""
 
 import json
-from pathlib import Path
-
-import pytest
 
 from running import Files, done, refusal, run
-
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
 
 
 def words(text: str) -> str:

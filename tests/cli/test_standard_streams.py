@@ -15,11 +15,6 @@ from discreet.cli import main
 from running import Files, done, refusal, run
 
 
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
 def piped(content: bytes | str, *arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments], input=content)
 

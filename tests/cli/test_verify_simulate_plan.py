@@ -12,12 +12,6 @@ from discreet.planning.compare import compare_mechanisms
 from discreet.privacy.verify import verify
 from running import Files, done, run, told
 
-
-@pytest.fixture
-def files(tmp_path: Path) -> Files:
-    return Files(tmp_path)
-
-
 # verify
 
 

@@ -13,8 +13,9 @@ class Sender:
 
     def __init__(self, folder: Path, *origins: str, epochs: int = 1, **named: Any) -> None:
         self.now, self.deliver = float(START + 10), named.pop("post", post)
-        delivered = {"post": lambda *sent: self.deliver(*sent), **named}  # noqa: PLW0108 - tests replace `deliver`
-        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now, **delivered)
+        if "proxy" not in named:
+            named["post"] = lambda *sent: self.deliver(*sent)  # noqa: PLW0108 - tests replace `deliver`
+        self.device = Device(folder, TRUST, Limits(2, 40, 40), clock=lambda: self.now, **named)
         found = self.device.accept(envelope(answers="fresh", lifetime=24.0, collectors=origins))
         self.device.agree(found)
         for _ in range(epochs):
