@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.core.result_table import json_text
 from discreet.errors import DataError, ParameterError
 from discreet.extras import check_drawing
-from discreet.files.writing import json_text, replacing
+from discreet.files.writing import replacing
 from discreet.simulation.study import StepCallback
 from papers.cells import Cell
 from papers.data import sources

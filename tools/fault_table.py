@@ -182,25 +182,25 @@ SAMPLER = [
 PROMISE = [
     Fault(
         "epsilon is a tenth larger than promised",
-        f"{_RANDOM}:exponential_below",
+        "discreet.mechanisms.law:exponential_below",
         lambda right, epsilon: right(1.1 * epsilon),
         _PROMISE,
     ),
     Fault(
         "the truth threshold is rounded up",
-        f"{_RANDOM}:truth_threshold",
+        "discreet.mechanisms.law:truth_threshold",
         lambda right, epsilon, inclusion: right(epsilon, inclusion) + 1,
         _PROMISE,
     ),
     Fault(
         "the realised ratio is understated",
-        f"{_RANDOM}:likelihood_ratio",
+        "discreet.core.guarantee:likelihood_ratio",
         lambda right, threshold, inclusion: right(threshold - threshold // 1000, inclusion),
         _PROMISE,
     ),
     Fault(
         "a logarithm is rounded down",
-        f"{_RANDOM}:logarithm",
+        "discreet.core.guarantee:logarithm",
         lambda right, ratio: nextafter(right(ratio), -inf),
         _PROMISE,
     ),

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from discreet.core.random import truth_threshold
 from discreet.device.protocol.sampler import Sampler
+from discreet.mechanisms.law import truth_threshold
 from discreet.privacy.audit import audit
 from programs import program
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from discreet.kernels import counting, startup
+from discreet.kernels import counting
 
 _TYPES = [np.uint8, np.uint16, np.uint32, np.int32, np.int64]
 # Both sides of the change from NumPy's histogram, and from four compiled ones, to single additions.
@@ -62,12 +62,12 @@ def test_any_shape_and_stride(size: int) -> None:
 
 
 def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "COMPILER", "discreet.kernels.no_such_module")
-    monkeypatch.setattr(startup, "lost_seconds", [0.0])
-    answers = [startup.pays(0.2) for _ in range(4)]
+    monkeypatch.setattr(counting, "COMPILER", "discreet.kernels.no_such_module")
+    monkeypatch.setattr(counting, "lost_seconds", [0.0])
+    answers = [counting.pays(0.2) for _ in range(4)]
     assert answers == [False, False, True, True]
-    assert not startup.pays(0.05)
+    assert not counting.pays(0.05)
     with patch.dict(sys.modules, numba=None):
-        assert not startup.pays(0.2)
-    monkeypatch.setattr(startup, "COMPILER", "sys")
-    assert startup.pays(0.0)
+        assert not counting.pays(0.2)
+    monkeypatch.setattr(counting, "COMPILER", "sys")
+    assert counting.pays(0.0)

@@ -10,17 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.random import (
-    WORD_RANGE,
-    exponential_below,
-    likelihood_ratio,
-    logarithm,
-    rare_bits,
-    toss,
-    truth_threshold,
-    uniform_below,
-)
+from discreet.core.guarantee import likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE, rare_bits, toss, uniform_below
 from discreet.errors import ParameterError
+from discreet.mechanisms.law import exponential_below, truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
 
 word = st.integers(0, WORD_RANGE - 1)

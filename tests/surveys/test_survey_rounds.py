@@ -10,7 +10,8 @@ import pytest
 
 import discreet as dc
 import discreet.testing
-from discreet.core.random import WORD_RANGE, logarithm
+from discreet.core.guarantee import logarithm
+from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, ParameterError
 from discreet.privacy.publication import Publication
 from discreet.surveys.guarantees import SurveyPublication, verify_survey

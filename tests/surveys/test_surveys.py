@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.core.random import WORD_RANGE, likelihood_ratio, logarithm
+from discreet.core.guarantee import likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.surveys.survey import question_domain
 from discreet.testing import spell_out

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import WordArray
-from discreet.core.random import WORD_RANGE, SeededRandom, truth_threshold
+from discreet.core.random import WORD_RANGE, SeededRandom
 from discreet.device.protocol.sampler import Sampler
 from discreet.mechanisms import spelled_out
 from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.law import truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
 from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks

@@ -25,7 +25,6 @@ import click
 from discreet import __version__
 from discreet.cli.removed import refuse_removed
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
-from discreet.kernels.startup import listening
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -176,19 +175,6 @@ class RefusedVerb(click.ClickException):
     """A refusal: one sentence, exit code 2."""
 
     exit_code = 2
-
-
-class _Compiling:
-    """A note on the error stream, once and only on a terminal, that kernels are being compiled."""
-
-    def __init__(self) -> None:
-        self._said = False
-
-    def __call__(self) -> None:
-        """Print the note, if the error stream is a terminal and this is the first time."""
-        if not self._said and sys.stderr is not None and sys.stderr.isatty():
-            self._said = True
-            click.echo("Note: compiling for this machine, about 10 s; only once where that can be kept.", err=True)
 
 
 # The last one imports the compiler of Fortran, a seventh of a second; the others test frameworks and the like.
@@ -424,7 +410,7 @@ class Verbs(VerbGroup):
         """Run the verb, and exit with its code."""
         show_every_letter()
         try:
-            with ended_by_signals(), listening(_Compiling()):
+            with ended_by_signals():
                 super().invoke(ctx)
             raise click.exceptions.Exit(0)
         except click.exceptions.Exit as ended:

@@ -6,12 +6,14 @@ notes on the error stream, or collected for the result. A result is printed in o
 sentences and tables for people.
 """
 
+import logging
 import os
 import shutil
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from fractions import Fraction
 from operator import attrgetter
 from pathlib import Path
@@ -21,12 +23,15 @@ from typing import Any, TextIO
 import click
 from click.core import ParameterSource
 
+from discreet.core.alike import AlikeLabels, alike_sentences
+from discreet.core.domain import Domain
 from discreet.core.labels import CLIPPED, READ
-from discreet.core.result_table import ResultTable
+from discreet.core.reading import visible
+from discreet.core.result_table import ResultTable, json_text
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.extras import check_drawing
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
-from discreet.files.writing import check_folder, check_free, json_text, replacing_all
+from discreet.files.writing import check_folder, check_free, replacing_all
 
 
 class FilePlace(click.Path):
@@ -196,9 +201,23 @@ def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
                 raise ParameterError(f"{output} is in {folder}, all of which is read; choose another place for it.")
 
 
+_KERNELS = logging.getLogger("discreet.kernels")
+_KERNELS.setLevel(logging.INFO)
+
+
+class _Compiling(logging.Handler):
+    """A note on the error stream, once and only on a terminal, that kernels are being compiled."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the note, if the error stream is a terminal."""
+        _KERNELS.removeHandler(self)
+        if sys.stderr is not None and sys.stderr.isatty():
+            click.echo(f"Note: {record.getMessage()}", err=True)
+
+
 @contextmanager
 def notes_on_errors() -> Iterator[None]:
-    """Print the warnings of the body for its user on the error stream, a line each, each of them once."""
+    """Print the body's warnings, and that it compiles kernels, on the error stream: a line each, each once."""
     shown = set[str]()
 
     def note(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
@@ -208,10 +227,15 @@ def notes_on_errors() -> Iterator[None]:
             shown.add(str(message))
             click.echo(f"Note: {message}", err=True)
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
-        others, warnings.showwarning = warnings.showwarning, note
-        yield
+    compiling = _Compiling()
+    _KERNELS.addHandler(compiling)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            others, warnings.showwarning = warnings.showwarning, note
+            yield
+    finally:
+        _KERNELS.removeHandler(compiling)
 
 
 @contextmanager
@@ -390,6 +414,40 @@ def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
     return [f"{words.get(reason, 'Rows left out')} that {reason}: {count:,}." for reason, count in left_out.items()]
 
 
+def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[ResultTable]:
+    """Return the table of values that were taken for the label that they read like; none where there are no such."""
+    if not read_as:
+        return []
+    cells = [[name, visible(label), f"{count:,}"] for (name, label), count in sorted(read_as.items())]
+    named = any(name for name, _ in read_as)
+    headings = ["attribute", "label", "values"] if named else ["label", "values"]
+    rows = cells if named else [row[1:] for row in cells]
+    return [ResultTable.of("Read as", headings, rows, left=len(headings) - 1)]
+
+
+def read_as_record(read_as: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+    """Return the same numbers, ready for JSON; nothing where there are none."""
+    rows = [{"attribute": name, "label": label, "values": count} for (name, label), count in sorted(read_as.items())]
+    return {"read_as": rows} if rows else {}
+
+
+def alike_in(domains: Mapping[str, Domain]) -> tuple[list[str], dict[str, Any]]:
+    """Return sentences on the labels of some domains that read alike, and the same for JSON; nothing if none do.
+
+    Args:
+        domains: by the name of a question; one plan's has an empty name.
+    """
+    alike = list(dict.fromkeys(_named(domains.items())))
+    exact = any(domain.exact for domain in domains.values())
+    record = {"exact": exact, "alike": [asdict(group) for group in alike]}
+    return alike_sentences(alike, exact=exact), record if alike or exact else {}
+
+
+def _named(domains: Iterable[tuple[str, Domain]]) -> Iterable[AlikeLabels]:
+    for name, domain in domains:
+        yield from (replace(group, attribute=group.attribute or name) for group in domain.alike)
+
+
 def written(*files: Path | None) -> list[str]:
     """Return a sentence that names the files that were written, if any were; standard output is none."""
     named = [str(file) for file in files if file is not None and str(file) != "-"]
@@ -416,7 +474,7 @@ def write_results(output: Path | None, write: Any, writers: Mapping[Path | None,
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
         named = [(path, writer) for path, writer in {target: write, **writers}.items() if path is not None]
-        besides = stack.enter_context(replacing_all([path for path, _ in named], force=force))
+        besides = stack.enter_context(replacing_all([path for path, _ in named], force=force)) if named else []
         for (_, writer), beside in zip(named, besides, strict=True):
             writer(beside)
 

@@ -1,17 +1,77 @@
-"""The result of a verb, which its command writes and prints, or puts together with others."""
+"""The result of a verb, which its command writes and prints, or puts together with others, and its ending.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+The ending of a result says what protects an answer and, on request, what publishing the result reveals.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.output import save_picture, save_table, show, write_results, written
-from discreet.cli.statements import Ending
+from discreet.cli.output import SIMULATED_REPORTS, save_picture, save_table, show, write_results, written
 from discreet.core.result_table import ResultTable
+from discreet.errors import ParameterError
+from discreet.files.paths import COLLECTION
+
+if TYPE_CHECKING:
+    from discreet.formats.sources import ScannedSources, Sources
+    from discreet.privacy.publication import Publication
+
+_ON_REQUEST = "--statement says what publishing this reveals."
+
+_MOST_CELLS = 100_000
+VOUCHED = "That the files hold reports of this plan, and that none is simulated, is your statement: --trust-plan."
+_NOT_COUNTED = "Columns beside the reports are not counted here: each cell of them that is published is a batch."
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The end of a result.
+
+    Attributes:
+        protection: a function that returns the protection of one report, or of all answers of a person together, as a
+            clause without a full stop.
+        simulated: whether any report is simulated.
+        trust_plan: whether the caller vouches that the reports are of the plan.
+        statement: publications by their names in JSON; empty if no statement is asked for.
+    """
+
+    protection: Callable[[], str]
+    simulated: bool
+    trust_plan: bool = False
+    statement: Mapping[str, Any] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the statement ready for JSON."""
+        return {name: publication.to_dict() for name, publication in self.statement.items()}
+
+    def figures(self, n: int) -> dict[str, Any]:
+        """Return the figures of one group of n reports, ready for JSON; nothing if no statement is asked for."""
+        if "publication" not in self.statement:
+            return {}
+        from discreet.privacy.publication import two_digits
+
+        # Two digits of n, so that many groups have the same figures.
+        group = replace(self.statement["publication"], batches=(two_digits(n),))
+        return {"publication": group.figures()}
+
+    def lines(self) -> Iterator[str]:
+        """Yield the line on what protects an answer, or the mark of simulated reports, and the statement."""
+        if self.simulated:
+            yield SIMULATED_REPORTS
+        else:
+            clause = self.protection()
+            clause = f"As you state, {clause[0].lower()}{clause[1:]}" if self.trust_plan else clause
+            yield f"{clause}." if self.statement else f"{clause}; {_ON_REQUEST}"
+        lines = [list(filter(None, publication.lines())) for publication in self.statement.values()]
+        # Each publication has a line on a person; the conditions of the first are those of all.
+        yield from (person for person, *_ in lines)
+        yield from lines[0][1:] if lines else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +123,92 @@ class VerbResult:
         show(self.facts, chain(self.parts, written(*files), ending))
         if self.code:
             raise click.exceptions.Exit(self.code)
+
+
+def check_folders(sources: Iterable[Any]) -> None:
+    """Refuse a statement on a collector's folder, whose own document says how often a person answers.
+
+    Raises:
+        ParameterError: if one of the sources is such a folder.
+    """
+    for source in sources:
+        if isinstance(source, Path) and (source / COLLECTION).exists():
+            raise ParameterError(
+                f"{source} is a collector's folder, in which a person may have several reports; "
+                f"discreet collection statement {source} says what publishing it reveals."
+            )
+
+
+def statement_of(
+    publication: "Publication",
+    sources: "Sources",
+    *,
+    known: Sequence[str] = (),
+    left_out: int = 0,
+    counted: bool = True,
+) -> dict[str, "Publication"]:
+    """Return a publication, and the same if the columns beside the reports, or the files, are published too.
+
+    Args:
+        publication: of the result alone.
+        sources: of its reports.
+        known: names of columns beside the reports that made its batches.
+        left_out: rows that are no reports, in whichever cell they are.
+        counted: whether this machine can read the columns beside the reports.
+    """
+    from discreet.mechanisms.personalized import common_of
+
+    remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
+    more = [remark for remark, holds in remarks.items() if holds]
+    # Whoever read the reports was warned of what the files do not say.
+    with warnings.catch_warnings(action="ignore"):
+        scan = sources.scan(common_of(publication.mechanism), known)
+    alone = replace(publication, remarks=(*publication.remarks, *more), named=publication.named or scan.all_batches)
+    wider = _with_columns(alone, scan, known, left_out) if counted and not alone.simulated else None
+    return {"publication": alone} | ({} if wider is None else {"publication_with_columns": wider})
+
+
+def _with_columns(
+    alone: "Publication", scan: "ScannedSources", known: Sequence[str], left_out: int
+) -> "Publication | None":
+    """Return a publication with the columns beside its reports; None if there are no others than those known."""
+    beside = sorted({*scan.beside, *known})
+    if not set(beside) - set(known):
+        return None
+    cells, names = scan.cells(beside, _MOST_CELLS), ", ".join(beside)
+    shown = f"{alone.shown} and the columns beside the reports too ({names}), or the files"
+    if not cells:
+        why = f"the columns {names} have many values, and a cell of one report is a name"
+        return replace(alone, beside=why, shown=shown)
+    return replace(alone, batches=cells, shown=shown, not_trusted=alone.not_trusted + left_out)
+
+
+def publication_of(
+    maker: Any, result: Any, shown: str, *, weighed: Sequence[Sequence[Any]] = (), not_trusted: int = 0
+) -> "Publication":
+    """Return the publication of a result: its own batches, or the people of each side who weigh alike.
+
+    Args:
+        maker: what made the reports.
+        result: a tally, estimates by group, a comparison or a regression.
+        shown: the result, in words.
+        weighed: for each side the columns of weights and of groups; none if people count alike.
+        not_trusted: reports of each batch that hide nobody.
+    """
+    from discreet.privacy.publication import published
+
+    publication = published(maker, result, not_trusted=not_trusted, shown=shown)
+    cells = [_weighed_cells(columns) for columns in weighed]
+    sizes, reasons = tuple(n for each, _ in cells for n in each), [reason for _, reason in cells]
+    return replace(publication, batches=sizes, beside=max(reasons)) if cells else publication
+
+
+def _weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
+    """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
+    import pyarrow as pa
+
+    from discreet.privacy.publication import WEIGHTS
+
+    table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
+    cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
+    return cells, WEIGHTS if 1 in cells else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.cli.readings import alike_in
+from discreet.cli.output import alike_in
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
 from discreet.core.reading import reading, visible

@@ -23,12 +23,12 @@ from discreet.collector.keeper import Catalogue, Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
 from discreet.collector.store import SealRow
 from discreet.collector.working import JobError, Workers
+from discreet.core.result_table import json_text
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import METHODS, MethodName, estimate
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.threshold import thresholded
-from discreet.files.writing import json_text
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.publication import Publication

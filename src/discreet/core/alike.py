@@ -50,7 +50,7 @@ class AlikeLabels:
         return " ".join([f"exact: {alike}, and each counts as a value of its own.", *parts])
 
 
-def refuse_alike(space: LabelSpace, mask: BoolArray | None, exact: Collection[str] = ()) -> None:
+def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()) -> None:
     """Refuse alike labels of which some are sensitive and some are not.
 
     Of a product these are combinations that differ in one attribute alone, by labels that read alike. Such pairs make a
@@ -58,13 +58,13 @@ def refuse_alike(space: LabelSpace, mask: BoolArray | None, exact: Collection[st
 
     Args:
         space: the labels, without bots.
-        mask: ``(|X|,)`` booleans: which values are sensitive; None if all are.
+        mask: ``(|X|,)`` booleans: which values are sensitive.
         exact: the attributes of a product whose labels are what they are.
 
     Raises:
         ParameterError: if there are such labels; it names two of them.
     """
-    if mask is None or not mask.any():
+    if not mask.any():
         return
     pair, conflicts = "", 0
     for axis, name, part in _texts(space):

@@ -372,9 +372,9 @@ class Domain:
                 "sensitive must name at least one value: otherwise nobody is protected; "
                 "pass allow_unprotected=True if that is what you want."
             )
-        if not checked_flag("exact", exact):
+        if not checked_flag("exact", exact) and mask is not None:
             plain = space.plain
-            refuse_alike(plain, None if mask is None else mask[: plain.size])
+            refuse_alike(plain, mask[: plain.size])
         object.__setattr__(self, "space", space if mask is None else _ending(space, mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
@@ -397,7 +397,8 @@ class Domain:
         """
         if isinstance(exact, bool):
             return cls._of(space, sensitive, True, exact)
-        refuse_alike(space, sensitive, exact)
+        if sensitive is not None:
+            refuse_alike(space, sensitive, exact)
         return cls._of(space, sensitive, True, bool(exact))
 
     @classmethod

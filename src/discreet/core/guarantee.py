@@ -7,11 +7,13 @@ for 1.
 """
 
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
+from fractions import Fraction
 from math import ceil, exp, inf, nextafter
 
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers
+from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultTable
 
 DIGITS = 4
@@ -233,3 +235,27 @@ class Guarantee:
             f"a report that could come from a sensitive value could come from any other value, with likelihoods at "
             f"most a factor e^epsilon apart. {self.not_protected}"
         )
+
+
+_EXACT_DIGITS = 120
+
+
+def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
+    """Return e^eps as realised by the sampler: 1 + s / ((1 - s) pi), exactly."""
+    return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
+
+
+def logarithm(ratio: Fraction) -> float:
+    """Return ln(ratio) of an exact fraction of any size, rounded up, so that no leak is understated.
+
+    An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
+    """
+    if ratio == 1:
+        return 0.0
+    with localcontext() as context:
+        context.prec = _EXACT_DIGITS
+        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
+        # The last digits may be off; no logarithm of a fraction but 1 is itself a double.
+        exact += abs(exact) * Decimal(10) ** (2 - _EXACT_DIGITS)
+        nearest = float(exact)
+        return nearest if Decimal(nearest) >= exact else nextafter(nearest, inf)

@@ -1,4 +1,4 @@
-"""Random words, the coins and choices made of them, and promises that are exact in them.
+"""Random words, and the coins and choices made of them.
 
 A source gives 64-bit words of AES-256 in counter mode. A mechanism compares the words with integers, so that every
 probability is an exact fraction. The secure source takes its key from the operating system. The seeded one, for
@@ -18,9 +18,6 @@ and
 So P(truth) = S / 2^64, and every symbol has the same share of the noise. A report that needs more bits takes longer,
 which shows of at most v + 1 in 2^32 reports of a batch that they are likelier to be noise. Devices, with one report at
 a time, and small batches use whole words.
-
-The law meets epsilon with equality when s / (1 - s) = pi (e^eps - 1) [ULDP]. S is 2^64 s rounded *down*, so the
-realised epsilon is the logarithm of an exact fraction, and at most the promise.
 """
 
 import hashlib
@@ -28,10 +25,7 @@ import os
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import ROUND_FLOOR, Decimal, localcontext
-from fractions import Fraction
 from functools import lru_cache
-from math import inf, nextafter
 from operator import eq
 from typing import Any, NamedTuple, Protocol, Self
 from weakref import WeakKeyDictionary
@@ -40,7 +34,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray
-from discreet.core.checks import is_whole, refuse_silence
+from discreet.core.checks import is_whole
 from discreet.errors import ParameterError
 
 KEY_SIZE = 32
@@ -531,52 +525,3 @@ def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray
     # Products take the same time whatever the factors are.
     away *= truthful.astype(out.dtype)
     out += away
-
-
-_DIGITS = 120
-
-
-def exponential_below(epsilon: float) -> Fraction:
-    """Return a fraction just below e^epsilon, right to about a hundred digits."""
-    with localcontext() as context:
-        context.prec = _DIGITS
-        value = Decimal(epsilon).exp()
-        context.rounding = ROUND_FLOOR
-        return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
-
-
-def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
-    """Return the largest S such that telling the truth with probability S / 2^64 keeps the promise.
-
-    Args:
-        epsilon: the promise, in nats.
-        inclusion: pi, the probability that a noise block contains a given sensitive value.
-
-    Raises:
-        ParameterError: if S is 0, so that reports would say nothing.
-    """
-    odds = inclusion * (exponential_below(epsilon) - 1)
-    threshold = int(WORD_RANGE * odds / (1 + odds))
-    refuse_silence(epsilon, threshold)
-    return min(threshold, WORD_RANGE - 1)
-
-
-def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
-    """Return e^eps as realised by the sampler: 1 + s / ((1 - s) pi), exactly."""
-    return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
-
-
-def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio) of an exact fraction of any size, rounded up, so that no leak is understated.
-
-    An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
-    """
-    if ratio == 1:
-        return 0.0
-    with localcontext() as context:
-        context.prec = _DIGITS
-        exact = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
-        # The last digits may be off; no logarithm of a fraction but 1 is itself a double.
-        exact += abs(exact) * Decimal(10) ** (2 - _DIGITS)
-        nearest = float(exact)
-        return nearest if Decimal(nearest) >= exact else nextafter(nearest, inf)

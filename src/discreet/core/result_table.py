@@ -5,9 +5,14 @@ aligned. A `TabularResult` is a result that makes such tables of itself.
 
 Python and notebooks show the names of columns and shares as fractions (*plain*). Verbs and pages show headings and
 percentages.
+
+In JSON a number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn
+back into the number; null says that there is no such number.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from html import escape
 from operator import attrgetter
@@ -312,3 +317,27 @@ class ResultTable(TabularResult):
         head = [cell or column.name for cell, column in zip(head, self.shown, strict=True)]
         title, heads = f"<caption><span>{escape(self.title)}</span></caption>", line(head, "th", ' scope="col"')
         return f"<table>{title}<thead>{heads}</thead><tbody>{body}</tbody></table>"
+
+
+def json_text(facts: Any, *, indent: int | None = None) -> str:
+    """Return facts as JSON that every parser accepts.
+
+    Args:
+        facts: mappings, sequences, texts, and numbers, also NumPy's; anything else stands as its text.
+        indent: as for `json.dumps`.
+    """
+    return json.dumps(_plain(facts), indent=indent, allow_nan=False)
+
+
+def _plain(fact: Any) -> Any:
+    # NumPy's numbers and arrays.
+    if hasattr(fact, "tolist"):
+        return _plain(fact.tolist())
+    if isinstance(fact, float) and not math.isfinite(fact):
+        return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"
+    if isinstance(fact, Mapping):
+        return {str(name): _plain(item) for name, item in fact.items()}
+    if isinstance(fact, list | tuple | Set):
+        return [_plain(item) for item in fact]
+    # What has no form in JSON, such as a path or a fraction, stands as its text: nothing fails for its kind.
+    return fact if fact is None or isinstance(fact, str | int | float) else str(fact)

@@ -1,44 +1,12 @@
-"""Outputs: files that appear whole or not at all and replace nothing by accident, and results as JSON.
+"""Outputs: files that appear whole or not at all, and replace nothing by accident."""
 
-In JSON a number that is not finite is one of the texts "Infinity", "-Infinity" and "NaN", which most languages turn
-back into the number; null says that there is no such number.
-"""
-
-import json
-import math
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from discreet.errors import OutputExistsError, ParameterError
-
-
-def json_text(facts: Any, *, indent: int | None = None) -> str:
-    """Return facts as JSON that every parser accepts.
-
-    Args:
-        facts: mappings, sequences, texts, and numbers, also NumPy's; anything else stands as its text.
-        indent: as for `json.dumps`.
-    """
-    return json.dumps(_plain(facts), indent=indent, allow_nan=False)
-
-
-def _plain(fact: Any) -> Any:
-    # NumPy's numbers and arrays; NumPy itself is not imported, so that help answers at once.
-    if hasattr(fact, "tolist"):
-        return _plain(fact.tolist())
-    if isinstance(fact, float) and not math.isfinite(fact):
-        return "NaN" if math.isnan(fact) else "Infinity" if fact > 0 else "-Infinity"
-    if isinstance(fact, Mapping):
-        return {str(name): _plain(item) for name, item in fact.items()}
-    if isinstance(fact, list | tuple | Set):
-        return [_plain(item) for item in fact]
-    # What has no form in JSON, such as a path or a fraction, stands as its text: nothing fails for its kind.
-    return fact if fact is None or isinstance(fact, str | int | float) else str(fact)
-
 
 _LONGEST_NAME = 255
 

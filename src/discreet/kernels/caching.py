@@ -14,6 +14,7 @@ somebody else. Folders are tried in this order:
 """
 
 import atexit
+import logging
 import os
 import shutil
 import stat
@@ -30,12 +31,11 @@ from numba import config
 from numba.core import event
 from numba.core.caching import FunctionCache
 
-from discreet.kernels.startup import announce
-
 VARIABLE = "DISCREET_KERNELS"
 """The environment variable that tells processes that this one starts where its temporary kernels are."""
 
 _CHOOSING = Lock()
+_LOGGER = logging.getLogger("discreet.kernels")
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
@@ -148,8 +148,8 @@ class _Compilations(event.Listener):  # type: ignore[misc]
     """A numba event listener that hears of compilations, and not of kernels read from disk."""
 
     def on_start(self, _: event.Event) -> None:
-        """Announce the start of a compilation."""
-        announce()
+        """Log the start of a compilation."""
+        _LOGGER.info("compiling for this machine, about 10 s; only once where that can be kept.")
 
     def on_end(self, _: event.Event) -> None:
         """Do nothing at the end of a compilation."""

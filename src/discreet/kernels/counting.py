@@ -1,7 +1,7 @@
 """Counting blocks: symbols, bits and drawn subsets by NumPy, or compiled where there is enough to do.
 
 Compiled kernels count symbols four times as fast, add bits up ten times as fast, and draw subsets thirty times as fast
-(`discreet.kernels.startup`).
+(`pays`).
 
 Subsets as marks in words: changed at random places, and listed; by NumPy, or compiled where that pays.
 
@@ -11,13 +11,19 @@ the same, bit for bit.
 The fast Walsh-Hadamard transform.
 """
 
+import sys
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.kernels.row_order import checked_rows
-from discreet.kernels.startup import pays
+
+COMPILER = "discreet.kernels.caching"
+# About the seconds that the import of numba and of the first kernels takes, and those that NumPy has lost so far.
+_START = 0.5
+lost_seconds = [0.0]
 
 # Extra seconds that NumPy needs per symbol, per byte of bits, and per report of bits in groups.
 _SYMBOL_SECONDS, _BYTE_SECONDS, _REPORT_SECONDS = 1e-9, 1e-9, 2e-7
@@ -26,6 +32,25 @@ _SYMBOL_SECONDS, _BYTE_SECONDS, _REPORT_SECONDS = 1e-9, 1e-9, 2e-7
 _SYMBOLS, _FEW = 1 << 16, 1 << 14
 # Bytes of bits added up at a time: their sums stay in the cache.
 BYTES_AT_ONCE = 1 << 20
+
+
+def pays(seconds: float) -> bool:
+    """Return true if a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
+
+    False without numba, which obfuscation never needs.
+
+    Args:
+        seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no
+            sequence of calls takes longer than twice what the better choice for all of them would have.
+    """
+    if COMPILER in sys.modules:
+        return True
+    if lost_seconds[0] + seconds > _START:
+        # Devices draw batches without it.
+        return find_spec("numba") is not None
+    # Threads may lose a count of each other's; it is an estimate.
+    lost_seconds[0] += seconds
+    return False
 
 
 def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:

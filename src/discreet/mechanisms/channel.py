@@ -18,8 +18,8 @@ from discreet.core import columns
 from discreet.core.batches import new_batches
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words, logarithm
+from discreet.core.guarantee import Guarantee, logarithm
+from discreet.core.random import WORD_BITS, WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError

@@ -3,12 +3,16 @@
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
+
+The sampler compares words with S, 2^64 s rounded *down*. So the realised epsilon is the logarithm of an exact fraction,
+and at most the promise.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property, partial
 from math import nan
@@ -18,10 +22,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_epsilon, checked_flag
+from discreet.core.checks import checked_epsilon, checked_flag, refuse_silence
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.guarantee import Guarantee
-from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.guarantee import Guarantee, likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import total
 from discreet.errors import ParameterError
@@ -94,6 +98,34 @@ def is_small(domain: Domain, law: BlockLaw) -> bool:
 
 _FORMAT = 2
 _MOST_NUMBERS = 20
+
+
+_DIGITS = 120
+
+
+def exponential_below(epsilon: float) -> Fraction:
+    """Return a fraction just below e^epsilon, right to about a hundred digits."""
+    with localcontext() as context:
+        context.prec = _DIGITS
+        value = Decimal(epsilon).exp()
+        context.rounding = ROUND_FLOOR
+        return Fraction(value * (1 - Decimal(10) ** (2 - _DIGITS)))
+
+
+def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
+    """Return the largest S such that telling the truth with probability S / 2^64 keeps the promise.
+
+    Args:
+        epsilon: the promise, in nats.
+        inclusion: pi, the probability that a noise block contains a given sensitive value.
+
+    Raises:
+        ParameterError: if S is 0, so that reports would say nothing.
+    """
+    odds = inclusion * (exponential_below(epsilon) - 1)
+    threshold = int(WORD_RANGE * odds / (1 + odds))
+    refuse_silence(epsilon, threshold)
+    return min(threshold, WORD_RANGE - 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

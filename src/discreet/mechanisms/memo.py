@@ -11,11 +11,12 @@ import numpy as np
 
 from discreet.core.checks import checked_epsilon, checked_whole
 from discreet.core.columns import integers, numbered
-from discreet.core.random import WORD_RANGE, RandomSource, checked_source, likelihood_ratio, logarithm, truth_threshold
+from discreet.core.guarantee import likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
-from discreet.mechanisms.law import BlockMechanism, LawMechanism
+from discreet.mechanisms.law import BlockMechanism, LawMechanism, truth_threshold
 from discreet.mechanisms.obfuscation import obfuscated, sent_again
 from discreet.theory.memo import ratio_after, second_threshold
 

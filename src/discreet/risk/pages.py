@@ -5,8 +5,7 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from discreet.core.result_table import ResultTable
-from discreet.files.writing import json_text
+from discreet.core.result_table import ResultTable, json_text
 from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import Assessment

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from discreet.core.result_table import ResultColumn, ResultTable, text_column
+from discreet.core.result_table import ResultColumn, ResultTable, json_text, text_column
 from discreet.extras import optional
-from discreet.files.writing import json_text, make_folder, replacing_all
+from discreet.files.writing import make_folder, replacing_all
 from discreet.pictures.charts import DRAWN, Panel
 from discreet.pictures.pages import render
 from discreet.simulation.study import Findings

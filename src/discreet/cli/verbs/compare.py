@@ -28,8 +28,7 @@ from discreet.cli.output import (
     file_notes,
     notes_of,
 )
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders, publication_of, statement_of
+from discreet.cli.results import Ending, VerbResult, check_folders, publication_of, statement_of
 from discreet.cli.verbs.estimate import read_with_columns
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, ResultTable, spelled_p_value
@@ -178,7 +177,7 @@ def compared_sides(
         about: dict[str, Any] = {"weighed": weighed, "not_trusted": shown.not_trusted}
         publication = publication_of(mechanism, comparison, "this comparison", **about)
         stated = statement_of(publication, sources, known=known)
-    ending = Ending(mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
+    ending = Ending(lambda: mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
     parts = [*_parts(comparison, tests, shown.largest), *notes_of(notes)]
     picture = partial(comparison.plot, shown.largest)
     return VerbResult(partial(_record, comparison, tests, notes), parts, comparison.to_arrow, picture, ending)

@@ -35,8 +35,7 @@ from discreet.cli.output import (
     notes_of,
     reports_here,
 )
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders, publication_of, statement_of
+from discreet.cli.results import Ending, VerbResult, check_folders, publication_of, statement_of
 from discreet.core.grouping import MINIMUM, SMALL, Grouping
 from discreet.core.reports import Reports
 from discreet.core.result_table import ResultColumn, ResultTable, number_of, text_column
@@ -271,7 +270,7 @@ def estimate_reports(
             data, left_out = read_for(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
         result, tagged = _estimated(document, data, known, how.asked(progress))
         stated = _statement(document, data, left_out, read, sources, shown) if shown.statement else {}
-    ending = Ending(document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
+    ending = Ending(lambda: document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
     limits = shown.limits
 
     def record() -> dict[str, Any]:
@@ -433,7 +432,7 @@ def estimate_groups(
         publication = publication_of(mechanism, result, "these estimates", **about)
         known = [*grouping.by, *filter(None, [grouping.weights])]
         stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
-    ending = Ending(mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
+    ending = Ending(lambda: mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
     return VerbResult(
         partial(_groups_record, result, shown, ending, notes, same_people=same_people),
         chain(_groups_parts(result, shown, same_people=same_people), notes_of(notes)),

@@ -17,13 +17,14 @@ from discreet.cli.output import (
     InputFile,
     OutputFile,
     left_out_sentences,
+    read_as_record,
+    read_as_table,
     sent,
     show,
 )
-from discreet.cli.readings import read_as_record, read_as_table
 from discreet.core.domain import AS_READ
 from discreet.core.result_table import ResultTable
-from discreet.engines import LocalEngine
+from discreet.engines.obfuscation import obfuscate as obfuscated
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
@@ -168,7 +169,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
     mechanism = document.mechanism()
     columns = value_columns(document, table, missing=table.missing, keep=table.keep, unknown=table.unknown)
     with progress_bar("obfuscating") as progress, sent(output, ".jsonl") as target:
-        written = LocalEngine().obfuscate(
+        written = obfuscated(
             mechanism,
             value_source(values),
             target,

@@ -20,8 +20,7 @@ from discreet.cli.options import (
     option,
     refuse_idle,
 )
-from discreet.cli.output import InputFile, OutputFile, save_picture, show, write_results, written
-from discreet.cli.readings import alike_in
+from discreet.cli.output import InputFile, OutputFile, alike_in, save_picture, show, write_results, written
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
 from discreet.core.labels import Numbers

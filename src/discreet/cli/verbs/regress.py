@@ -10,8 +10,7 @@ import click
 from discreet.cli.commands import Verb
 from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, file_notes, notes_of
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, publication_of
+from discreet.cli.results import Ending, VerbResult, publication_of
 from discreet.core.batches import NamedBatch
 from discreet.core.result_table import ResultTable
 from discreet.engines.folds import memory_limit
@@ -130,7 +129,7 @@ def regression(
     if statement:
         publication = publication_of(mechanism, fit, "this regression")
         stated = {"publication": replace(publication, named=tuple(batches))}
-    ending = Ending(mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
+    ending = Ending(lambda: mechanism.guarantee.brief, fit.simulated, trust_plan, stated)
     facts = {"method": fit.method, "n": fit.n, "baseline": fit.baseline, "level": level, "simulated": fit.simulated}
     table = fit.table(level)
     record = {**facts, "remark": fit.remark, "notes": notes, "coefficients": table.records()}

@@ -31,8 +31,7 @@ from discreet.cli.output import (
     prints_json,
     say,
 )
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import VOUCHED, Ending
+from discreet.cli.results import VOUCHED, Ending, VerbResult
 from discreet.core.batches import NamedBatch
 from discreet.files.paths import TALLIES, checked_output, spelled
 from discreet.files.writing import in_turn
@@ -132,7 +131,9 @@ def seal_reports(
         remarks=(VOUCHED,) * read.trust_plan,
         named=(NamedBatch(sealed.name, sealed.n, sealed.n),),
     )
-    ending = Ending(document.maker.guarantee.brief, sealed.simulated, read.trust_plan, {"publication": publication})
+    ending = Ending(
+        lambda: document.maker.guarantee.brief, sealed.simulated, read.trust_plan, {"publication": publication}
+    )
     result = {"plan": mechanism.fingerprint, "output": output, "name": sealed.name, "reports": sealed.n}
     details = {
         "simulated": sealed.simulated,

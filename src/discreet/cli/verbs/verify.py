@@ -12,8 +12,7 @@ import numpy as np
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
-from discreet.cli.output import SIMULATED_REPORTS, InputFile
-from discreet.cli.readings import alike_in
+from discreet.cli.output import SIMULATED_REPORTS, InputFile, alike_in
 from discreet.cli.results import VerbResult
 from discreet.core.random import RandomSource, SeededRandom
 from discreet.core.result_table import ResultTable

@@ -19,9 +19,8 @@ from discreet.cli.options import (
     load_plan,
     option,
 )
-from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.output import InputFile, OutputFile, alike_in
 from discreet.cli.output import show as print_result
-from discreet.cli.readings import alike_in
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.collector.verbs.parameters import KEY, length, spelled_key, timestamp

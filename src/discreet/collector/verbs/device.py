@@ -20,10 +20,11 @@ from discreet.cli.output import (
     OutputFolder,
     notes_on_errors,
     prints_json,
+    read_as_record,
+    read_as_table,
     say,
     show,
 )
-from discreet.cli.readings import read_as_record, read_as_table
 from discreet.collector.verbs.parameters import KEY, key_of, spelled_key
 from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
 from discreet.device import Device, Limits

@@ -16,7 +16,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import is_whole, shown
-from discreet.core.random import WORD_RANGE, RandomSource, likelihood_ratio, logarithm, toss
+from discreet.core.guarantee import likelihood_ratio, logarithm
+from discreet.core.random import WORD_RANGE, RandomSource, toss
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.device.protocol.frames import LARGEST_RECORD
 from discreet.errors import DataError, ParameterError

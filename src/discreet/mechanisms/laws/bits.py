@@ -26,13 +26,13 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_flag, checked_whole, real_number, shown
-from discreet.core.random import RandomSource, fresh_words, rare_bits, truth_threshold
+from discreet.core.random import RandomSource, fresh_words, rare_bits
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import BlockLaw, BlockLayout, ValueCounts
 from discreet.mechanisms.evidence import BitTiles
-from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size
+from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, truth_threshold
 from discreet.theory.optimum import optimal_theta
 
 # A piece's words stay in the second-level cache.

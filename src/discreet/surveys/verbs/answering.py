@@ -14,9 +14,10 @@ from discreet.cli.output import (
     InputFile,
     OutputFile,
     OutputPlace,
+    read_as_record,
+    read_as_table,
     show,
 )
-from discreet.cli.readings import read_as_record, read_as_table
 from discreet.cli.verbs.obfuscate import KEEP, checked_float32, kept_sentences, value_source
 from discreet.cli.verbs.simulate import FOLDER
 from discreet.core.random import SeededRandom

@@ -18,8 +18,7 @@ from discreet.cli.output import (
     left_out_sentences,
     notes_of,
 )
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending, check_folders, publication_of
+from discreet.cli.results import Ending, VerbResult, check_folders, publication_of
 from discreet.cli.verbs.compare import DifferenceFiles, Side, Sides, Tests, compared_sides
 from discreet.cli.verbs.estimate import (
     ByGroup,
@@ -139,7 +138,7 @@ def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: 
     if shown.statement:
         publication = publication_of(mechanism, tally, "these estimates", not_trusted=shown.not_trusted)
         statement = {"publication": publication}
-    ending = Ending(mechanism.guarantee.brief, tally.simulated, statement=statement)
+    ending = Ending(lambda: mechanism.guarantee.brief, tally.simulated, statement=statement)
     record = partial(estimate_facts, estimate, **shown.limits)
     return VerbResult(record, estimate_parts(estimate, shown), ending=ending)
 

@@ -11,9 +11,8 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, force, option
-from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.output import InputFile, OutputFile, alike_in
 from discreet.cli.proposing import Labels, Promise, Proposal, TableLook, proposal_facts, refuse_unsaid, show_proposal
-from discreet.cli.readings import alike_in
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up

@@ -11,8 +11,7 @@ import click
 
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, allow_outside
-from discreet.cli.output import InputFile
-from discreet.cli.readings import alike_in
+from discreet.cli.output import InputFile, alike_in
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.verify import (
     MEMO,

@@ -24,8 +24,7 @@ from discreet.cli.output import (
     given_options,
     prints_json,
 )
-from discreet.cli.results import VerbResult
-from discreet.cli.statements import Ending
+from discreet.cli.results import Ending, VerbResult
 from discreet.core.result_table import ResultTable
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import REPORTS, checked_output
@@ -305,7 +304,7 @@ def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -
             parts = {name: part.get(which, part["publication"]) for name, part in stated.items()}
             statement[which] = SurveyPublication(survey, parts, apart)
     simulated = any(ending.simulated for ending in endings.values())
-    return Ending(survey.guarantee.brief, simulated, statement=statement)
+    return Ending(lambda: survey.guarantee.brief, simulated, statement=statement)
 
 
 def _joined(document: Questionnaire, results: Mapping[str, VerbResult]) -> Any:

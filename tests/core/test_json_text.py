@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.files.writing import json_text
+from discreet.core.result_table import json_text
 
 
 @pytest.mark.parametrize(
