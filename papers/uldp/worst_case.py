@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import golden_section
 from discreet.core.checks import checked_n
 from discreet.core.result_table import ResultTable
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.simulation.tallies import draw_tally
+from discreet.theory.arithmetic import golden_section
 from papers.cells import WORST, Cell
 from papers.data.population import Population
 from papers.figure import Figure, Finding, Settings, no_charts

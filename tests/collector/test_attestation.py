@@ -21,7 +21,7 @@ from discreet.mechanisms.personalized import common_of
 from discreet.privacy.audit import audit
 from discreet.privacy.verify import verify
 from discreet.risk.bounds.identification import identification_bounds
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 from signed import EPOCH, PLAIN, START, collection
 from signed import plan_of as plan_from
 
@@ -208,6 +208,6 @@ def test_a_second_coin_and_what_it_does_not_hide() -> None:
     assert figures["all epochs, one permanent answer"][0] == pytest.approx(2, abs=1e-6)
     assert figures["an epoch, 1 answer"][0] == pytest.approx(1, abs=1e-6)
     assert "all epochs, 3 answers of a version" in figures
-    assert " ".join(NOT_HIDDEN.split()) in page
-    assert NOT_HIDDEN in str(of_collection(answers="permanent").to_dict())
-    assert NOT_HIDDEN not in str(of_collection(answers="fresh").to_dict())
+    assert " ".join(CHANGES_ARE_VISIBLE.split()) in page
+    assert CHANGES_ARE_VISIBLE in str(of_collection(answers="permanent").to_dict())
+    assert CHANGES_ARE_VISIBLE not in str(of_collection(answers="fresh").to_dict())

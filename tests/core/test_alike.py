@@ -12,7 +12,7 @@ import pytest
 
 from alike_pairs import ALIKE, DIFFERENT
 from discreet import Domain, Personalized, SecretTags
-from discreet.core.reading import composed, visible
+from discreet.core.labels.reading import composed, visible
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.personalized import SimulatedTags
 from refusals import refused
@@ -129,7 +129,7 @@ def test_labels_that_do_not_read_alike_are_free(one: str, other: str) -> None:
             lambda: Domain.product({"Größe": ["klein", "groß"], "n": [1, 2]}, sensitive={"Größe": "groß"}),
             "ee2a85c2d5cd3517",
         ),
-        (lambda: Domain(["clinic", "park"], sensitive=["clinic"]).with_bots(["home"]), "5258b1d029d1beb7"),
+        (lambda: Domain(["clinic", "park"], sensitive=["clinic"]).with_placeholders(["home"]), "5258b1d029d1beb7"),
     ],
 )
 def test_fingerprints_are_as_they_were(domain: Callable[[], Domain], fingerprint: str) -> None:

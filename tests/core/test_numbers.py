@@ -10,7 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from discreet import Domain, Plan, Windows
-from discreet.core.labels import CLIPPED
+from discreet.core.columns import CLIPPED
 from discreet.errors import DataError, ParameterError
 from discreet.tables.values import ValueColumns
 from refusals import refused

@@ -8,7 +8,7 @@ from unicodedata import category, normalize
 import pytest
 
 from alike_pairs import ALIKE, DIFFERENT
-from discreet.core.reading import composed, reading, readings
+from discreet.core.labels.reading import composed, reading, readings
 
 CHARACTERS = [chr(code) for code in range(0x30000) if not 0xD800 <= code < 0xE000]
 

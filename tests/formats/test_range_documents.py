@@ -10,7 +10,7 @@ import pytest
 
 import discreet as dc
 from discreet import Plan
-from discreet.core.labels import Numbers
+from discreet.core.labels.bins import Numbers
 from discreet.formats.domains import described_domain
 from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
 from discreet.surveys.survey import question_domain

@@ -158,7 +158,7 @@ def test_mechanisms_that_no_plan_names() -> None:
     domain = dc.Domain(range(4))
     by_law = LawMechanism(domain, 1.0, dc.RandomizedResponse(domain, 1.0).law)
     over_cells = dc.Personalized.cells(BUILT["grid"], 1.0, rows=1, cols=2)
-    with_bots = dc.RandomizedResponse(domain.with_bots(["home"]), 1.0)
+    with_bots = dc.RandomizedResponse(domain.with_placeholders(["home"]), 1.0)
     for mechanism in (with_bots, dc.Channel([[0.5, 0.5], [0.4, 0.6]]), by_law, over_cells):
         refused(ParameterError, lambda mechanism=mechanism: Plan.of(mechanism))
     huge = dc.Domain(range(3_000_000), sensitive=np.arange(3_000_000) > 0)

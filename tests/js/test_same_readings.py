@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from discreet.core.reading import reading, readings
+from discreet.core.labels.reading import reading, readings
 from programs import program
 
 ROOT = Path(__file__).resolve().parents[2]

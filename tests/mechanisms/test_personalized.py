@@ -59,7 +59,7 @@ def test_the_common_mechanism_is_over_values_and_bots() -> None:
     "mechanism", ["rr", RandomizedResponse, partial(BUILDERS["rr"])], ids=["name", "class", "function"]
 )
 def test_any_block_mechanism_will_do(mechanism: Any) -> None:
-    wanted = RandomizedResponse(DOMAIN.with_bots(["home", "work", "others"]), 1.5).fingerprint
+    wanted = RandomizedResponse(DOMAIN.with_placeholders(["home", "work", "others"]), 1.5).fingerprint
     assert Personalized(DOMAIN, 1.5, TAGS, mechanism=mechanism).fingerprint == wanted
     assert Personalized(DOMAIN, 1.5, [*TAGS, "others"], mechanism=mechanism).fingerprint == wanted
     assert Personalized(DOMAIN, 1.5, TAGS, mechanism=mechanism, others=False).fingerprint != wanted
@@ -77,8 +77,8 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
         (lambda: Personalized(DOMAIN, -1.0, TAGS), "epsilon"),
         (lambda: Personalized(Domain(["a", "b"]), 1.0, TAGS), "every value is sensitive"),
         (lambda: Personalized(["a", "b"], 1.0, TAGS), "domain"),
-        (lambda: DOMAIN.with_bots(TAGS).with_bots(TAGS), "once"),
-        (lambda: DOMAIN.with_bots("home"), "tags"),
+        (lambda: DOMAIN.with_placeholders(TAGS).with_placeholders(TAGS), "once"),
+        (lambda: DOMAIN.with_placeholders("home"), "tags"),
         (lambda: Personalized.cells(DOMAIN, 1.0, rows=1, cols=1), "grid"),
         (lambda: Personalized.cells(MAP, 1.0, rows=6, cols=1), "1..5"),
         (lambda: Personalized.cells(MAP, 1.0, rows=1, cols=0), "1..7"),

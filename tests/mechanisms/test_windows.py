@@ -61,7 +61,7 @@ def test_the_default_is_the_piecewise_mechanism_and_its_mean_no_worse() -> None:
     for epsilon, width in ((1.0, 155), (3.0, 57)):
         mechanism = Windows(Domain.number(-1, 1, bins=256), epsilon)
         assert (mechanism.law.width, default_width(256, epsilon)) == (width, width)
-        decoder, centres = mechanism.decoder, mechanism.domain.space.centres  # type: ignore[attr-defined]
+        decoder, centres = mechanism.decoder, mechanism.domain.space.quantities()  # type: ignore[attr-defined]
         worths, half = decoder.inverse @ centres, exp(epsilon / 2)
         for code, t in enumerate(centres):
             mean, square = (float(decoder.matrix[code] @ worths**power) for power in (1, 2))
@@ -74,7 +74,7 @@ def test_the_default_is_the_piecewise_mechanism_and_its_mean_no_worse() -> None:
 @pytest.mark.parametrize("sensitive", [None, [[0, 20]], [[0, 20], [80, 100]]])
 def test_intervals_of_the_mean_cover(sensitive: Any) -> None:
     mechanism = Windows(Domain.number(0, 100, bins=20, sensitive=sensitive), 1.0)
-    decoder, centres = mechanism.decoder, mechanism.domain.space.centres  # type: ignore[attr-defined]
+    decoder, centres = mechanism.decoder, mechanism.domain.space.quantities()  # type: ignore[attr-defined]
     p = np.arange(1, 21) / 210
     outputs, random, misses = p @ decoder.matrix, np.random.default_rng(7), 0
     sizes = mechanism.tally_sizes

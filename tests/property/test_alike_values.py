@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Domain
-from discreet.core.reading import composed, reading
+from discreet.core.labels.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 
 LETTERS = (

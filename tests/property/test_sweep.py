@@ -84,7 +84,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (DOMAIN.check_codes, _of(codes=[1])),
     (DOMAIN.names, _of(codes=np.array([1]))),
     (DOMAIN.table, _of(codes=np.array([1]))),
-    (DOMAIN.with_bots, _of(tags=["a"])),
+    (DOMAIN.with_placeholders, _of(tags=["a"])),
     (DOMAIN.distribution, _of(values=[1], probabilities=[1.0])),
     (DOMAIN.check_distribution, _of(p=EVEN)),
     (SeededRandom, _of(seed=1)),

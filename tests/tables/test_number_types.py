@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dc
 from discreet import Question
-from discreet.core.labels import Grid
+from discreet.core.labels.products import Grid
 from discreet.errors import DataError, ParameterError
 from discreet.surveys.survey import question_domain
 from discreet.tables.cuts import cut

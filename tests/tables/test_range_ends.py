@@ -140,7 +140,7 @@ def test_numbers_beyond_the_bins_of_the_ends_are_not_sensitive() -> None:
         space, mask = case.domain.space, case.domain.sensitive
         first, last = case.domain.encode(np.array(case.ends))
         assert np.flatnonzero(mask).tolist() == list(range(first, last + 1))
-        middles = space.centres.astype(np.float32)
+        middles = space.quantities().astype(np.float32)
         wide = np.diff(space.borders) > 4 * np.spacing(np.abs(middles))
         assert (case.domain.encode(middles)[wide] == np.arange(space.bins)[wide]).all()
 

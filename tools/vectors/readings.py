@@ -5,7 +5,7 @@ Python and JavaScript give these readings under every version of Unicode that th
 
 from typing import Any
 
-from discreet.core.reading import reading
+from discreet.core.labels.reading import reading
 
 TEXTS = (
     *("krank", "Krank ", "\u00a0KRANK", "m\u00b2", "m2", "Stra\u00dfe", "STRASSE", "\u00bd", "1/2"),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from discreet.core.arithmetic import next_prime
+from discreet.theory.arithmetic import next_prime
 
 _BITS = {"law": "bits", "size": 4, "threshold": "3", "depth": 3}
 _GOOD = {"size": 20, "sensitive": [[2, 5], [9, 10]], "truth": str(1 << 62), "clear_blocks": False, "law": _BITS}

@@ -23,10 +23,10 @@ from typing import Any, TextIO
 import click
 from click.core import ParameterSource
 
-from discreet.core.alike import AlikeLabels, alike_sentences
+from discreet.core.columns import CLIPPED, READ
 from discreet.core.domain import Domain
-from discreet.core.labels import CLIPPED, READ
-from discreet.core.reading import visible
+from discreet.core.labels.alike import AlikeLabels, alike_sentences
+from discreet.core.labels.reading import visible
 from discreet.core.result_table import ResultTable, json_text
 from discreet.errors import DiscreetError, ParameterError, SourceWarning
 from discreet.extras import check_drawing

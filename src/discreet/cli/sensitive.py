@@ -7,7 +7,7 @@ from typing import Any
 from discreet.cli.output import alike_in
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
-from discreet.core.reading import reading, visible
+from discreet.core.labels.reading import reading, visible
 from discreet.errors import ParameterError
 from discreet.tables.spellings import SAME, Join
 

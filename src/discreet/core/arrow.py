@@ -21,6 +21,30 @@ def chunks_of(column: Any) -> list[Any]:
     return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
 
 
+def one_array(column: Any) -> Any:
+    """Return a column as one Arrow array."""
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of the values of a column: the entries of a dictionary, not their numbers."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def spelled_out(column: Any) -> Any:
+    """Return a column of a dictionary as a plain column of its values; any other column as it is."""
+    if pa.types.is_string_view(value_type(column.type)) and column.type != pa.string_view():
+        # An Enum of polars, which Arrow cannot spell out as it is.
+        parts = [(chunk.indices, chunk.dictionary.cast(pa.large_string())) for chunk in chunks_of(column)]
+        column = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts])
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def is_textual(kind: pa.DataType) -> bool:
+    """Return true if an Arrow type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 def is_plain(kind: pa.DataType) -> bool:
     """Return true if values of an Arrow type are numbers in NumPy's own form: integers and floats."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))

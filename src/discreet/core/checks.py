@@ -4,7 +4,7 @@ A refusal says what must hold, what came and what to do. ``True`` is no number a
 are what they stand for.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from math import inf, nan
 from numbers import Integral, Real
@@ -74,16 +74,20 @@ def checked_n(n: object) -> int:
     return checked_whole("n", n)
 
 
+def _checked_real(name: str, argument: object, holds: Callable[[float], bool], wanted: str) -> float:
+    number = real_number(argument)
+    if not holds(number):
+        raise ParameterError(f"{name} must be {wanted}, got {name}={shown(argument)}.")
+    return number
+
+
 def checked_positive(name: str, argument: object) -> float:
     """Return a finite number above 0 as a float, or refuse it.
 
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(argument)
-    if not 0 < number < inf:
-        raise ParameterError(f"{name} must be a finite number > 0, got {name}={shown(argument)}.")
-    return number
+    return _checked_real(name, argument, lambda number: 0 < number < inf, "a finite number > 0")
 
 
 def checked_finite(name: str, argument: object, least: float = 0) -> float:
@@ -92,10 +96,7 @@ def checked_finite(name: str, argument: object, least: float = 0) -> float:
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(argument)
-    if not least <= number < inf:
-        raise ParameterError(f"{name} must be a finite number >= {least:g}, got {name}={shown(argument)}.")
-    return number
+    return _checked_real(name, argument, lambda number: least <= number < inf, f"a finite number >= {least:g}")
 
 
 def checked_between(name: str, argument: object, low: float = 0, high: float = 1) -> float:
@@ -104,12 +105,8 @@ def checked_between(name: str, argument: object, low: float = 0, high: float = 1
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(argument)
-    if not low < number < high:
-        raise ParameterError(
-            f"{name} must be a number between {low:g} and {high:g}, both excluded, got {name}={shown(argument)}."
-        )
-    return number
+    wanted = f"a number between {low:g} and {high:g}, both excluded"
+    return _checked_real(name, argument, lambda number: low < number < high, wanted)
 
 
 def checked_share(name: str, argument: object) -> float:
@@ -118,10 +115,7 @@ def checked_share(name: str, argument: object) -> float:
     Raises:
         ParameterError: if it is none.
     """
-    number = real_number(argument)
-    if not 0 <= number <= 1:
-        raise ParameterError(f"{name} must be a number in 0..1, got {name}={shown(argument)}.")
-    return number
+    return _checked_real(name, argument, lambda number: 0 <= number <= 1, "a number in 0..1")
 
 
 def checked_level(level: object) -> float:
@@ -180,6 +174,11 @@ def refuse_silence(epsilon: float, threshold: float) -> None:
         raise ParameterError(
             f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
         )
+
+
+def are_names(names: Collection[object]) -> bool:
+    """Return true if these are texts, all different and none of them empty."""
+    return all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
 
 
 def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:

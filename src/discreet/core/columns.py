@@ -17,13 +17,17 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
 from discreet.core.checks import is_real, real_number
-from discreet.core.reading import composed
+from discreet.core.labels.reading import as_composed, composed
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
 """Code of a value that is missing."""
 OUTSIDE = -1
 """Code of a value that is not in the domain."""
+CLIPPED = "lie outside the range, and count as its nearest end"
+"""What a report of a run says of numbers that are clipped."""
+READ = "are taken for the label that they read like"
+"""What a report of a run says of texts that are no labels."""
 
 
 # Integers for each one that occurs, up to which they are marked and not sorted.
@@ -157,15 +161,14 @@ def text(values: Any, wanted: str = "values") -> Any:
     """
     import pyarrow as pa
 
+    from discreet.core.arrow import is_textual, one_array, value_type
+
     column = _arrow_column(values, wanted)
-    if pa.types.is_dictionary(column.type):
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        column = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
-        if _is_text(column.type.value_type):
-            return column
+    if pa.types.is_dictionary(column.type) and is_textual(value_type(column.type)):
+        return one_array(column)
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
-    if not _is_text(column.type):
+    if not is_textual(column.type):
         raise DataError(f"{wanted} must be text, as the labels are, got {column.type}.")
     return column.cast(pa.large_string())
 
@@ -252,14 +255,12 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, present
+    from discreet.core.arrow import arrow_numbers, present, spelled_out
 
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
-    column = _arrow_column(values, wanted)
-    if pa.types.is_dictionary(column.type):
-        # Where a dictionary holds a missing entry, its rows count only once they are spelled out.
-        column = column.cast(column.type.value_type)
+    # Where a dictionary holds a missing entry, its rows count only once they are spelled out.
+    column = spelled_out(_arrow_column(values, wanted))
     gone = ~present(column)
     return gone | np.isnan(arrow_numbers(column)) if pa.types.is_floating(column.type) else gone
 
@@ -276,24 +277,15 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, present
+    from discreet.core.arrow import arrow_numbers, is_textual, one_array, present, spelled_out
 
-    column = _arrow_column(values, wanted)
-    if pa.types.is_dictionary(column.type):
-        column = column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
-        if pa.types.is_string_view(column.type.value_type):
-            # An Enum of polars, which Arrow cannot spell out as it is.
-            parts = [(chunk.indices, chunk.dictionary.cast(pa.large_string())) for chunk in column.chunks]
-            column = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts])
-        column = column.cast(column.type.value_type)
+    column = spelled_out(_arrow_column(values, wanted))
     refuse_missing(~present(column), wanted)
     kind = column.type
-    if not (_is_text(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+    if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
         raise DataError(f"{wanted} must be text, integers, or true and false, got {kind}.")
-    encoded = column.cast(pa.large_string()) if _is_text(kind) else column
-    encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    encoded = encoded.dictionary_encode()
-    labels = [composed(label) if isinstance(label, str) else label for label in encoded.dictionary.to_pylist()]
+    encoded = one_array(column.cast(pa.large_string()) if is_textual(kind) else column).dictionary_encode()
+    labels = list(map(as_composed, encoded.dictionary.to_pylist()))
     ordered = sorted(set(labels))
     ranks = {label: rank for rank, label in enumerate(ordered)}
     return np.array([ranks[label] for label in labels], dtype=np.int64)[arrow_numbers(encoded.indices)], ordered
@@ -333,13 +325,20 @@ def named(table: Any, name: str) -> Any:
     raise DataError(f"there is no column {name!r} in the table.")
 
 
+def names_of(table: Any) -> list[Any] | None:
+    """Return the names of the columns of a table; None for one column."""
+    structure = getattr(getattr(table, "dtype", None), "names", None)
+    names = (
+        table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", structure))
+    )
+    return None if names is None else list(names)
+
+
 def _spellings(table: Any, name: str) -> Iterator[str]:
     """Yield the names of a table's columns that differ from a name by Unicode normalization alone."""
     if name.isascii():
         return
-    structure = getattr(getattr(table, "dtype", None), "names", None)
-    names = table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", ()))
-    for other in structure or names:
+    for other in names_of(table) or ():
         if isinstance(other, str) and other != name and composed(other) == name:
             yield other
 
@@ -352,12 +351,6 @@ def unmasked(array: AnyArray, wanted: str) -> AnyArray:
             refuse_missing(np.asarray(hidden.reshape(len(hidden), -1).any(axis=1)), wanted)
         array = array.data
     return np.asarray(array)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _refuse_single(values: Any, wanted: str) -> None:

@@ -1,13 +1,13 @@
 """The domain: the values of a plan, their labels, and which of them are sensitive.
 
 Sensitive subsets are given by labels, masks, predicates or patterns. The extended domain of a personalized mechanism
-has the values, and then one placeholder (a bot) per tag [ULDP, section 5]. Placeholders are public and sensitive; the
+has the values, and then one placeholder per tag [ULDP, section 5]. Placeholders are public and sensitive; the
 values that a user's device replaces by them stay on the device.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -16,35 +16,28 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
-from discreet.core.alike import AlikeLabels, alike_labels, refuse_alike
-from discreet.core.checks import checked_flag, is_real, real_number
+from discreet.core.checks import are_names, checked_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.labels import (
-    Grid,
-    IntegerRange,
-    Integers,
-    LabelSpace,
-    Numbers,
-    Product,
-    flat,
-    named_columns,
-)
-from discreet.core.reading import composed, composed_names
+from discreet.core.labels.alike import AlikeLabels, alike_labels, refuse_alike
+from discreet.core.labels.bins import Numbers
+from discreet.core.labels.products import Grid, Product
+from discreet.core.labels.reading import as_composed, composed, composed_names
+from discreet.core.labels.spaces import LabelSpace, flat
 from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
-"""Stands before a tag where a bot is shown among values."""
+"""Stands before a tag where a placeholder is shown among values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WithBots(LabelSpace):
-    """A label space followed by one bot per tag.
+class WithPlaceholders(LabelSpace):
+    """A label space followed by one placeholder per tag.
 
-    No value encodes to a bot: devices put bots in the place of codes themselves.
+    No value encodes to a placeholder: devices put placeholders in the place of codes themselves.
 
     Attributes:
         space: the labels, with codes 0..space.size - 1.
-        tags: texts, all different, kept as a tuple; the bot of the k-th one has the code space.size + k.
+        tags: texts, all different, kept as a tuple; the placeholder of the k-th one has the code space.size + k.
     """
 
     space: LabelSpace
@@ -55,10 +48,10 @@ class WithBots(LabelSpace):
         """Refuse tags that repeat or look alike.
 
         Raises:
-            ParameterError: if there are none, or they are not different texts, or the space has bots already.
+            ParameterError: if there are none, or they are not different texts, or the space has placeholders already.
         """
         if self.space.plain is not self.space:
-            raise ParameterError("a domain has its bots only once; extend the domain without bots.")
+            raise ParameterError("a domain has its placeholders only once; extend the domain without placeholders.")
         object.__setattr__(self, "tags", checked_tags(self.tags))
 
     @property
@@ -72,16 +65,16 @@ class WithBots(LabelSpace):
         return self.space.size + len(self.tags)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of values; see the space without bots."""
+        """Return ``(n,)`` codes of values; see the space without placeholders."""
         return self.space.encode(values)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return one column of names: those of the labels, and for bots the tags after a sign."""
+        """Return one column of names: those of the labels, and for placeholders the tags after a sign."""
         codes = np.asarray(codes)
-        bots = codes >= self.space.size
+        placeholders = codes >= self.space.size
         spelled = np.empty(len(codes), dtype=object)
-        spelled[~bots] = self.space.names(codes[~bots])
-        spelled[bots] = [SIGN + self.tags[code - self.space.size] for code in codes[bots]]
+        spelled[~placeholders] = self.space.names(codes[~placeholders])
+        spelled[placeholders] = [SIGN + self.tags[code - self.space.size] for code in codes[placeholders]]
         return {"value": spelled.astype(np.dtypes.StringDType())}
 
     def describe(self) -> dict[str, Any]:
@@ -97,14 +90,11 @@ def checked_tags(tags: Any) -> tuple[str, ...]:
     """
     if isinstance(tags, str) or not isinstance(tags, Sequence):
         raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
-    names = tuple(composed(tag) if isinstance(tag, str) else tag for tag in tags)
-    if not names or not all(isinstance(tag, str) and tag for tag in names) or len(set(names)) < len(names):
+    names = tuple(map(as_composed, tags))
+    if not names or not are_names(names):
         raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(names)} tags.")
     return names
 
-
-# Labels that a refusal lists.
-_SHOWN = 5
 
 Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mapping[str, Any] | None"
 """Labels, a boolean mask, a predicate, or for products one pattern or a list of them; None means every value."""
@@ -153,9 +143,7 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
         raise ParameterError(f"{name} must be a list of labels, not a single text; put it in a list.")
     if _is_mask(values):
         return _by_mask(space, values, name)
-    if isinstance(space, Numbers) and are_pairs(values):
-        return space.ranges(values, name, closed=closed, narrow=closed)
-    return _by_labels(space, values, name)
+    return space.mask_of(values, name, closed=closed)
 
 
 def _is_mask(sensitive: Any) -> bool:
@@ -169,13 +157,6 @@ def _is_mask(sensitive: Any) -> bool:
     return kind in ("bool", "boolean")
 
 
-def are_pairs(values: Any) -> bool:
-    """Return true for ranges of numbers; single numbers stand for their bins."""
-    if isinstance(values, list | tuple):
-        return bool(values) and not any(map(is_real, values))
-    return getattr(values, "ndim", 1) == 2
-
-
 def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
     if getattr(marks, "ndim", 1) != 1:
         raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
@@ -184,35 +165,6 @@ def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
     if mask.shape != (space.size,):
         raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got shape {mask.shape}.")
     return mask.copy()
-
-
-def _by_labels(space: LabelSpace, labels: Any, name: str) -> BoolArray:
-    mask = np.zeros(space.size, dtype=np.bool_)
-    if not isinstance(labels, Iterable):
-        raise ParameterError(f"{name} must be a list of labels, got {type(labels).__name__}.")
-    if isinstance(labels, range) and isinstance(space, IntegerRange) and labels.step == 1:
-        # Without a code for every label: domains have millions of values.
-        first, last = labels.start - space.start, labels.stop - space.start
-        if 0 <= first <= last <= space.size:
-            mask[first:last] = True
-            return mask
-    listed = labels if isinstance(labels, Sized) and not isinstance(labels, set | frozenset) else list(labels)
-    if len(listed) == 0:
-        return mask
-    with columns.of_parameter(f"{name}: "):
-        codes = space.encode(listed)
-    unknown = np.flatnonzero(codes < 0)
-    if len(unknown):
-        raise ParameterError(
-            f"{name} must name values of the domain, such as {known_labels(space)}; {len(unknown)} of {len(codes)} are "
-            f"not in it (first at position {unknown[0]})."
-        )
-    mask[codes] = True
-    if isinstance(space, IntegerRange | Integers) and np.count_nonzero(mask) != len(codes):
-        raise ParameterError(
-            f"{name} must name each label once; to mark values by position, give true and false, not 1 and 0."
-        )
-    return mask
 
 
 def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArray:
@@ -238,45 +190,16 @@ def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name:
 
 
 def _selection(space: LabelSpace, pattern: Mapping[str, Any], where: str, *, closed: bool) -> list[IntArray]:
-    pattern = {composed(name) if isinstance(name, str) else name: wanted for name, wanted in pattern.items()}
+    pattern = {as_composed(name): wanted for name, wanted in pattern.items()}
     unknown = [name for name in pattern if name not in space.parts]
     if unknown or not pattern:
         raise ParameterError(f"{where} must name attributes among {list(space.parts)}, got {list(pattern)}.")
-    chosen = []
-    for name, part in space.parts.items():
-        if name not in pattern:
-            chosen.append(np.arange(part.size))
-            continue
-        wanted = pattern[name]
-        if isinstance(part, Numbers) and not is_real(wanted):
-            # A list of numbers would not tell the bins of some from a range.
-            chosen.append(
-                np.flatnonzero(part.ranges(wanted, f"{where}, attribute {name!r},", closed=closed, narrow=closed))
-            )
-            continue
-        wanted = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
-        chosen.append(_codes(part, wanted, f"{where}, attribute {name!r}"))
-    return chosen
-
-
-def _codes(part: LabelSpace, wanted: list[Any], where: str) -> IntArray:
-    with columns.of_parameter(f"{where}: "):
-        codes = part.encode(wanted)
-    if (codes < 0).any() or not len(codes):
-        raise ParameterError(f"{where} must name its labels, which are {known_labels(part)}; got {wanted!r}.")
-    return codes
-
-
-def _ending(space: LabelSpace, mask: BoolArray, numbers: Iterable[float]) -> LabelSpace:
-    """Return a space whose numbers know where sensitive ranges end, by numbers that say so; see `Numbers.ending`."""
-    if isinstance(space, Numbers):
-        return space.ending(mask, numbers)
-    if not any(isinstance(part, Numbers) for part in space.parts.values()):
-        return space
-    cells, known = mask.reshape([part.size for part in space.parts.values()]), list(numbers)
-    marks = (np.moveaxis(cells, axis, 0).reshape(size, -1) for axis, size in enumerate(cells.shape))
-    pairs = zip(space.parts.items(), marks, strict=True)
-    return Product({name: part.ending(m, known) if isinstance(part, Numbers) else part for (name, part), m in pairs})
+    return [
+        part.codes_in(pattern[name], f"{where}, attribute {name!r}", closed=closed)
+        if name in pattern
+        else np.arange(part.size)
+        for name, part in space.parts.items()
+    ]
 
 
 def numbers_in(sensitive: Any) -> Iterator[float]:
@@ -287,25 +210,6 @@ def numbers_in(sensitive: Any) -> Iterator[float]:
     elif are_numbers or isinstance(sensitive, list | tuple | Mapping):
         for entry in sensitive.values() if isinstance(sensitive, Mapping) else sensitive:
             yield from numbers_in(entry)
-
-
-def known_labels(space: LabelSpace) -> str:
-    """Return the first labels of a space, as refusals list them."""
-    shown = space.names(np.arange(min(space.size, _SHOWN)))
-    return ", ".join(shown) + (f" and {space.size - _SHOWN:,} more" if space.size > _SHOWN else "")
-
-
-def _as_float32(space: LabelSpace, values: Any) -> Any:
-    """Return a column or a table of values with its numbers as float32."""
-    if isinstance(space, Numbers):
-        return columns.float32(values)
-    if isinstance(space, Grid):
-        return np.column_stack([columns.float32(part) for part in space.coordinates(values)])
-    if not any(isinstance(part, Numbers) for part in space.parts.values()):
-        raise ParameterError("float32 must be False for a domain without numbers; leave it out.")
-    table = named_columns(values, [*space.parts])
-    numbers = [name for name, part in space.parts.items() if isinstance(part, Numbers)]
-    return table | {name: columns.float32(table[name]) for name in numbers}
 
 
 AS_READ = "codes_of(values, as_read=True)"
@@ -375,7 +279,7 @@ class Domain:
         if not checked_flag("exact", exact) and mask is not None:
             plain = space.plain
             refuse_alike(plain, mask[: plain.size])
-        object.__setattr__(self, "space", space if mask is None else _ending(space, mask, numbers_in(sensitive)))
+        object.__setattr__(self, "space", space if mask is None else space.ending(mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
         object.__setattr__(self, "exact", exact)
@@ -521,6 +425,11 @@ class Domain:
         """The bins of numbers; None if the values are no numbers in bins."""
         return self.space if isinstance(self.space, Numbers) else None
 
+    @property
+    def grid_cells(self) -> Grid | None:
+        """The regions of a map; None if the values are no regions."""
+        return self.space if isinstance(self.space, Grid) else None
+
     @cached_property
     def sensitive_count(self) -> int:
         """|X_S|."""
@@ -581,7 +490,7 @@ class Domain:
             ParameterError: if ``float32`` is set and the domain has no numbers.
         """
         if checked_flag("float32", float32):
-            values = _as_float32(self.space, values)
+            values = self.space.as_float32(values)
         return self._checked(self.space.encode(values), values)
 
     def codes_of(self, values: Any, *, as_read: bool = False) -> IntArray:
@@ -606,7 +515,7 @@ class Domain:
 
     @cached_property
     def space_as_read(self) -> LabelSpace:
-        """The labels without bots, and the texts that `codes_of` takes for them with ``as_read``."""
+        """The labels without placeholders, and the texts that `codes_of` takes for them with ``as_read``."""
         return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
@@ -664,16 +573,16 @@ class Domain:
         """Return one readable name per code (every value if None)."""
         return self.space.names(np.arange(self.size) if codes is None else self.check_codes(codes))
 
-    def with_bots(self, tags: Sequence[str]) -> Self:
-        """Return the domain extended by one bot per tag, all of them sensitive: Z = X + bots, Z_S = X_S + bots.
+    def with_placeholders(self, tags: Sequence[str]) -> Self:
+        """Return the domain extended by one placeholder per tag, all of them sensitive: Z = X + ⊥, Z_S = X_S + ⊥.
 
         Args:
             tags: different texts.
 
         Raises:
-            ParameterError: if they are not, or the domain has bots already.
+            ParameterError: if they are not, or the domain has placeholders already.
         """
-        space = WithBots(self.space, tags)
+        space = WithPlaceholders(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
         return self._of(space, mask, False, self.exact).about(self.attribute)
 

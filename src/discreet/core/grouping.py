@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_choice, checked_whole
-from discreet.core.columns import categories
+from discreet.core.columns import categories, names_of
 from discreet.errors import DataError, ParameterError
 
 MINIMUM = 20
@@ -52,12 +52,14 @@ class Grouping:
         """
         if isinstance(groups, Grouping):
             return groups
-        names = _column_names(groups)
+        names = names_of(groups)
         if names is None:
             codes, labels = categories(groups)
             return cls((), labels, codes)
         if not names:
             raise DataError("groups must be one column or more, got a table without columns.")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise ParameterError("columns of groups must have different names, each a text.")
         columns = [categories(groups[name], f"groups {name!r}") for name in names]
         lengths = {len(codes) for codes, _ in columns}
         if len(lengths) > 1:
@@ -122,21 +124,6 @@ class SmallGroups:
         if not large:
             raise DataError(f"at least one group must have {self.minimum} reports or more, and none of {few} has.")
         return large
-
-
-def _column_names(groups: Any) -> list[str] | None:
-    """Return the names of a table's columns; None for one column."""
-    if isinstance(groups, Mapping):
-        names = list(groups)
-    elif hasattr(groups, "column_names"):
-        names = list(groups.column_names)
-    elif hasattr(groups, "columns"):
-        names = list(groups.columns)
-    else:
-        return None
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise ParameterError("columns of groups must have different names, each a text.")
-    return names
 
 
 class ValueCells(ABC):

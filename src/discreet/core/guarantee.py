@@ -12,7 +12,6 @@ from fractions import Fraction
 from math import ceil, exp, inf, nextafter
 
 from discreet.core.domain import Domain
-from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultTable
 
@@ -140,7 +139,7 @@ class Guarantee:
         domain: X with its sensitive values X_S; protected outputs Y_P are the blocks.
         promised: epsilon, in nats; None if there is no promise (an explicit channel).
         realised: epsilon of the integers that the sampler uses, in nats; never above ``promised``.
-        tags: number of bots of a personalized mechanism; else 0.
+        tags: number of placeholders of a personalized mechanism; else 0.
 
     Example:
         >>> import discreet as dc
@@ -168,9 +167,9 @@ class Guarantee:
     @property
     def sensitive_names(self) -> str:
         """Names of X_S; of many, the first ones and the number of the others."""
-        space, codes = self.domain.space, self.domain.sensitive_codes
-        if isinstance(space, Numbers):
-            return "; ".join(space.spelled_ranges(codes))
+        codes = self.domain.sensitive_codes
+        if self.domain.numbers is not None:
+            return "; ".join(self.domain.numbers.spelled_ranges(codes))
         shown = self.domain.names(codes[:_MOST_NAMES])
         more = self.sensitive_count - len(shown)
         return "; ".join(shown) + (f"; and {more} more" if more else "")
@@ -204,10 +203,10 @@ class Guarantee:
 
     def _repr_html_(self) -> str:
         promised = {} if self.promised is None else {"promised epsilon": f"{self.promised:g}"}
-        bots = {"bots": f"{self.tags}"} if self.tags else {}
+        placeholders = {"placeholders": f"{self.tags}"} if self.tags else {}
         counts = {"values": f"{self.size:,}", "sensitive values": f"{self.sensitive_count:,}"}
         facts = {"notion": self.notion, "realised epsilon": f"{self.realised:.12g}", **promised, **counts}
-        return ResultTable.of_figures("Guarantee", facts | bots, str(self)).html()
+        return ResultTable.of_figures("Guarantee", facts | placeholders, str(self)).html()
 
     def __str__(self) -> str:
         if self.notion == "none":
@@ -226,8 +225,9 @@ class Guarantee:
         if self.tags:
             return (
                 f"Personalized ULDP for every user's own secret values and {self.sensitive_count} values sensitive for "
-                f"all, of {self.size} ({realised}; {self.tags} bots): a report that could come from any of these could "
-                f"come from any other value, with likelihoods at most a factor e^epsilon apart. {self.not_protected}"
+                f"all, of {self.size} ({realised}; {self.tags} placeholders): a report that could come from any of "
+                "these could come from any other value, with likelihoods at most a factor e^epsilon apart. "
+                f"{self.not_protected}"
             )
         return (
             f"(X_S, epsilon)-ULDP for {self.sensitive_count} sensitive of {self.size} values ({realised}; "

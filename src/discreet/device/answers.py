@@ -145,7 +145,7 @@ def _domain(collection: Collection) -> str:
     Such a value is kept as no place, and would go in clear under a version that protects it no longer.
     """
     bots = collection.bots
-    domain = collection.domain.with_bots(() if bots is None else bots.tags)
+    domain = collection.domain.with_placeholders(() if bots is None else bots.tags)
     content = json.dumps([domain.fingerprint, collection.sampler.sensitive])
     return hashlib.sha256(content.encode()).hexdigest()
 

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.arrow import arrow_numbers, present
-from discreet.core.columns import missing_message
-from discreet.core.reading import composed
+from discreet.core.arrow import arrow_numbers, is_textual, present, value_type
+from discreet.core.checks import are_names
+from discreet.core.columns import refuse_missing
+from discreet.core.labels.reading import as_composed
 from discreet.core.tally import GroupedTally
 from discreet.engines.folds import Fold, memory_limit
 from discreet.errors import DataError, ParameterError
@@ -34,7 +35,7 @@ def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
         ParameterError: if there is none, one is no text, or one is named twice.
     """
     names = (by,) if isinstance(by, str) else tuple(by)
-    if not names or not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+    if not names or not are_names(names):
         raise ParameterError("by must name one public column or more, each once.")
     return names
 
@@ -146,16 +147,12 @@ def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 
 
 def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
-    if column.null_count:
-        rows = np.flatnonzero(~present(column))
-        raise DataError(missing_message(len(rows), len(column), int(rows[0]), f"labels of {name!r} in a batch"))
+    refuse_missing(~present(column), f"labels of {name!r} in a batch")
     column.validate(full=True)
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean
-    if not any(test(kind) for test in tests):
+    kind = value_type(column.type)
+    if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
         raise DataError(f"groups must be text, integers, or true and false, and {name!r} holds {kind}.")
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
-    labels = [composed(label) if isinstance(label, str) else label for label in encoded.dictionary.to_pylist()]
-    return arrow_numbers(encoded.indices), labels
+    return arrow_numbers(encoded.indices), list(map(as_composed, encoded.dictionary.to_pylist()))

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from functools import singledispatch
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,9 +10,11 @@ import msgspec
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.core.domain import Domain, WithBots
-from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
-from discreet.core.reading import composed, composed_names
+from discreet.core.domain import Domain
+from discreet.core.labels.bins import Numbers
+from discreet.core.labels.products import Grid, Product
+from discreet.core.labels.reading import composed, composed_names
+from discreet.core.labels.spaces import NUMBERS, IntegerRange, LabelSpace
 from discreet.errors import ParameterError
 
 _MOST = 1 << 20
@@ -41,31 +44,64 @@ def described_domain(domain: Domain) -> dict[str, Any]:
             f"a plan spells out at most {_MOST:,} sensitive labels, got {domain.sensitive_count:,}; write them into a "
             "file beside it, with the table domain.file."
         )
-    return described | {"sensitive": described_values(domain, domain.sensitive)}
+    return described | {"sensitive": described_values(domain.space, domain.sensitive)}
 
 
-def described_values(domain: Domain, chosen: BoolArray) -> list[Any]:
-    """Return some values as plans name them: labels, patterns of a product, or points of a grid."""
-    if isinstance(domain.space, Product):
-        return list(_patterns(domain.space, chosen))
-    if isinstance(domain.space, Numbers):
-        return [*domain.space.closed_ranges(np.flatnonzero(chosen))]
-    return _points(domain.space, chosen) if isinstance(domain.space, Grid) else _spelled(domain.space, chosen)
-
-
+@singledispatch
 def _labels(space: LabelSpace) -> dict[str, Any]:
-    if isinstance(space, IntegerRange):
-        return space.describe()
-    if isinstance(space, Grid):
-        return {"grid": {"lat": [*space.lat], "lon": [*space.lon], "rows": space.rows, "cols": space.cols}}
-    if isinstance(space, Numbers):
-        number = {"low": space.low, "high": space.high, "bins": space.bins, "scale": space.scale}
-        return {"number": number | ({"clip": True} if space.clip else {})}
-    if isinstance(space, Product):
-        parts = space.attributes.items()
-        numbers = {name: _labels(part)["number"] for name, part in parts if isinstance(part, Numbers)}
-        return {"product": {name: numbers.get(name) or _spelled(part) for name, part in parts}}
+    """Return the entry of a domain's table that lists the labels; of each kind by its class."""
     return {"labels": _spelled(space)}
+
+
+@_labels.register
+def _(space: IntegerRange) -> dict[str, Any]:
+    return space.describe()
+
+
+@_labels.register
+def _(space: Grid) -> dict[str, Any]:
+    return {"grid": {"lat": [*space.lat], "lon": [*space.lon], "rows": space.rows, "cols": space.cols}}
+
+
+@_labels.register
+def _(space: Numbers) -> dict[str, Any]:
+    number = {"low": space.low, "high": space.high, "bins": space.bins, "scale": space.scale}
+    return {"number": number | ({"clip": True} if space.clip else {})}
+
+
+@_labels.register
+def _(space: Product) -> dict[str, Any]:
+    parts = space.attributes.items()
+    return {
+        "product": {name: _labels(part)["number"] if part.holds == NUMBERS else _spelled(part) for name, part in parts}
+    }
+
+
+@singledispatch
+def described_values(space: LabelSpace, chosen: BoolArray) -> list[Any]:
+    """Return some values as plans name them: labels, ranges of numbers, patterns of a product, or points of a grid.
+
+    Args:
+        space: the labels.
+        chosen: ``(|X|,)`` booleans: the values.
+    """
+    return _spelled(space, chosen)
+
+
+@described_values.register
+def _(space: Numbers, chosen: BoolArray) -> list[Any]:
+    return [*space.closed_ranges(np.flatnonzero(chosen))]
+
+
+@described_values.register
+def _(space: Product, chosen: BoolArray) -> list[Any]:
+    return [*_patterns(space, chosen)]
+
+
+@described_values.register
+def _(space: Grid, chosen: BoolArray) -> list[Any]:
+    centres = space.table(np.flatnonzero(chosen))
+    return [[*point] for point in zip(centres["lat"].tolist(), centres["lon"].tolist(), strict=True)]
 
 
 def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
@@ -76,7 +112,7 @@ def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
             f"a plan spells out at most {_MOST:,} labels, got {len(codes):,}; write them into a file beside it, with "
             "the table domain.file."
         )
-    if isinstance(space, WithBots):
+    if space.plain is not space:
         raise ParameterError("a plan lists tags, not placeholders; make the mechanism with Personalized.")
     (column,) = space.table(codes).values()
     labels: list[Any] = column.tolist()
@@ -85,35 +121,25 @@ def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
 
 def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
     """Yield patterns of the chosen combinations and no others: whole labels first, then single combinations."""
-    labels = {name: _named(part) for name, part in space.attributes.items()}
+    labels = {name: _each(part) for name, part in space.attributes.items()}
     mask = chosen.reshape([part.size for part in space.attributes.values()])
     left = mask.copy()
     for axis, (name, part) in enumerate(space.attributes.items()):
         whole: Any = np.moveaxis(mask, axis, 0).reshape(part.size, -1).all(axis=1)
         if whole.any():
-            yield {name: _named(part, whole)}
+            yield {name: described_values(part, whole)}
             np.moveaxis(left, axis, 0)[whole] = False
     *names, last = labels
     for row in zip(*np.nonzero(left.any(axis=-1)), strict=True):
         fixed = {name: labels[name][place] for name, place in zip(names, row, strict=True)}
-        yield fixed | {last: _named(space.attributes[last], left[row])}
+        yield fixed | {last: described_values(space.attributes[last], left[row])}
 
 
-def _named(part: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
-    """Return chosen values of an attribute as patterns name them, ranges of numbers; or all, each by itself."""
-    if not isinstance(part, Numbers):
-        return _spelled(part, chosen)
-    if chosen is None:
-        return [part.closed_ranges(np.array([code])) for code in range(part.size)]
-    return [*part.closed_ranges(np.flatnonzero(chosen))]
-
-
-def _points(grid: Grid, chosen: BoolArray) -> list[list[float]]:
-    """Return the middle of each chosen region."""
-    rows, columns = np.divmod(np.flatnonzero(chosen), grid.cols)
-    lat = grid.lat[0] + (rows + 0.5) * (grid.lat[1] - grid.lat[0]) / grid.rows
-    lon = grid.lon[0] + (columns + 0.5) * (grid.lon[1] - grid.lon[0]) / grid.cols
-    return [[*point] for point in zip(lat.tolist(), lon.tolist(), strict=True)]
+def _each(part: LabelSpace) -> list[Any]:
+    """Return each value of an attribute as patterns name it by itself."""
+    if part.holds != NUMBERS:
+        return _spelled(part)
+    return [described_values(part, single) for single in np.eye(part.size, dtype=np.bool_)]
 
 
 Label = str | int
@@ -246,13 +272,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             numbers = {name: Numbers(**msgspec.structs.asdict(p)) for name, p in parts if isinstance(p, NumberSpec)}
             return Domain.product({**self.product, **numbers}, **protection, exact=self.exact)
         if self.number is not None:
-            number = self.number
-            return Domain.number(
-                number.low, number.high, bins=number.bins, scale=number.scale, clip=number.clip, **protection
-            )
+            return Domain.number(**msgspec.structs.asdict(self.number), **protection)
         if self.grid is not None:
-            grid = self.grid
-            return Domain.grid(lat=grid.lat, lon=grid.lon, rows=grid.rows, cols=grid.cols, **protection)
+            return Domain.grid(**msgspec.structs.asdict(self.grid), **protection)
         if self.file is not None:
             # A device with a plan that spells its labels out needs no Arrow.
             from discreet.tables.columns import read_labels

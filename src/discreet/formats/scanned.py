@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
+from discreet.core.arrow import value_type
 from discreet.core.batches import NamedBatch
 from discreet.core.reports import Reports
 from discreet.errors import DataError
@@ -241,10 +242,7 @@ class TableSource(ScannedSource):
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return a batch, checked, with plain columns instead of dictionaries."""
     batch.validate(full=True)
-    fields = [
-        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
-        for field in batch.schema
-    ]
+    fields = [field.with_type(value_type(field.type)) for field in batch.schema]
     return batch.cast(pa.schema(fields))
 
 

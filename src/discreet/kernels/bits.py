@@ -1,21 +1,14 @@
-"""Compiled kernels of packed bits.
+"""Compiled kernels of packed bits: counts of columns, products with the matrix of bits, and subsets as marks.
 
-Packed bits: how reports of bits are packed, and counts of their columns.
+A batch of m reports of v bits is ``rows``: uint8, shape ``(m, ceil(v/8))``. Bit j of a report is bit ``j % 8`` (bit 0
+is the least significant) of byte ``j // 8``, and the bits beyond v are zero. Words are little endian, as on every
+machine that numba supports.
 
-A batch of m reports of v bits is packed: ``rows`` is uint8, shape ``(m, ceil(v/8))``, and
-bit j of a report is bit ``j % 8`` (bit 0 is the least significant) of byte ``j // 8``; the
-bits beyond v are zero. Words are little endian, as on every machine that numba supports.
+Products read *tiles* of 32 reports: ``tiles`` is uint32, shape ``(ceil(m/32), v)``, and bit u of ``tiles[i, j]`` is bit
+j of report 32i + u. Reports that are missing from the last tile are zero. Inner loops then run along columns, where
+they fill vector registers for any v.
 
-Counts of packed bits by group; see `discreet.kernels.counting`.
-
-Tiles of bits: products with the matrix of reports' bits and its transpose.
-
-The products read *tiles* of 32 reports, made of packed ones (`discreet.kernels.bits`):
-``tiles`` is uint32, shape ``(ceil(m/32), v)``, and bit u of ``tiles[i, j]`` is bit j of report
-32i + u; the reports missing from the last tile are zero. Inner loops then run along columns,
-where they fill vector registers for any v.
-
-Subsets as marks in words, compiled; see `discreet.kernels.counting`.
+`discreet.kernels.counting` describes the arguments of counts by group and of subsets as marks.
 """
 
 from typing import Any, TypeAlias, TypeVar

@@ -1,6 +1,4 @@
-"""The compilation of kernels by numba, and the folder that keeps them.
-
-The cache of compiled kernels on disk: only in folders that no stranger can write to, as reading a kernel runs it.
+"""The compilation of kernels by numba, and the folder that caches them on disk.
 
 The cache of numba consists of pickles, and a stranger's pickle runs with our rights when it is read. So a folder is
 used only if its trusted owners alone (this user, root, the owner of the sources, which run anyway) can put a file into

@@ -1,14 +1,9 @@
-"""Counting blocks: symbols, bits and drawn subsets by NumPy, or compiled where there is enough to do.
+"""Counts of symbols and bits, subsets as marks, and the Walsh-Hadamard transform, by NumPy or by compiled kernels.
 
-Compiled kernels count symbols four times as fast, add bits up ten times as fast, and draw subsets thirty times as fast
-(`pays`).
+Compiled kernels count symbols four times as fast, add bits up ten times as fast, and draw subsets thirty times as fast.
+They are used where there is enough to do (`pays`), and give the same results, bit for bit.
 
-Subsets as marks in words: changed at random places, and listed; by NumPy, or compiled where that pays.
-
-Marks have shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if place p is in its subset. Both forms give
-the same, bit for bit.
-
-The fast Walsh-Hadamard transform.
+Subsets as marks have the shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if place p is in the subset.
 """
 
 import sys

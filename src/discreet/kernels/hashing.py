@@ -1,25 +1,19 @@
-"""Compiled kernels of hash functions, and of pools of them.
+"""Compiled kernels of local hashing: the blocks of hash functions, one function per report or a pool of functions.
 
-Preimages of hash buckets: the block of a report in local hashing, listed without a search.
-
-A report is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
+A report with a function of its own is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
 
     {x = (alpha*z + beta) mod prime : z = bucket, bucket + g, bucket + 2g, ... < prime}
 
-as far as it lies below ``size``, where g is the number of buckets and size <= prime < 2^32.
-So a block is a start and a constant step, and costs prime/g additions modulo the prime. A
-bucket that is not below the prime gives an empty block.
+as far as it lies below ``size``, where g is the number of buckets and size <= prime < 2^32. So a block is a start and a
+constant step, and costs prime/g additions modulo the prime. A bucket that is not below the prime gives an empty block.
 
-Products with the blocks of a pool of hash functions, without a list of their members.
-
-Function j of the pool is a cubic polynomial modulo a prime,
+Function j of a pool is a cubic polynomial modulo a prime,
 
     h_j(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod prime) mod buckets,
 
-and its row of a table has one entry per bucket. Values are taken in order, so that a polynomial costs three additions
-per value (its differences) and no product. prime < 2^31, so that a sum of two numbers below it fits into 32 bits.
-
-Mixings of rows of words, summed up; `discreet.core.tally` says what they are for.
+and its row of a table has one entry per bucket. Products with the blocks need no list of members: values are taken in
+order, so that a polynomial costs three additions per value (its differences) and no product. The prime is below 2^31,
+so that a sum of two numbers below it fits into 32 bits.
 """
 
 from typing import Any, TypeAlias, TypeVar

@@ -1,11 +1,7 @@
-"""Work in fixed stretches on several threads, on arrays in memory or mapped.
+"""Work on several threads over fixed blocks of rows, of arrays in memory or mapped from files.
 
-A thread pool over fixed blocks of rows.
-
-The blocks depend on the data only, and results come back in block order, so a sum over
-the results is bitwise the same for any number of threads.
-
-Arrays mapped from files: their pages can leave this process's memory after reading.
+The blocks depend on the data only, and results come back in block order. So a sum over the results is bitwise the same
+for any number of threads. `forget` lets the pages of a mapped array leave the memory of this process.
 """
 
 import mmap

@@ -1,6 +1,6 @@
 """The decoder of block mechanisms, for truth or noise and for designs: unbiased estimates with exact errors.
 
-Of laws under which no two pairs of values need share as many blocks, it is a right inverse of the spelled-out channel.
+Where pairs of values share different numbers of blocks, it is a right inverse of the spelled-out channel.
 """
 
 from dataclasses import dataclass, field

@@ -23,14 +23,14 @@ import numpy as np
 
 from discreet.arrays import IntArray, sealed
 from discreet.core import columns
-from discreet.core.alike import BOTH_WAYS
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels import Grid, LabelSpace, flat
+from discreet.core.labels.alike import BOTH_WAYS
+from discreet.core.labels.reading import as_composed, composed, visible
+from discreet.core.labels.spaces import LabelSpace, flat
 from discreet.core.random import RandomSource
-from discreet.core.reading import composed, visible
 from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
 from discreet.mechanisms.law import BlockMechanism
@@ -109,7 +109,7 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
         return codes, _cell_placeholders(personalized, codes)
     if not isinstance(tagged, Mapping):
         raise ParameterError("secret values must be given by tag, {tag: values}.")
-    tags = [composed(tag) if isinstance(tag, str) else tag for tag in tagged]
+    tags = list(map(as_composed, tagged))
     unknown = [place for place, tag in enumerate(tags) if tag not in personalized.tags]
     if unknown:
         raise ParameterError(
@@ -300,7 +300,7 @@ class Personalized:
         if others and isinstance(tags, Sequence) and not isinstance(tags, str) and OTHERS not in tags:
             tags = [*tags, OTHERS]
         self._set(domain, checked_tags(tags), None)
-        object.__setattr__(self, "common", _common(domain.with_bots(self.tags), mechanism, epsilon, options))
+        object.__setattr__(self, "common", _common(domain.with_placeholders(self.tags), mechanism, epsilon, options))
 
     @classmethod
     def cells(
@@ -325,7 +325,7 @@ class Personalized:
         tags, cell_of = _cells(domain, rows, cols)
         personalized = cls.__new__(cls)
         personalized._set(domain, tags, cell_of)
-        common = _common(domain.with_bots(tags), mechanism, epsilon, options)
+        common = _common(domain.with_placeholders(tags), mechanism, epsilon, options)
         object.__setattr__(personalized, "common", common)
         return personalized
 
@@ -499,8 +499,8 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
 
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
     """Return the names of the cells that need a placeholder, and for every region the rank of its cell or -1."""
-    space = checked_domain(domain).space
-    if not isinstance(space, Grid):
+    space = checked_domain(domain).grid_cells
+    if space is None:
         raise ParameterError("cells need a grid; give users tags for their secret values instead.")
     rows, cols = checked_whole("rows", rows, most=space.rows), checked_whole("cols", cols, most=space.cols)
     row, col = np.divmod(np.arange(space.size), space.cols)

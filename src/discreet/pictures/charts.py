@@ -1,20 +1,7 @@
-"""Charts that results draw of themselves, whole without a network.
+"""Charts of results by Altair: shares with intervals, differences, densities, curves of delta, and maps.
 
-Self-contained charts: shown and saved whole, so that no viewer loads a script from elsewhere.
-
-Altair's own way in a notebook, and in an HTML file, is a script that loads three others from a public host: a picture
-then fails where there is no network, and tells that host who looks at it. Ours are static pictures in a notebook, and
-HTML files with everything in them.
-
-Charts of estimated frequencies with their intervals, and of true ones where they are known.
-
-Forest plots: differences with their intervals, one below the other, about a line at 0.
-
-Small multiples: a chart of frequencies for each of several groups, on one axis.
-
-Charts of delta against epsilon: the curve of a guarantee, and the epsilon at which it meets its delta.
-
-Maps of shares over the regions of a grid, side by side.
+Every chart is whole: a static picture in a notebook, or an HTML file with everything in it. Altair's own form is a
+script that loads three others from a public host. Such a chart fails without a network, and the host sees its readers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

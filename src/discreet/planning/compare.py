@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from discreet.core.domain import Domain, checked_domain
-from discreet.core.labels import Numbers
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Windows
@@ -60,7 +59,7 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
     """
     if "standard_error" in wishes:
         raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
-    if isinstance(checked_domain(domain).space, Numbers):
+    if checked_domain(domain).numbers is not None:
         if wishes:
             raise ParameterError("for numbers in bins best() takes no wishes; it always returns windows.")
         return Windows(domain, epsilon)

@@ -4,11 +4,11 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
-from discreet.core.arithmetic import last_whole
 from discreet.core.checks import checked_between, checked_n, checked_positive
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism
+from discreet.theory.arithmetic import last_whole
 
 _MOST_REPORTS = 1 << 53
 

@@ -12,10 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import golden_section
 from discreet.core.checks import checked_n
 from discreet.core.domain import Domain
-from discreet.core.labels import Numbers
+from discreet.core.labels.bins import Numbers
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -25,6 +24,7 @@ from discreet.mechanisms.channel import MatrixDecoder
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import scores_of
+from discreet.theory.arithmetic import golden_section
 from discreet.theory.binomial import sigmas
 
 _SHARES = (0.1, 0.5, 0.9)
@@ -105,7 +105,7 @@ class NumberPlan(TabularResult):
         Raises:
             ParameterError: if the domain is of other values, or p is no distribution over it.
         """
-        if not isinstance(domain.space, Numbers):
+        if domain.numbers is None:
             raise ParameterError(f"NumberPlan needs a domain of numbers in bins, got {domain!r}.")
         even = np.full(domain.size, 1 / domain.size)
         assumed = even if p is None else domain.check_distribution(p)
@@ -125,7 +125,7 @@ class NumberPlan(TabularResult):
 
         The standard error of a quantile is half the length of its 95% interval, divided by 1.96.
         """
-        domain, space = self.mechanism.domain, cast("Numbers", self.mechanism.domain.space)
+        domain, bins = self.mechanism.domain, cast("Numbers", self.mechanism.domain.numbers)
         mean = float(self.p @ scores_of(domain, None, "scores"))
         rows = [("mean", mean, mean_error(self.mechanism, self.users, self.p))]
         for quantile in (self.expected.quantile(share) for share in _SHARES):
@@ -134,7 +134,7 @@ class NumberPlan(TabularResult):
         codes = domain.sensitive_codes
         for run in np.split(codes, np.flatnonzero(np.diff(codes) > 1) + 1) if domain.clear_count else ():
             chosen = np.isin(np.arange(domain.size), run)
-            name = f"share of {space.borders[run[0]]:.6g} to {space.borders[run[-1] + 1]:.6g}"
+            name = f"share of {bins.borders[run[0]]:.6g} to {bins.borders[run[-1] + 1]:.6g}"
             rows.append((name, float(self.p[chosen].sum()), self.expected.total(chosen).standard_error))
         names, values, errors = zip(*rows, strict=True)
         columns = [

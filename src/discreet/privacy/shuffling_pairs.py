@@ -34,9 +34,9 @@ from math import ceil, exp, floor, inf, log, log1p, pi, prod, sqrt
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.core.arithmetic import last_whole
 from discreet.core.random import WORD_RANGE
 from discreet.mechanisms import BlockMechanism, Channel
+from discreet.theory.arithmetic import last_whole
 
 TINY = 1e-300
 """The upper end of what is too small for a float."""

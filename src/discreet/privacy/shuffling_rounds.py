@@ -18,9 +18,9 @@ from math import ceil, exp, expm1, inf, log, log1p, sqrt
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import bisected, golden_section
 from discreet.errors import ParameterError
 from discreet.privacy.shuffling_pairs import TINY, ValuePair
+from discreet.theory.arithmetic import bisected, golden_section
 
 Ends = Callable[[float], tuple[float, float]]
 """A lower and an upper end of delta at an epsilon."""

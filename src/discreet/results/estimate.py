@@ -12,7 +12,7 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_between, checked_level, checked_whole
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import CellPartition
-from discreet.core.labels import Grid, IntegerRange, Integers, Numbers
+from discreet.core.labels.spaces import INTEGERS, NUMBERS
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, label_columns, text_column
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
@@ -186,7 +186,7 @@ class Estimate(TabularResult):
     def chosen(self, count: int) -> IntArray:
         """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
         codes = self.largest(count)
-        return np.sort(codes) if isinstance(self.domain.space, Integers | IntegerRange | Numbers) else codes
+        return np.sort(codes) if self.domain.space.holds in {INTEGERS, NUMBERS} else codes
 
     def selected(self, count: int, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> str:
         """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
@@ -761,7 +761,7 @@ class Estimate(TabularResult):
         Raises:
             ParameterError: if the domain is no grid.
         """
-        if not isinstance(self.domain.space, Grid):
+        if self.domain.grid_cells is None:
             raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
         sensitive = self.domain.sensitive if self.domain.clear_count else None
         return Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)

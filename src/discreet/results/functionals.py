@@ -17,7 +17,8 @@ from discreet.core import columns
 from discreet.core.checks import checked_level
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
-from discreet.core.labels import IntegerRange, Integers, LabelSpace, Numbers, Product
+from discreet.core.labels.products import Product
+from discreet.core.labels.spaces import LabelSpace
 from discreet.errors import ParameterError
 from discreet.theory.binomial import sigmas
 
@@ -75,11 +76,10 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
 
 
 def _numbers(space: LabelSpace, wanted: str) -> AnyArray:
-    if isinstance(space, Numbers):
-        return space.centres
-    if not isinstance(space, IntegerRange | Integers):
+    quantities = space.quantities()
+    if quantities is None:
         raise ParameterError(f"{wanted}, got other labels.")
-    return space.table(np.arange(space.size))["value"]
+    return quantities
 
 
 def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartition]:

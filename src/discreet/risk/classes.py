@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.arrow import arrow_numbers, present
+from discreet.core.arrow import arrow_numbers, present, value_type
 from discreet.core.result_table import number_of
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
@@ -137,7 +137,7 @@ def written_cells(table: Any) -> Any:
 
 
 def _text(name: str, column: Any) -> Any:
-    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = value_type(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise DataError(f"the column {name!r} must hold text, numbers, dates or booleans, got {kind}.")
     return column.cast(kind).cast(pa.large_string())

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
+from discreet.core.arrow import one_array
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
@@ -198,8 +199,7 @@ def _both(split: Split, change: Callable[[Traces], Traces]) -> Split:
 
 def _groups(column: str, step: Step, values: Any) -> tuple[IntArray, Any]:
     """Return the ``(d,)`` numbers of values in Arrow that are written alike, and how these are written."""
-    coded = step.of(column, values).dictionary_encode(null_encoding="encode")
-    coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+    coded = one_array(step.of(column, values).dictionary_encode(null_encoding="encode"))
     return np.asarray(coded.indices).astype(np.int32), coded.dictionary
 
 

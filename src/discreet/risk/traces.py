@@ -19,9 +19,9 @@ from discreet.arrays import AnyArray, IntArray, frozen
 from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
-from discreet.core.identifiers import identifier_codes
 from discreet.errors import DataError, ParameterError
 from discreet.risk.kernels.events import copy_rows, group, order_rows
+from discreet.tables.identifiers import identifier_codes
 
 _MOST = (1 << 31) - 1
 

@@ -347,7 +347,7 @@ class Questionnaire:
         if len(question.attributes) == 1:
             spec: Any = structs.replace(document.attributes[question.name], attribute=question.name)
             if document.ask.combinations and domain.clear_count:
-                spec = structs.replace(spec, sensitive=described_values(domain, domain.sensitive))
+                spec = structs.replace(spec, sensitive=described_values(domain.space, domain.sensitive))
         else:
             parts = {part: document.attributes[part] for part in question.attributes}
             stands = {part: spec.missing for part, spec in parts.items() if spec.missing is not None}

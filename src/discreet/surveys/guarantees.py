@@ -19,7 +19,7 @@ from discreet.privacy.publication import HONEST, Publication, left_out, names_se
 from discreet.privacy.verify import Verification, verify, verify_memo
 from discreet.surveys.rounds import MOST_ROUNDS
 from discreet.surveys.survey import Survey
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 _WORDS = 1 << 64
 _ROUNDS = (1, 2, 3)
@@ -196,7 +196,7 @@ further is at most 1 in 1,000,000.
         yield trust_sentence(self.not_trusted)
         yield HONEST
         yield from filter(None, [names_sentence([batch for part in self.parts.values() for batch in part.named])])
-        yield from [NOT_HIDDEN] if self.survey.memos else []
+        yield from [CHANGES_ARE_VISIBLE] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:
         """Yield the statement in two lines: what holds of a person, and under which conditions."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from discreet.arrays import IntArray
 from discreet.core.domain import MOST_VALUES, Domain
-from discreet.core.labels import Product
+from discreet.core.labels.products import Product
 from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.engines.obfuscation import MOST_ROWS, Values, add_read, batches, codes_of

@@ -8,7 +8,8 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.core.domain import Domain, numbers_in, value_mask
-from discreet.core.labels import LabelSpace, Numbers, Product
+from discreet.core.labels.products import Product
+from discreet.core.labels.spaces import LabelSpace
 
 
 def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, Any]]) -> Mapping[str, Domain]:
@@ -20,7 +21,7 @@ def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, 
     """
     known = dict(attributes)
     for name, domain in attributes.items() if patterns else ():
-        if isinstance(space := domain.space, Numbers):
+        if (space := domain.numbers) is not None:
             every = np.ones(space.size, dtype=np.bool_)
             masks = [_mask(name, space, each[name]) if name in each else every for each in patterns]
             ended = space.ending(np.column_stack(masks), numbers_in([*patterns]))

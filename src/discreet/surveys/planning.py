@@ -19,7 +19,6 @@ from discreet.arrays import FloatArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_n, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_up
-from discreet.core.labels import Numbers
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelection, Windows
@@ -55,9 +54,9 @@ def second_moment(mechanism: BlockMechanism) -> float:
         >>> round(second_moment(dc.RandomizedResponse(dc.Domain(range(3)), 0.7)), 6)
         10.784046
     """
-    space = mechanism.domain.space
-    if mechanism.of_neighbours and isinstance(space, Numbers):
-        return mean_moment(mechanism) / (space.high - space.low) ** 2
+    bins = mechanism.domain.numbers
+    if mechanism.of_neighbours and bins is not None:
+        return mean_moment(mechanism) / (bins.high - bins.low) ** 2
     numbers = mechanism.numbers
     if mechanism.domain.sensitive_count == 0:
         return 1.0
@@ -166,7 +165,7 @@ class SurveyPlan(TabularResult):
             errors = [_standard_error(question, n) for question, n in zip(questions, people, strict=True)]
             columns.append(ResultColumn("people", np.array(people), "count"))
             columns.append(ResultColumn("standard_error", np.array(errors), "error", "s.e. at most", ".3g"))
-            if any(isinstance(domain.space, Numbers) for domain in domains):
+            if any(domain.numbers for domain in domains):
                 columns.append(text_column("of", map(_estimated, domains)))
         return ResultTable(self.heading, columns)
 
@@ -192,8 +191,8 @@ class SurveyPlan(TabularResult):
 
 def _estimated(domain: Domain) -> str:
     """Return the quantity that a standard error is of, with its unit."""
-    space = domain.space
-    return f"the mean, {space.low:g} to {space.high:g}" if isinstance(space, Numbers) else "a share of people"
+    bins = domain.numbers
+    return "a share of people" if bins is None else f"the mean, {bins.low:g} to {bins.high:g}"
 
 
 def _standard_error(question: Question, n: int) -> float:
@@ -229,7 +228,7 @@ class _Ways:
         space, chosen = domain.space, domain.sensitive_count
         if not chosen:
             return 1.0
-        numbers = isinstance(space, Numbers)
+        numbers = domain.numbers is not None
         kind = (space, domain.sensitive_codes.tobytes()) if numbers else (domain.size, chosen)
         if (kind, epsilon) not in self.known:
             law = Windows if numbers else SubsetSelection
@@ -273,7 +272,7 @@ def _mechanisms(
     known: dict[Any, BlockMechanism] = {}
     for domain, people in zip(domains, users, strict=True):
         # Numbers are asked for by windows, which a product of as many values cannot be.
-        numbers = isinstance(domain.space, Numbers)
+        numbers = domain.numbers is not None
         kind = domain.size, domain.sensitive_count, people, numbers
         if not domain.sensitive_count:
             yield RandomizedResponse(domain, epsilon)

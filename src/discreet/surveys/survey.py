@@ -26,9 +26,9 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole,
 from discreet.core.columns import categories, numbered
 from discreet.core.domain import Domain, checked_domain, value_mask
 from discreet.core.guarantee import in_odds, rounded_up
-from discreet.core.labels import Grid, Numbers, Product, named_columns
+from discreet.core.labels.products import Product, named_columns
+from discreet.core.labels.reading import composed, composed_names
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
-from discreet.core.reading import composed, composed_names
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
@@ -36,7 +36,7 @@ from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.memo import Memo
 from discreet.surveys.patterns import coded_patterns, with_ends
 from discreet.surveys.rounds import Rounds
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 Promise = Literal["record", "attribute"]
 """The unit that epsilon is promised to: whole records, or records that differ in one attribute."""
@@ -74,7 +74,7 @@ def checked_attributes(attributes: object) -> Mapping[str, Domain]:
     for name, domain in attributes.items():
         if not isinstance(name, str) or not name.strip() or {_JOIN, _PART} & {*name}:
             raise ParameterError(f"attributes must be named by text without {_JOIN!r} and {_PART!r}, got {name!r}.")
-        if isinstance(checked_domain(domain).space, Product | Grid):
+        if checked_domain(domain).space.column_names:
             raise ParameterError(f"attribute {name!r} must have plain labels; make each of its columns an attribute.")
     named = map(Domain.about, attributes.values(), attributes)
     return MappingProxyType(dict(zip(composed_names(attributes), named, strict=True)))
@@ -308,7 +308,7 @@ class SurveyGuarantee:
             first, last = (self.survey.after(number)[0] for number in (1, rounds.number))
             return (
                 f"Reports are permanent: whole records have epsilon {first:.12g} in one round, {last:.12g} in all "
-                f"{rounds.number} rounds, and {self.record:.12g} in any number. {NOT_HIDDEN}"
+                f"{rounds.number} rounds, and {self.record:.12g} in any number. {CHANGES_ARE_VISIBLE}"
             )
         if rounds.how == "rotate":
             return f"Each person answers in {rounds.answers} of {rounds.number} rounds, drawn beforehand: all count."
@@ -554,7 +554,7 @@ class Survey:
         codes = {}
         for name, domain in self.attributes.items():
             try:
-                codes[name] = domain.encode(columns[name], float32=float32 and isinstance(domain.space, Numbers))
+                codes[name] = domain.encode(columns[name], float32=float32 and domain.numbers is not None)
             except DataError as error:
                 raise DataError(f"attribute {name!r}: {error}") from None
         return codes

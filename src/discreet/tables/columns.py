@@ -14,10 +14,10 @@ import pyarrow as pa
 from discreet.arrays import FloatArray
 from discreet.core import columns
 from discreet.core.domain import Domain
-from discreet.core.identifiers import identifier_codes
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import readable
+from discreet.tables.identifiers import identifier_codes
 from discreet.tables.scan import Chosen, is_text, scan, whole_table
 from discreet.tables.text import ANYTHING, LISTED, NAMES, NUMBERS, Cells, cells_of, columns_of, from_typed
 
@@ -126,10 +126,7 @@ def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
     table = read_columns(path, lambda _: asked, list(asked))
     with readable(Path(path)):
         shares = table["probability"]
-        gone = columns.absent(shares)
-        if gone.any():
-            rows = np.flatnonzero(gone)
-            raise DataError(columns.missing_message(len(rows), len(gone), int(rows[0]), "probabilities"))
+        columns.refuse_missing(columns.absent(shares), "probabilities")
         return domain.distribution(table if spread else table["label"], shares)
 
 
@@ -258,11 +255,7 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
     table = read_columns(path, lambda _: asked, list(asked))
     with readable(Path(path)):
         for name in asked:
-            gone = columns.absent(table[name], name)
-            if gone.any():
-                raise DataError(
-                    columns.missing_message(int(gone.sum()), len(gone), int(gone.argmax()), f"cells of {name!r}")
-                )
+            columns.refuse_missing(columns.absent(table[name], name), f"cells of {name!r}")
         known = {tuple(map(str, label if isinstance(label, tuple) else (label,))): label for label in labels}
         rows = zip(*(table[name].to_pylist() for name in names), strict=True)
         spelled = [tuple(map(str, row)) for row in rows]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet.core.arrow import array_of, flags_of
 from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
-from discreet.core.labels import LabelSpace, Texts
+from discreet.core.labels.spaces import TEXT, LabelSpace
 from discreet.errors import DataError, ParameterError
 from discreet.tables.text import NUMBERS, Cells, Kind
 
@@ -58,10 +58,12 @@ def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
         ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
     """
     for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
-        space = _space(domain, name)
+        space = domain.space.flat_parts.get(name)
         lacking = stand.get(name) if isinstance(stand, dict) else stand
-        last = isinstance(space, Texts) and lacking is not None and space.labels[-1] == lacking
-        if not isinstance(space, Texts) or space.size not in {len(some) + 1, len(some) + 1 + last}:
+        sizes = {len(some) + 1}
+        if lacking is not None and space is not None and space.names(np.array([space.size - 1])) == [lacking]:
+            sizes.add(len(some) + 2)
+        if space is None or space.holds != TEXT or space.size not in sizes:
             where = f" of {name!r}" if name else ""
             raise ParameterError(
                 f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."
@@ -77,11 +79,6 @@ def check_ascending(cuts: Sequence[Cut]) -> None:
         raise ParameterError(
             "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
         )
-
-
-def _space(domain: Domain, name: str) -> LabelSpace | None:
-    space = domain.space
-    return space.parts.get(name) if space.parts else None if name else space
 
 
 def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
@@ -100,13 +97,15 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
     if not isinstance(cuts, dict):
         return _cut("values", values, cuts, domain.space)
     columns = {name: values[name] for name in values.column_names}
-    named = {name: _cut(f"column {name!r}", columns[name], some, _space(domain, name)) for name, some in cuts.items()}
+    named = {
+        name: _cut(f"column {name!r}", columns[name], some, domain.space.parts[name]) for name, some in cuts.items()
+    }
     return pa.table(columns | named)
 
 
-def _cut(what: str, column: Any, cuts: list[Cut], space: Any) -> Any:
+def _cut(what: str, column: Any, cuts: list[Cut], space: LabelSpace) -> Any:
     places = _dates_above(what, column, cuts) if isinstance(cuts[0], str) else _numbers_above(what, column, cuts)
-    return pa.array(space.labels.tolist(), pa.string()).take(places)
+    return pa.array(space.names(np.arange(space.size)), pa.string()).take(places)
 
 
 def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:

@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.core.arrow import is_textual, value_type
 from discreet.core.checks import checked_whole
-from discreet.core.reading import composed, reading
+from discreet.core.labels.reading import composed, reading
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import readable
@@ -162,15 +163,14 @@ def _add(
 
 
 def _kind(kind: pa.DataType) -> str:
-    if pa.types.is_dictionary(kind):
-        return _kind(kind.value_type)
+    kind = value_type(kind)
     if pa.types.is_integer(kind):
         return INTEGERS
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return NUMBER_LABELS
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return DATES
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_textual(kind):
         return TEXT
     return str(kind)
 

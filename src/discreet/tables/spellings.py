@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.core.labels import flat
-from discreet.core.reading import composed, reading, readings, tidied
+from discreet.core.labels.reading import composed, reading, readings, tidied
+from discreet.core.labels.spaces import flat
 from discreet.tables.text import SPELLINGS
 
 Join: TypeAlias = Literal["exact", "spaces", "reading"]

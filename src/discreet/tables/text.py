@@ -23,9 +23,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet.arrays import BoolArray
+from discreet.core.arrow import is_textual, one_array, spelled_out, value_type
 from discreet.core.domain import Domain
-from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
-from discreet.core.reading import composed
+from discreet.core.labels.reading import composed
+from discreet.core.labels.spaces import TEXT, LabelSpace
 from discreet.errors import DataError
 from discreet.files.paths import File
 from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
@@ -87,8 +88,8 @@ ANYTHING = Cells(Kind.ANY)
 def cells_of(space: LabelSpace) -> Cells:
     """Return the reading of a column with values of a flat label space."""
     space = space.plain
-    if not isinstance(space, Texts):
-        return NUMBERS if isinstance(space, Numbers) else Cells(Kind.INTEGER)
+    if space.holds != TEXT:
+        return Cells(Kind(space.holds))
     spelled = sorted(SPELLINGS)
     known = space.encode(spelled) >= 0
     return Cells(Kind.TEXT, frozenset(cell for cell, is_label in zip(spelled, known, strict=True) if is_label))
@@ -97,9 +98,7 @@ def cells_of(space: LabelSpace) -> Cells:
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
     """Return the reading of the columns of a domain's values by name; None for one column of any name."""
     space = domain.space.plain
-    if isinstance(space, Product):
-        return {name: cells_of(part) for name, part in space.attributes.items()}
-    return {"lat": NUMBERS, "lon": NUMBERS} if isinstance(space, Grid) else None
+    return {name: cells_of(space.parts[name]) if space.parts else NUMBERS for name in space.column_names} or None
 
 
 def from_text(
@@ -134,8 +133,10 @@ def without_empty(column: Any) -> Any:
     """Return a column of text with nulls for empty cells."""
     import pyarrow.compute as pc
 
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode() if isinstance(column, pa.Array) else column.cast(column.type.value_type)
+    column = spelled_out(column)
+    if pa.types.is_string_view(column.type):
+        # Arrow does not measure views.
+        column = column.cast(pa.large_string())
     return _without(column, pc.equal(pc.binary_length(column), 0))
 
 
@@ -153,8 +154,7 @@ def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
     short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
     plain = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
     read = np.asarray(plain.cast(pa.int64()).fill_null(0)).copy()
-    others = pc.dictionary_encode(pc.if_else(short, None, trimmed))
-    others = others.combine_chunks() if isinstance(others, pa.ChunkedArray) else others
+    others = one_array(pc.dictionary_encode(pc.if_else(short, None, trimmed)))
     numbers = [_whole(text) for text in others.dictionary.to_pylist()]
     known = np.array([number is not None for number in numbers] or [True])
     at = np.flatnonzero(np.asarray(others.is_valid()))
@@ -214,9 +214,7 @@ def from_typed(column: Any, cells: Cells) -> Any:
         return column
     if pa.types.is_integer(column.type):
         return column.cast(pa.string())
-    of = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
-    is_text = pa.types.is_string(of) or pa.types.is_large_string(of)
-    return without_empty(column) if is_text else column
+    return without_empty(column) if is_textual(value_type(column.type)) else column
 
 
 _SEPARATORS = (",", ";", "\t", "|")

@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import array_of, arrow_numbers, flags_of
-from discreet.core.columns import OUTSIDE
+from discreet.core.arrow import array_of, arrow_numbers, flags_of, is_plain, is_textual, spelled_out, value_type
+from discreet.core.checks import are_names
+from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
-from discreet.core.labels import CLIPPED, READ, Grid, LabelSpace, Numbers, Product, Texts
-from discreet.core.reading import composed
+from discreet.core.labels.reading import composed
+from discreet.core.labels.spaces import INTEGERS, TEXT, LabelSpace
 from discreet.core.reports import RESERVED, is_count
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of, spelled
@@ -40,24 +41,20 @@ def check_stand(domain: Domain, stand: Stand) -> None:
     Raises:
         ParameterError: if it is not, or attributes are named and there are none, or none are named and there are some.
     """
-    space = domain.space
-    attributes = space.parts
-    if isinstance(stand, dict) != bool(attributes):
+    if isinstance(stand, dict) != bool(domain.space.parts):
         raise ParameterError(
             "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
         )
-    if not isinstance(stand, dict):
-        stand, attributes = {"": stand}, {"": space}
-    for name, label in stand.items():
-        if name not in attributes or not _is_label(attributes[name], label):
+    parts = domain.space.flat_parts
+    for name, label in (stand if isinstance(stand, dict) else {"": stand}).items():
+        if name not in parts or not _is_label(parts[name], label):
             where = f" of {name!r}" if name else ""
             raise ParameterError(f"missing must be one of the labels{where}, got {label!r}; add it to them.")
 
 
 def _is_label(space: LabelSpace, label: Label) -> bool:
-    if isinstance(space, Product | Grid | Numbers) or isinstance(label, str) != isinstance(space, Texts):
-        return False
-    return (isinstance(label, str) or -(1 << 63) <= label < 1 << 63) and bool(space.encode([label])[0] >= 0)
+    wanted, fits = (TEXT, True) if isinstance(label, str) else (INTEGERS, -(1 << 63) <= label < 1 << 63)
+    return space.holds == wanted and fits and bool(space.encode([label])[0] >= 0)
 
 
 def filled(values: Any, stand: Stand | None) -> Any:
@@ -77,8 +74,7 @@ def filled(values: Any, stand: Stand | None) -> Any:
 def _filled(column: Any, label: Label | None) -> Any:
     if label is None or not columns.absent(column).any():
         return column
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = spelled_out(column)
     if pa.types.is_null(column.type):
         column = column.cast(pa.string() if isinstance(label, str) else pa.int64())
     # What is neither text nor integers is refused when it is encoded.
@@ -93,8 +89,7 @@ def as_float32(values: Any) -> Any:
     """
     if isinstance(values, pa.Table):
         return pa.table({name: as_float32(values[name]) for name in values.column_names})
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    values = spelled_out(values)
     if not pa.types.is_float64(values.type):
         return values
     return array_of(columns.float32(values.fill_null(np.nan)))
@@ -150,7 +145,7 @@ def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
         ParameterError: if one is no text or empty, or is named twice.
     """
     names = (keep,) if isinstance(keep, str) else tuple(keep)
-    if not all(isinstance(name, str) and name for name in names) or len(set(names)) < len(names):
+    if not are_names(names):
         raise ParameterError("columns to be kept must be named by text, each once.")
     return names
 
@@ -206,11 +201,10 @@ def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
 
 
 def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    kind = value_type(kind)
     if pa.types.is_string_view(kind) or (is_text and pa.types.is_temporal(kind)):
         return pa.string()
-    tests = pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean
-    if pa.types.is_null(kind) or any(test(kind) for test in tests):
+    if is_textual(kind) or is_plain(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return kind
     raise DataError(
         f"kept columns must hold text, integers, numbers, or true and false, and {name!r} holds {str(kind)[:40]}; "
@@ -241,9 +235,8 @@ def kept_in(rows: Any, schema: pa.Schema) -> Any:
     """Return the kept columns of rows of a table, in their types; an empty text is missing."""
     selected = rows.select(schema.names)
     selected.validate(full=True)
-    selected = selected.cast(schema)
-    texts = [pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in schema.types]
-    columns = [without_empty(column) if text else column for column, text in zip(selected.columns, texts, strict=True)]
+    cast = selected.cast(schema).columns
+    columns = [without_empty(column) if is_textual(column.type) else column for column in cast]
     return pa.Table.from_arrays(columns, schema=schema)
 
 
@@ -396,9 +389,9 @@ class CodedValues:
             if outside.any():
                 rows = {name: without(column, outside) for name, column in rows.items()}
                 counts[UNKNOWN] = int(np.count_nonzero(outside))
-        space = asked.domain.space
-        if isinstance(space, Numbers) and space.clip:
-            beyond = int(np.count_nonzero(space.outside(columns.floats(without(read, absent_rows(read))))))
+        bins = asked.domain.numbers
+        if bins is not None and bins.clip:
+            beyond = int(np.count_nonzero(bins.outside(columns.floats(without(read, absent_rows(read))))))
             counts |= {CLIPPED: beyond} if beyond else {}
         return rows, counts
 
@@ -451,27 +444,24 @@ class CodedValues:
 def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadAs:
     """Return the number of values that are no labels of a space, by the label that they read like."""
     counts: ReadAs = Counter()
-    pairs = {"": (space, space_as_read)}
-    if space.parts:
-        pairs = {name: (part, space_as_read.parts[name]) for name, part in space.parts.items()}
-    for name, (part, read_part) in pairs.items():
-        if not isinstance(part, Texts):
+    for name, part in space.flat_parts.items():
+        if part.holds != TEXT:
             continue
-        column = values[name] if isinstance(values, pa.Table) else values
-        read = read_part.encode(column)[part.encode(column) == OUTSIDE]
+        column = values[name] if space.parts else values
+        read = space_as_read.flat_parts[name].encode(column)[part.encode(column) == OUTSIDE]
         codes, times = np.unique(read, return_counts=True)
-        counts.update({(name, str(part.labels[code])): int(n) for code, n in zip(codes, times, strict=True)})
+        counts.update({(name, label): int(n) for label, n in zip(part.names(codes), times, strict=True)})
     return counts
 
 
 def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:
     """Return the names of the attributes of a product in which values are missing, or are in no row of a label."""
-    parts = space.parts
-    flawed = {
-        name: absent_rows(values[name]) if missing else part.encode(values[name]) == OUTSIDE
-        for name, part in parts.items()
-    }
-    return dict.fromkeys(name for name, rows in flawed.items() if rows.any())
+
+    def is_flawed(name: str, part: LabelSpace) -> bool:
+        rows = absent_rows(values[name]) if missing else part.encode(values[name]) == OUTSIDE
+        return bool(rows.any())
+
+    return dict.fromkeys(name for name, part in space.parts.items() if is_flawed(name, part))
 
 
 @dataclass(slots=True, eq=False)
@@ -663,9 +653,8 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
 
 def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
     """Refuse a table without a header, before a message lists its columns."""
-    space = domain.space
-    parts = list(space.parts.values()) or [space]
-    if not isinstance(space, Grid) and any(_is_value(name, part) for name in names for part in parts):
+    parts = [part for part in domain.space.plain.flat_parts.values() if part.holds]
+    if any(_is_value(name, part) for name in names for part in parts):
         raise DataError("the first line must name the columns, and it looks like values; write the names above it.")
 
 

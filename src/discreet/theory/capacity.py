@@ -44,7 +44,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.arithmetic import bisected, bisected_each, golden_section
+from discreet.theory.arithmetic import bisected, bisected_each, golden_section
 
 BITS = 1 / log(2)
 """Bits per nat."""

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from discreet.core.random import WORD_RANGE
 
-NOT_HIDDEN = (
+CHANGES_ARE_VISIBLE = (
     "A permanent report hides what the answer is, and not that it changes or when: the promise compares people whose "
     "answers change, and return to earlier ones, in the same rounds, each different answer costs it once more, and "
     "changes are hidden only where each person answers in rounds of her own (rotate)."

@@ -24,9 +24,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
-from discreet.core.arithmetic import last_positive, last_whole
 from discreet.core.checks import checked_n
 from discreet.errors import ParameterError
+from discreet.theory.arithmetic import last_positive, last_whole
 from discreet.theory.design import Design, Instance, Mixture
 
 

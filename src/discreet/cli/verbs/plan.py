@@ -23,7 +23,6 @@ from discreet.cli.options import (
 from discreet.cli.output import InputFile, OutputFile, alike_in, save_picture, show, write_results, written
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
-from discreet.core.labels import Numbers
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, PLANS, spelled
 from discreet.formats.plan import DomainDocument, read_document, write_plan
@@ -197,7 +196,7 @@ def plan(
     """
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
-    if isinstance(values.space, Numbers):
+    if values.numbers is not None:
         refuse_idle(_NOT_OF_NUMBERS, "a plan of numbers states the errors of their mean and quantiles")
         planned = NumberPlan.of(values, epsilon, promise.users, choice.get("p"))
         files = out.write_all(domain, planned.mechanism, planned.expected.plot)

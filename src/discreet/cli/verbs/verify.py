@@ -24,7 +24,7 @@ from discreet.mechanisms.memo import Memo
 from discreet.privacy.notions import logarithm
 from discreet.privacy.verify import MemoVerification, Verification, verify_memo
 from discreet.privacy.verify import verify as verified
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 if TYPE_CHECKING:
     from discreet.formats.sealed_files import SealedFile
@@ -168,7 +168,7 @@ def _memo_parts(memo: MemoVerification) -> Iterator[str | ResultTable]:
     cells = [*coins, exact, *rows]
     yield ResultTable.of("Permanent reports with a second coin", ["what", "value"], cells)
     yield memo.one.verdict if memo.holds else "THE PROMISE OF THE MEMO IS BROKEN: do not use it."
-    yield NOT_HIDDEN
+    yield CHANGES_ARE_VISIBLE
 
 
 DRAWS = click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")

@@ -23,7 +23,6 @@ from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
 from discreet.collector.store import AuditRow, SealRow
 from discreet.core.guarantee import percent_sure, rounded_up, share_sure
-from discreet.core.labels import Grid
 from discreet.core.result_table import ResultColumn, ResultTable, label_columns, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -139,7 +138,7 @@ class Look:
 
 def panels_of(look: Look) -> list[CollectionPanel]:
     """Return the panels of an estimate: they are the same as long as no other batch is sealed."""
-    mapped = [_map(look)] if isinstance(look.found.domain.space, Grid) else []
+    mapped = [_map(look)] if look.found.domain.grid_cells is not None else []
     return [_shares(look), *mapped, _over_time(look), _precision(look), protection(look.facts), _fakes(look)]
 
 

@@ -7,7 +7,7 @@ told. A plan that verification denies is denied here, and nothing else is said o
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from math import exp
 from typing import Any
 
@@ -21,10 +21,12 @@ from discreet.collector.documents.publications import (
     sentences_on_published,
     survey_reach,
 )
-from discreet.core.alike import alike_sentences
 from discreet.core.domain import Domain
 from discreet.core.guarantee import LARGE_EPSILON, in_odds, percent_sure, rounded_up
-from discreet.core.labels import Grid, IntegerRange, LabelSpace, Numbers, Product
+from discreet.core.labels.alike import alike_sentences
+from discreet.core.labels.bins import Numbers
+from discreet.core.labels.products import Grid, Product
+from discreet.core.labels.spaces import NUMBERS, IntegerRange, LabelSpace
 from discreet.core.result_table import ResultTable
 from discreet.device.protocol.collection import PERMANENT, Collection
 from discreet.device.protocol.notice import notice
@@ -41,7 +43,7 @@ from discreet.privacy.verify import Verification, verify
 from discreet.risk.bounds.identification import identification_bounds
 from discreet.surveys.guarantees import verify_survey
 from discreet.surveys.survey import Survey
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 USERS = 1000
 """Users among whom one is identified, where no collection says how many answer at least."""
@@ -208,7 +210,7 @@ class Attestation:
         drawn = _NOT_AUDITED if self.audit is None else str(self.audit)
         promise = AttestationPart("The promise", [drawn], [figures])
         guarantee, collection = self.promising.guarantee, self.collection
-        again = [NOT_HIDDEN] if collection is not None and collection.answers == PERMANENT else []
+        again = [CHANGES_ARE_VISIBLE] if collection is not None and collection.answers == PERMANENT else []
         if not self.holds:
             return [self._data(), promise]
         return [
@@ -346,24 +348,37 @@ def _figures(epsilon: float) -> list[str]:
     return [rounded_up(epsilon), odds, *(f"{percent_sure(epsilon, share, 3)}%" for share in (0.5, 0.01))]
 
 
+@singledispatch
 def spelled_space(space: LabelSpace) -> str:
-    """Return a few words on the values of a space.
+    """Return a few words on the values of a space; of each kind by its class.
 
     Example:
         >>> spelled_space(Domain(range(100)).space)
         'integers from 0 to 99'
     """
-    if isinstance(space, IntegerRange):
-        return f"integers from {space.start} to {space.start + space.size - 1}"
-    if isinstance(space, Numbers):
-        end = "the ends with what lies beyond" if space.clip else "none outside"
-        return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
-    if isinstance(space, Product):
-        return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
-    if isinstance(space, Grid):
-        borders = f"latitude {space.lat[0]:g} to {space.lat[1]:g}, longitude {space.lon[0]:g} to {space.lon[1]:g}"
-        return f"regions of a map, {space.rows} rows and {space.cols} columns from 0 at the lowest: {borders}"
     return "labels"
+
+
+@spelled_space.register
+def _(space: IntegerRange) -> str:
+    return f"integers from {space.start} to {space.start + space.size - 1}"
+
+
+@spelled_space.register
+def _(space: Numbers) -> str:
+    end = "the ends with what lies beyond" if space.clip else "none outside"
+    return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
+
+
+@spelled_space.register
+def _(space: Product) -> str:
+    return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
+
+
+@spelled_space.register
+def _(space: Grid) -> str:
+    borders = f"latitude {space.lat[0]:g} to {space.lat[1]:g}, longitude {space.lon[0]:g} to {space.lon[1]:g}"
+    return f"regions of a map, {space.rows} rows and {space.cols} columns from 0 at the lowest: {borders}"
 
 
 def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
@@ -380,39 +395,51 @@ def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
         >>> spelled_values(pairs, np.array([0, 2]))
         ['age: <40']
     """
-    space = domain.space
-    if isinstance(space, IntegerRange):
-        return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
-    if isinstance(space, Numbers):
-        return space.spelled_ranges(codes)
-    if isinstance(space, Grid):
-        rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
-        return [
-            f"row {row[0] // space.cols}: columns {_joined(_run(*ends) for ends in _runs(row % space.cols))}"
-            for row in rows
-        ]
-    if isinstance(space, Product):
-        chosen = np.zeros(domain.size, dtype=np.bool_)
-        chosen[codes] = True
-        if chosen.all():
-            parts = {name: Domain.over(part, np.ones(part.size, np.bool_)) for name, part in space.attributes.items()}
-            labels = {name: spelled_values(part, part.sensitive_codes) for name, part in parts.items()}
-            return [
-                f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"
-            ]
-        patterns = described_values(domain, chosen)
-        return [
-            "; ".join(f"{name}: {_joined(_worded(space.attributes[name], part))}" for name, part in pattern.items())
-            for pattern in patterns
-        ]
-    return domain.names(codes)
+    return _spelled(domain.space, codes)
+
+
+@singledispatch
+def _spelled(space: LabelSpace, codes: IntArray) -> list[str]:
+    """Return all of some values of a space in words; of each kind by its class."""
+    return space.names(codes)
+
+
+@_spelled.register
+def _(space: IntegerRange, codes: IntArray) -> list[str]:
+    return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
+
+
+@_spelled.register
+def _(space: Numbers, codes: IntArray) -> list[str]:
+    return space.spelled_ranges(codes)
+
+
+@_spelled.register
+def _(space: Grid, codes: IntArray) -> list[str]:
+    rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
+    return [
+        f"row {row[0] // space.cols}: columns {_joined(_run(*ends) for ends in _runs(row % space.cols))}"
+        for row in rows
+    ]
+
+
+@_spelled.register
+def _(space: Product, codes: IntArray) -> list[str]:
+    chosen = np.zeros(space.size, dtype=np.bool_)
+    chosen[codes] = True
+    if chosen.all():
+        labels = {name: _spelled(part, np.arange(part.size)) for name, part in space.attributes.items()}
+        return [f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"]
+    patterns = described_values(space, chosen)
+    return [
+        "; ".join(f"{name}: {_joined(_worded(space.attributes[name], part))}" for name, part in pattern.items())
+        for pattern in patterns
+    ]
 
 
 def _worded(space: LabelSpace, part: Any) -> Any:
     """Return the labels of a pattern; ranges of numbers in words."""
-    if not isinstance(space, Numbers):
-        return part
-    return space.spelled_ranges(np.flatnonzero(space.ranges(part, closed=True)))
+    return _spelled(space, space.codes_in(part, "", closed=True)) if space.holds == NUMBERS else part
 
 
 def _joined(labels: Any) -> str:

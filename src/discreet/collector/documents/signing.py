@@ -393,7 +393,7 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
         content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
     if plan.document.domain.number is not None and plan.document.domain.sensitive is not None:
         # A range that ends at a border is read in documents as one that ends below it.
-        content["domain"]["sensitive"] = described_values(plan.domain, plan.domain.sensitive)
+        content["domain"]["sensitive"] = described_values(plan.domain.space, plan.domain.sensitive)
     if plan.document.domain.file is not None:
         domain = plan.domain
         table = content["domain"]
@@ -468,7 +468,7 @@ def plan_fields(collection: Collection) -> dict[str, Any]:
         table["product"] = dict(product)
     if table.get("number") is not None and table.get("sensitive"):
         domain = domain_of(collection.plan, table["sensitive"])
-        table["sensitive"] = described_values(domain, domain.sensitive)
+        table["sensitive"] = described_values(domain.space, domain.sensitive)
     return content
 
 

@@ -26,7 +26,7 @@ from discreet.cli.output import (
     show,
 )
 from discreet.collector.verbs.parameters import KEY, key_of, spelled_key
-from discreet.core.labels import Grid, LabelSpace, Numbers, Product, Texts
+from discreet.core.labels.spaces import NUMBERS, TEXT, LabelSpace
 from discreet.device import Device, Limits
 from discreet.device.protocol.collection import Collection, read_document
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
@@ -433,7 +433,7 @@ def typed_value(collection: Collection, typed: Sequence[str]) -> Any:
     """
     if list(typed) == ["-"]:
         line = _line_of_input()
-        typed = _words(line) if isinstance(collection.domain.space, Grid | Product) else [line]
+        typed = _words(line) if collection.domain.space.column_names else [line]
     return _value(collection.domain.space, typed)
 
 
@@ -445,9 +445,7 @@ def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
     tagged: dict[str, list[Any]] = {}
     for text in typed:
         name, _, label = text.partition("=")
-        words = (
-            _words(label) if isinstance(space, Product) else label.split(",") if isinstance(space, Grid) else [label]
-        )
+        words = _words(label) if space.parts else label.split(",") if space.column_names else [label]
         tagged.setdefault(name, []).append(_value(space, words))
     return tagged
 
@@ -455,11 +453,11 @@ def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
 def values_to_type(collection: Collection) -> str:
     """Return sentences that say what can be answered, and how it is typed."""
     space = collection.domain.space
-    if isinstance(space, Grid):
+    if space.parts:
+        parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.parts.items())
+        wanted = f"{' '.join(f'{name}=LABEL' for name in space.parts)}, of {parts}"
+    elif space.column_names:
         wanted = "a latitude and a longitude within the map"
-    elif isinstance(space, Product):
-        parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.attributes.items())
-        wanted = f"{' '.join(f'{name}=LABEL' for name in space.attributes)}, of {parts}"
     else:
         wanted = f"one of {_shown(space)}"
     first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
@@ -478,15 +476,15 @@ def _shown(space: LabelSpace) -> str:
     return "; ".join(space.names(np.arange(min(space.size, _MOST_SHOWN)))) + more
 
 
-def _value(space: Any, typed: Sequence[str]) -> Any:
-    if isinstance(space, Grid):
+def _value(space: LabelSpace, typed: Sequence[str]) -> Any:
+    if not space.column_names:
+        return _label(space.holds, " ".join(typed))
+    if not space.parts:
         return tuple(map(_number, typed))
-    if not isinstance(space, Product):
-        return _label(space, " ".join(typed))
     pairs = [text.partition("=")[::2] for text in typed]
     if len(dict(pairs)) < len(pairs):
         raise DataError("each attribute must be named once, and one is named twice; leave one of them out.")
-    return {name: _label(space.attributes.get(name), label) for name, label in pairs}
+    return {name: _label(space.parts[name].holds if name in space.parts else "", label) for name, label in pairs}
 
 
 def _line_of_input() -> str:
@@ -510,10 +508,10 @@ def _words(line: str) -> list[str]:
         raise DataError("quotation marks must be closed, and one is not; put a backslash before it.") from None
 
 
-def _label(space: Any, typed: str) -> Any:
-    if isinstance(space, Numbers):
+def _label(holds: str, typed: str) -> Any:
+    if holds == NUMBERS:
         return _number(typed)
-    if isinstance(space, Texts) or not typed.removeprefix("-").isdecimal() or len(typed) > _MOST_TYPED_DIGITS:
+    if holds == TEXT or not typed.removeprefix("-").isdecimal() or len(typed) > _MOST_TYPED_DIGITS:
         return typed
     return int(typed)
 

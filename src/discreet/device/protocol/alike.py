@@ -10,7 +10,7 @@ from unicodedata import is_normalized
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.core.reading import readings, visible
+from discreet.core.labels.reading import readings, visible
 from discreet.device.protocol.envelope import PlanError
 
 # Codes that are looked at together.

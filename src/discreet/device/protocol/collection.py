@@ -21,8 +21,9 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.core.domain import Domain, are_pairs
-from discreet.core.labels import Grid, LabelSpace, Numbers, Product
+from discreet.core.domain import Domain
+from discreet.core.labels.bins import Numbers, are_pairs
+from discreet.core.labels.spaces import LabelSpace
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.alike import check_alike, check_composed
 from discreet.device.protocol.assignment import NAME, Assignment, checked_assignment
@@ -430,7 +431,7 @@ def code_of(domain: Domain, value: Any) -> int:
 
 def _in_order(space: LabelSpace, value: Any) -> Any:
     """Return a value of several parts as a tuple of them."""
-    names = list(space.attributes) if isinstance(space, Product) else ["lat", "lon"] if isinstance(space, Grid) else []
+    names = space.column_names
     if not names or not isinstance(value, Mapping):
         return value
     if set(value) != set(names):
@@ -540,9 +541,9 @@ class Collection:
     def domain(self) -> Domain:
         """The values, without bots; a device asks it for codes alone: which are sensitive, the sampler says."""
         domain = domain_of(self.plan)
-        if not isinstance(domain.space, Numbers) or self.sampler.size < domain.size:
+        if domain.numbers is None or self.sampler.size < domain.size:
             return domain
-        space = _with_ends(domain.space, self._looked_at[: domain.size])
+        space = _with_ends(domain.numbers, self._looked_at[: domain.size])
         return Domain.over(space, domain.sensitive).about(domain.attribute)
 
     @cached_property

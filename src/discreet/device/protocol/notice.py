@@ -9,7 +9,6 @@ from decimal import Decimal
 import numpy as np
 
 from discreet.core.guarantee import sureness
-from discreet.core.labels import Grid, Numbers
 from discreet.device.protocol.collection import FRESH, ONCE, PERMANENT, WITHDRAWN, Collection
 from discreet.device.protocol.languages import BASE, SurveyTexts
 from discreet.device.protocol.wording import Wording, wording
@@ -74,7 +73,7 @@ def _protected(collection: Collection, words: Wording) -> list[str]:
     sentences = []
     if count == size:
         sentences.append(words.say("protected.all", values=words.counted("value", size)))
-    elif count and isinstance(collection.domain.space, Grid):
+    elif count and collection.domain.grid_cells is not None:
         places = words.counted("place", count)
         sentences.append(words.say("protected.places", places=places, names=names + ("; …" if more else "")))
     elif count:
@@ -92,9 +91,9 @@ def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
     for start, stop in collection.sampler.sensitive:
         codes.extend(range(start, min(stop, size, start + _MOST_NAMES - len(codes))))
     table = collection.domain.space.table(np.array(codes, dtype=np.int64))
-    if isinstance(collection.domain.space, Grid):
+    if collection.domain.grid_cells is not None:
         return [f"{lat:.4f}, {lon:.4f}" for lat, lon in zip(table["lat"], table["lon"], strict=True)]
-    if isinstance(collection.domain.space, Numbers):
+    if collection.domain.numbers is not None:
         # The upper border of a bin belongs to the next one, but for the last border.
         ends = ["<" if code < size - 1 else "" for code in codes]
         bins = zip(table["low"].tolist(), ends, table["high"].tolist(), strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.core.columns import categories, category_order, numbers
+from discreet.core.columns import categories, category_order, names_of, numbers
 from discreet.errors import DataError, ParameterError
 
 INTERCEPT = "intercept"
@@ -46,7 +46,7 @@ class CovariateDesign:
             DataError: if a column is not there, has more or fewer rows, is missing or infinite somewhere, or has other
                 labels.
         """
-        columns, absent = [], [name for name in self.labels if name not in _names(covariates)]
+        columns, absent = [], [name for name in self.labels if name not in (names_of(covariates) or ())]
         if absent:
             raise DataError(f"covariates must have the columns of the regression; not there: {_listed(absent)}.")
         for name, labels in self.labels.items():
@@ -75,7 +75,7 @@ def design_of(
         DataError: if columns do not fit the reports, hold what is missing or infinite, or follow from each other.
         ParameterError: if this is no table of columns, or a reference is of no label.
     """
-    names, asked = _names(covariates), dict(reference or {})
+    names, asked = names_of(covariates) or [], dict(reference or {})
     if not names:
         raise ParameterError("covariates must be a table or a mapping of one column or more.")
     labels: dict[str, tuple[Any, ...] | None] = {}
@@ -94,11 +94,6 @@ def design_of(
     matrix = design.matrix(covariates, rows)
     _refuse_collinear(matrix, design.names)
     return design, matrix
-
-
-def _names(covariates: Any) -> list[Any]:
-    names = list(covariates) if isinstance(covariates, Mapping) else getattr(covariates, "column_names", None)
-    return list(getattr(covariates, "columns", ()) if names is None else names)
 
 
 def _listed(names: Iterable[Any]) -> str:

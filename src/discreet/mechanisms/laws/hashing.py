@@ -45,7 +45,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
-from discreet.core.arithmetic import is_prime, next_prime
 from discreet.core.checks import checked_whole
 from discreet.core.random import WORD_RANGE, Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
@@ -53,6 +52,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, ListedLaw, ValueCounts, uniform
 from discreet.mechanisms.evidence import CutMembership, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
+from discreet.theory.arithmetic import is_prime, next_prime
 
 _LARGEST_PRIME = (1 << 32) - 5
 # Products of two numbers below this fit into 32 bits.

@@ -28,7 +28,6 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
-from discreet.core.arithmetic import next_prime
 from discreet.core.checks import checked_whole, is_whole, shown
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
@@ -36,6 +35,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import IndexedLaw
 from discreet.mechanisms.evidence import WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
+from discreet.theory.arithmetic import next_prime
 
 # Up to here squares fit into 32 bits, and a 32-bit lane is hardly ever thrown away.
 _SMALL = 1 << 16

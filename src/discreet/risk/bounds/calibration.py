@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Any
 
-from discreet.core.arithmetic import bisected
 from discreet.core.checks import checked_between, checked_epsilon, checked_positive, checked_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.identification import Bounds, identification_bounds
 from discreet.risk.bounds.leakage import Prior
+from discreet.theory.arithmetic import bisected
 
 LARGEST_EPSILON = 200.0
 """The limit on epsilon in place of none, in nats: no mechanism accepts more."""

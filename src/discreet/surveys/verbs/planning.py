@@ -24,7 +24,7 @@ from discreet.surveys.planning import plan_survey
 from discreet.surveys.schedules import SHOWN_ROUNDS, SurveySchedule, survey_schedules
 from discreet.surveys.verbs.together import SURVEY, load_survey
 from discreet.tables.spellings import SAME
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 _NO_ANSWER = "no answer"
 
@@ -186,7 +186,7 @@ def plan(
         again = survey_schedules(document.attributes, number=number, users=users, **asked, **limits.given())
         listed = _schedules_table(again)
         record["rounds"] = listed.records()
-        ways = [listed, _WAYS, *([] if document.rounds is not None else [NOT_HIDDEN])]
+        ways = [listed, _WAYS, *([] if document.rounds is not None else [CHANGES_ARE_VISIBLE])]
     alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
     parts = [planned.view(), *ways, *alike]
     VerbResult(lambda: record | named, parts).show(output)

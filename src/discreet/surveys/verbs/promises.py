@@ -34,7 +34,7 @@ from discreet.surveys.risk import ClearInformation, clear_information, survey_bo
 from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.together import SURVEY, Asked, load_survey
-from discreet.theory.memo import NOT_HIDDEN
+from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey verify survey.toml")
@@ -90,7 +90,7 @@ def _verification(survey: Survey) -> VerbResult:
             f"Whole records, of {number_of(t, 'round')}: epsilon {logarithm(r):.17g}."
             for t, r in verification.rounds.items()
         ),
-        *([NOT_HIDDEN] if survey.memos else []),
+        *([CHANGES_ARE_VISIBLE] if survey.memos else []),
     ]
     alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
     record_of_all = {**result, **named, "holds": verification.holds}

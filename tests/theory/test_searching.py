@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.arithmetic import bisected, bisected_each, golden_section, last_positive, last_whole
+from discreet.theory.arithmetic import bisected, bisected_each, golden_section, last_positive, last_whole
 
 UNIT = st.floats(0, 1)
 FINITE = st.floats(-1e300, 1e300)

@@ -11,6 +11,7 @@ JavaScript has no case folding.
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 from unicodedata import is_normalized, normalize
 
 from discreet.errors import ParameterError
@@ -50,6 +51,11 @@ def composed(text: str) -> str:
         (2, 1)
     """
     return normalize("NFC", text)
+
+
+def as_composed(label: Any) -> Any:
+    """Return a label in normal form C if it is a text; any other label as it is."""
+    return composed(label) if isinstance(label, str) else label
 
 
 def composed_names(names: Iterable[str]) -> list[str]:

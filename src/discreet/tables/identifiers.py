@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core import columns
+from discreet.core.arrow import is_textual, one_array
 from discreet.errors import DataError
 
 
@@ -30,9 +31,7 @@ def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
         # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
         names = np.asarray(array.dictionary.dictionary_encode().indices)
         array = pa.array(names[np.asarray(array.indices)])
-    coded = array.dictionary_encode()
-    coded = coded.unify_dictionaries().combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    coded = one_array(array.dictionary_encode())
     return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
 
 
@@ -52,9 +51,9 @@ def identifiers(values: Any, wanted: str) -> Any:
     if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
         # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
         column = column.dictionary_decode().cast(pa.large_string())
-    rows = missing_rows(column)
-    if len(rows):
-        raise DataError(columns.missing_message(len(rows), len(column), int(rows[0]), wanted))
+    gone = np.zeros(len(column), dtype=np.bool_)
+    gone[missing_rows(column)] = True
+    columns.refuse_missing(gone, wanted)
     return column
 
 
@@ -71,9 +70,9 @@ def missing_rows(values: Any) -> AnyArray:
         entries = missing_rows(values.dictionary)
         if len(entries):
             gone = pc.or_(gone, pc.is_in(values.indices, value_set=pa.array(entries).cast(values.indices.type)))
-    elif str(values.type).endswith("string_view"):
+    elif pa.types.is_string_view(values.type):
         return missing_rows(values.cast(pa.large_string()))
-    elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+    elif is_textual(values.type):
         gone = pc.or_(gone, pc.fill_null(pc.equal(pc.binary_length(values), 0), fill_value=True))
     return np.flatnonzero(np.asarray(gone))
 

@@ -4,14 +4,14 @@ Where one of two alike labels is sensitive and the other is not, a sensitive ans
 clear. A domain refuses such labels unless it is exact.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.labels import LabelSpace, Texts
-from discreet.core.reading import visible
+from discreet.core.labels.reading import visible
+from discreet.core.labels.spaces import LabelSpace
 from discreet.errors import ParameterError
 
 _MOST_NAMED = 10
@@ -57,7 +57,7 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
     chain between any two combinations that are alike in every attribute.
 
     Args:
-        space: the labels, without bots.
+        space: the labels, without placeholders.
         mask: ``(|X|,)`` booleans: which values are sensitive.
         exact: the attributes of a product whose labels are what they are.
 
@@ -67,7 +67,7 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
     if not mask.any():
         return
     pair, conflicts = "", 0
-    for axis, name, part in _texts(space):
+    for axis, (name, part) in enumerate(space.flat_parts.items()):
         if name in exact or not part.alike:
             continue
         rows = _rows(space, mask, axis, np.concatenate(part.alike))
@@ -78,7 +78,12 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
         if groups and not pair:
             codes = part.alike[groups[0]]
             marks = rows[starts[groups[0]] :, int(np.argmax(mixed[groups[0]]))][: len(codes)]
-            pair = _refusal(name, *(str(part.labels[codes[of]][0]) for of in (marks, ~marks)))
+            protected, clear = map(visible, part.names(np.array([codes[marks][0], codes[~marks][0]])))
+            where, some = (f" (attribute {visible(name)})", " in some combinations") if name else ("", "")
+            pair = (
+                f"{protected} and {clear}{where} read alike, but{some} only {protected} is sensitive, so {clear} would "
+                f"be reported in clear; {BOTH_WAYS}"
+            )
     if conflicts:
         more = f"; {conflicts - 1:,} more groups of labels are like these" if conflicts > 1 else ""
         raise ParameterError(f"{pair}{more}.")
@@ -88,14 +93,14 @@ def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
     """Yield the groups of labels of a space that read alike.
 
     Args:
-        space: the labels, without bots.
+        space: the labels, without placeholders.
         mask: ``(|X|,)`` booleans: which values are sensitive.
     """
-    for axis, name, part in _texts(space):
+    for axis, (name, part) in enumerate(space.flat_parts.items()):
         for codes in part.alike:
             rows = _rows(space, mask, axis, codes)
             protected = tuple(bool(row[0]) if row.all() or not row.any() else None for row in rows)
-            yield AlikeLabels(name, tuple(part.labels[codes].tolist()), protected, bool((rows != rows[0]).any()))
+            yield AlikeLabels(name, tuple(part.names(codes)), protected, bool((rows != rows[0]).any()))
 
 
 def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]:
@@ -113,31 +118,11 @@ def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]
     return [*sentences, f"{more:,} more groups of labels read alike."] if more > 0 else sentences
 
 
-def _parts(space: LabelSpace) -> Mapping[str, LabelSpace]:
-    return space.parts or {"": space}
-
-
-def _texts(space: LabelSpace) -> Iterator[tuple[int, str, Texts]]:
-    """Yield place, name and labels of each attribute with text labels."""
-    for axis, (name, part) in enumerate(_parts(space).items()):
-        if isinstance(part, Texts):
-            yield axis, name, part
-
-
 def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> BoolArray:
     """Return a row for each of some labels of an attribute: which combinations with the label are sensitive."""
-    shape = [part.size for part in _parts(space).values()]
+    shape = [part.size for part in space.flat_parts.values()]
     rows: AnyArray = np.moveaxis(mask.reshape(shape), axis, 0)[codes]
     return rows.reshape(len(codes), -1)
-
-
-def _refusal(attribute: str, protected: str, clear: str) -> str:
-    """Return the refusal of two labels, without a full stop."""
-    where, some = (f" (attribute {visible(attribute)})", " in some combinations") if attribute else ("", "")
-    return (
-        f"{visible(protected)} and {visible(clear)}{where} read alike, but{some} only {visible(protected)} "
-        f"is sensitive, so {visible(clear)} would be reported in clear; {BOTH_WAYS}"
-    )
 
 
 def _joined(labels: Collection[str]) -> str:

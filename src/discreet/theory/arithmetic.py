@@ -1,13 +1,8 @@
-"""Small arithmetic: bisection and golden section, Stirling's series, prime numbers.
+"""Searches of one number, Stirling's series, and prime numbers: the same on every machine.
 
-Searches of one number: bisection of real and of whole numbers, and golden section.
-
-Figures and fingerprints depend on where these stop, so each asks at fixed places: the same on every machine that
-computes the same answers.
-
-The remainder of Stirling's formula, by which factorials of any size are divided without losing digits.
-
-Primes, which hash families and difference sets are made over.
+Bisection and golden section ask at fixed places, because figures and fingerprints depend on where a search stops. The
+remainder of Stirling's formula divides factorials of any size without losing digits. Hash families and difference sets
+are made over primes.
 """
 
 from collections.abc import Callable

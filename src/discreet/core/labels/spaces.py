@@ -1,0 +1,470 @@
+"""Label spaces: the names of values, and the codes of a column of values.
+
+A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
+names codes. Flat spaces are lists of integers or of text, and numbers in bins (`discreet.core.labels.bins`). A product
+has all combinations of the labels of several attributes, and a grid has the rectangular regions of a map. Both are
+never spelled out. A space knows its own kind: `LabelSpace.holds` and `LabelSpace.column_names`.
+"""
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import repeat
+from typing import Any, ClassVar
+from unicodedata import is_normalized
+
+import numpy as np
+
+from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.core import columns
+from discreet.core.columns import MISSING, OUTSIDE
+from discreet.core.labels.reading import composed, readings, tidied
+from discreet.errors import DataError, ParameterError
+
+INTEGERS, TEXT, NUMBERS = "integers", "text", "numbers"
+"""What a column of values holds: `LabelSpace.holds`."""
+# Labels that a refusal lists.
+_SHOWN = 5
+
+
+class LabelSpace(ABC):
+    """A label space: labels, their codes, and a description for fingerprints."""
+
+    __slots__ = ()
+
+    size: int
+    """Number of labels."""
+    is_ordered: ClassVar[bool] = True
+    """Whether labels are in one order, that of their codes."""
+    holds: ClassVar[str] = ""
+    """Content of a column of values: `INTEGERS`, `TEXT`, or `NUMBERS` in bins; empty if values have several columns."""
+
+    @abstractmethod
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes; OUTSIDE for values without a label, MISSING for missing ones."""
+
+    @abstractmethod
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return named columns, each ``(n,)``, that spell the codes out."""
+
+    @abstractmethod
+    def describe(self) -> dict[str, Any]:
+        """Return a JSON-ready description that determines the space."""
+
+    @property
+    def parts(self) -> Mapping[str, "LabelSpace"]:
+        """The attributes of a product, by name; none elsewhere."""
+        return {}
+
+    @property
+    def flat_parts(self) -> Mapping[str, "LabelSpace"]:
+        """The attributes of a product, by name; elsewhere the space itself, under an empty name."""
+        return self.parts or {"": self}
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """Names of the columns of a value: attributes, or lat and lon; none if there is one column of any name."""
+        return tuple(self.parts)
+
+    @property
+    def alike(self) -> tuple[IntArray, ...]:
+        """The codes of labels whose readings are equal, ascending, an array for each such reading."""
+        return ()
+
+    @property
+    def plain(self) -> "LabelSpace":
+        """The labels without placeholders."""
+        return self
+
+    def names(self, codes: IntArray) -> list[str]:
+        """Return one readable name per code."""
+        spelled = [column.tolist() for column in self.table(codes).values()]
+        # Without the last digits of a centre of a cell, which are rounding.
+        return [
+            ", ".join(f"{part:.9g}" if isinstance(part, float) else str(part) for part in row)
+            for row in zip(*spelled, strict=True)
+        ]
+
+    def as_read(self) -> "LabelSpace":
+        """Return a space with the same codes that also encodes texts which read like exactly one label.
+
+        Numbers, integers and grids are as they were.
+
+        Example:
+            >>> flat(["gesund", "krank"]).as_read().encode(["Krank ", "krank", "Grippe"]).tolist()
+            [1, 1, -1]
+        """
+        return self
+
+    def quantities(self) -> AnyArray | None:
+        """Return the ``(size,)`` numbers that the labels stand for; None if they stand for no numbers."""
+        return None
+
+    def as_float32(self, values: Any) -> Any:
+        """Return a column or a table of values with its numbers as float32.
+
+        Raises:
+            ParameterError: if the labels are no numbers.
+        """
+        raise ParameterError("float32 must be False for a domain without numbers; leave it out.")
+
+    def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
+        """Return a space whose numbers know where sensitive ranges end; see `Numbers.ending` in `bins`."""
+        return self
+
+    def first_names(self) -> str:
+        """Return the first labels, as refusals list them."""
+        more = f" and {self.size - _SHOWN:,} more" if self.size > _SHOWN else ""
+        return ", ".join(self.names(np.arange(min(self.size, _SHOWN)))) + more
+
+    def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
+        """Return the ``(size,)`` mask of some labels, or of ranges of numbers.
+
+        Args:
+            labels: the labels.
+            name: of the argument, in refusals.
+            closed: whether ranges of numbers include their upper ends, and may be narrower than a bin.
+
+        Raises:
+            ParameterError: if these are no labels of the space, or an integer is there twice.
+        """
+        mask = np.zeros(self.size, dtype=np.bool_)
+        if not isinstance(labels, Iterable):
+            raise ParameterError(f"{name} must be a list of labels, got {type(labels).__name__}.")
+        listed = labels if isinstance(labels, Sized) and not isinstance(labels, Set) else list(labels)
+        if len(listed) == 0:
+            return mask
+        with columns.of_parameter(f"{name}: "):
+            codes = self.encode(listed)
+        unknown = np.flatnonzero(codes < 0)
+        if len(unknown):
+            raise ParameterError(
+                f"{name} must name values of the domain, such as {self.first_names()}; {len(unknown)} of {len(codes)} "
+                f"are not in it (first at position {unknown[0]})."
+            )
+        mask[codes] = True
+        if self.holds == INTEGERS and np.count_nonzero(mask) != len(codes):
+            raise ParameterError(
+                f"{name} must name each label once; to mark values by position, give true and false, not 1 and 0."
+            )
+        return mask
+
+    def codes_in(self, wanted: Any, where: str, *, closed: bool = False) -> IntArray:
+        """Return the codes of the labels in one entry of a pattern: a label, or a list of labels.
+
+        Args:
+            wanted: the entry; of numbers one number, or ranges.
+            where: the place of the entry, in refusals.
+            closed: as for `mask_of`.
+
+        Raises:
+            ParameterError: if it names anything but labels, or none.
+        """
+        listed = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
+        with columns.of_parameter(f"{where}: "):
+            codes = self.encode(listed)
+        if (codes < 0).any() or not len(codes):
+            raise ParameterError(f"{where} must name its labels, which are {self.first_names()}; got {listed!r}.")
+        return codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IntegerRange(LabelSpace):
+    """The integers start..start + size - 1, kept as two numbers."""
+
+    start: int
+    size: int
+    holds: ClassVar[str] = INTEGERS
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes."""
+        codes = columns.integers(values)
+        if not len(codes):
+            return codes
+        low, high, stop = int(codes.min()), int(codes.max()), self.start + self.size
+        if self.start <= low and high < stop:
+            return codes - self.start if self.start else codes
+        return np.where((codes < self.start) | (codes >= stop), OUTSIDE, codes - self.start)
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the integers."""
+        return {"value": codes + self.start}
+
+    def quantities(self) -> AnyArray:
+        """Return the integers."""
+        return np.arange(self.start, self.start + self.size)
+
+    def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
+        """Return the mask of some integers; a range needs no code for every label, of which there may be millions."""
+        if isinstance(labels, range) and labels.step == 1:
+            first, last = labels.start - self.start, labels.stop - self.start
+            if 0 <= first <= last <= self.size:
+                mask = np.zeros(self.size, dtype=np.bool_)
+                mask[first:last] = True
+                return mask
+        return LabelSpace.mask_of(self, labels, name, closed=closed)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the two numbers."""
+        return {"range": [self.start, self.start + self.size]}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Integers(LabelSpace):
+    """A list of integer labels in the order given."""
+
+    labels: IntArray
+    order: IntArray
+    holds: ClassVar[str] = INTEGERS
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Number of labels."""
+        return len(self.labels)
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes."""
+        wanted = columns.integers(values)
+        place = np.searchsorted(self.labels, wanted, sorter=self.order)
+        codes = self.order[np.minimum(place, self.size - 1)]
+        return np.where(self.labels[codes] == wanted, codes, OUTSIDE)
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the labels."""
+        return {"value": self.labels[codes]}
+
+    def quantities(self) -> AnyArray:
+        """Return the labels."""
+        return self.labels
+
+    def describe(self) -> dict[str, Any]:
+        """Return a digest of the labels."""
+        return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
+
+
+@dataclass(frozen=True, eq=False)
+class Texts(LabelSpace):
+    """A list of text labels in the order given, in normal form C; an array of variable-length strings."""
+
+    labels: AnyArray
+    holds: ClassVar[str] = TEXT
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Number of labels."""
+        return len(self.labels)
+
+    def encode(self, values: Any) -> IntArray:
+        """Return ``(n,)`` codes.
+
+        NumPy's texts of fixed width (dtype U) cannot end in NUL: it is taken for what fills them up.
+        """
+        plain = columns.listed(values)
+        if plain is None:
+            return self._encode_arrow(values)
+        if self._ends_in_nul and isinstance(values, np.ndarray) and values.dtype.kind == "U":
+            raise DataError("texts of fixed width lose a NUL at their end, as some labels have; give a list of texts.")
+        try:
+            codes = np.fromiter(map(self._codes.get, plain, repeat(OUTSIDE)), np.int64, len(plain))
+        except TypeError:
+            raise DataError("values must all be text, as the labels are, got lists or the like.") from None
+        outside = np.flatnonzero(codes == OUTSIDE)
+        if len(outside):
+            missing = columns.places_of_other(plain, outside.tolist())
+            codes[missing] = MISSING
+            unknown = outside if not missing else np.flatnonzero(codes == OUTSIDE)
+            others = [plain[row] for row in unknown.tolist()]
+            different = list(dict.fromkeys(others))
+            by_text = dict(zip(different, self._others(different), strict=True))
+            codes[unknown] = [by_text[text] for text in others]
+        return codes
+
+    def _encode_arrow(self, values: Any) -> IntArray:
+        import pyarrow as pa
+
+        from discreet.core.arrow import arrow_numbers, present
+
+        column = columns.text(values)
+        if pa.types.is_dictionary(column.type):
+            of_dictionary = self._places(column.dictionary.cast(pa.large_string()))
+            indices = np.where(present(column.indices), arrow_numbers(column.indices), 0)
+            codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
+        else:
+            codes = self._places(column)
+        if column.null_count:
+            codes = np.where(present(column), codes, MISSING)
+        return codes
+
+    def _places(self, texts: Any) -> IntArray:
+        """Return the codes of Arrow's texts, those that are missing among OUTSIDE."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        from discreet.core.arrow import arrow_numbers, flags_of, present
+
+        indices_of = pc.index_in(texts, options=pc.SetLookupOptions(value_set=self._known))
+        known = present(indices_of)
+        codes = np.where(known, arrow_numbers(indices_of), np.int64(OUTSIDE))
+        if indices_of.null_count > texts.null_count:
+            unknown = ~known & present(texts)
+            others = texts.filter(flags_of(unknown))
+            different = others.unique()
+            # Bytes that are no text are no label.
+            code_of_each = self._others(
+                [text.decode(errors="replace") for text in different.cast(pa.large_binary()).to_pylist()]
+            )
+            places = pc.index_in(others, options=pc.SetLookupOptions(value_set=different))
+            codes[unknown] = np.array(code_of_each, dtype=np.int64)[arrow_numbers(places)]
+        return codes
+
+    def _others(self, texts: Sequence[str]) -> list[int]:
+        """Return the codes of different texts that are no labels as they are: of labels in normal form C."""
+        return [self._codes.get(composed(text), OUTSIDE) for text in texts]
+
+    @cached_property
+    def alike(self) -> tuple[IntArray, ...]:
+        """The codes of labels whose readings are equal, ascending, an array for each such reading."""
+        read = readings(list(self._codes))
+        groups = self._by_reading.values() if len(set(read)) < len(read) else ()
+        return tuple(np.array(codes) for codes in groups if len(codes) > 1)
+
+    @cached_property
+    def _by_reading(self) -> dict[str, list[int]]:
+        by_reading: dict[str, list[int]] = {}
+        for code, read in enumerate(readings(list(self._codes))):
+            by_reading.setdefault(read, []).append(code)
+        return by_reading
+
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        return {label: code for code, label in enumerate(self.labels.tolist())}
+
+    @cached_property
+    def _ends_in_nul(self) -> bool:
+        return any(label.endswith("\0") for label in self.labels.tolist())
+
+    @cached_property
+    def _known(self) -> Any:
+        from discreet.core.arrow import texts_of
+
+        return texts_of(self.labels.tolist(), large=True)
+
+    def as_read(self) -> "ReadTexts":
+        """Return the labels, which also stand for the texts that read like them."""
+        return ReadTexts(self.labels)
+
+    def table(self, codes: IntArray) -> dict[str, AnyArray]:
+        """Return the labels."""
+        return {"value": self.labels[codes]}
+
+    def describe(self) -> dict[str, Any]:
+        """Return a digest of the labels."""
+        spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
+        return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
+
+
+class ReadTexts(Texts):
+    """Text labels that also stand for the texts that read like one of them.
+
+    A text that is no label stands for the only label that reads alike. Where several labels do, it stands for the only
+    one of them from which it differs by spaces and invisible characters alone.
+    """
+
+    def _others(self, texts: Sequence[str]) -> list[int]:
+        codes = super()._others(texts)
+        unknown = [place for place, code in enumerate(codes) if code == OUTSIDE]
+        for place, read in zip(unknown, readings([texts[place] for place in unknown]), strict=True):
+            alike = self._by_reading.get(read, ())
+            if len(alike) > 1:
+                tidy = tidied(texts[place])
+                alike = [code for code in alike if tidied(str(self.labels[code])) == tidy]
+            if len(alike) == 1:
+                codes[place] = alike[0]
+        return codes
+
+
+def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
+    """Make a flat label space of integers or text.
+
+    Raises:
+        ParameterError: if labels are empty, repeated, of mixed kinds, or neither integers nor text.
+    """
+    if isinstance(labels, range) and labels.step == 1:
+        if labels.start < -(1 << 63) or labels.stop > 1 << 63:
+            raise ParameterError(f"{wanted} must fit into 64 signed bits.")
+        return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
+    if not isinstance(labels, Iterable) or isinstance(labels, str | bytes | Mapping):
+        raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
+    labels = labels if isinstance(labels, Sized) else list(labels)
+    if isinstance(labels, set | frozenset):
+        raise ParameterError(
+            f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
+        )
+    with columns.of_parameter(""):
+        spelled = _spelled(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
+    _at_least_one(len(spelled), wanted)
+    return _integers(spelled, wanted) if isinstance(spelled, np.ndarray) else _texts(spelled, wanted)
+
+
+def _looks_like_text(labels: Any) -> bool:
+    if isinstance(labels, list | tuple):
+        return any(isinstance(label, str) for label in labels)
+    kind = getattr(getattr(labels, "dtype", None), "kind", None)
+    if isinstance(labels, range) or (kind is not None and kind in "iufb"):
+        return False
+    sample = np.asarray(labels[:1] if hasattr(labels, "__getitem__") else list(labels)[:1])
+    return sample.dtype.kind in "UTO"
+
+
+def _at_least_one(count: int, wanted: str) -> int:
+    if count < 1:
+        raise ParameterError(f"{wanted} must hold at least one value, got none.")
+    return count
+
+
+def _integers(labels: IntArray, wanted: str) -> LabelSpace:
+    # In Python's integers: a difference of 64-bit integers may wrap.
+    if (np.diff(labels) == 1).all() and int(labels[-1]) - int(labels[0]) == len(labels) - 1:
+        return IntegerRange(int(labels[0]), len(labels))
+    order = np.argsort(labels, kind="stable")
+    _refuse_repeated(len(labels) - 1 - int(np.count_nonzero(np.diff(labels[order]))), wanted)
+    return Integers(labels.copy(), order)
+
+
+def _spelled(labels: Any, wanted: str) -> list[Any]:
+    """Return labels as texts; None where one is missing."""
+    plain = columns.listed(labels, wanted)
+    if plain is None:
+        return list(columns.text(labels, wanted).to_pylist())
+    # Joined, a text of a class of its own, as NumPy's, becomes a plain one as it is; NumPy's own way drops a NUL.
+    texts = ["".join((text,)) if isinstance(text, str) else text for text in plain]
+    for row in columns.places_of_other(texts, range(len(texts)), wanted):
+        texts[row] = None
+    return texts
+
+
+def _texts(names: list[Any], wanted: str) -> LabelSpace:
+    missing = names.count(None)
+    if missing:
+        raise ParameterError(f"{wanted} must not hold missing values, got {missing}.")
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError:
+        raise ParameterError(f"{wanted} must be text that can be written down, got half of a character.") from None
+    labels = names if is_normalized("NFC", "".join(names)) else [composed(name) for name in names]
+    repeated = len(labels) - len(set(labels))
+    if repeated and len(set(names)) == len(names):
+        raise ParameterError(
+            f"{wanted} must be different from each other, and {repeated} differ only in how their accents are stored "
+            "(Unicode normalization); leave them out."
+        )
+    _refuse_repeated(repeated, wanted)
+    return Texts(np.array(labels, dtype=np.dtypes.StringDType()))
+
+
+def _refuse_repeated(count: int, wanted: str) -> None:
+    if count:
+        raise ParameterError(f"{wanted} must be different from each other, got {count} repeated.")
