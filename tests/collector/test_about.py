@@ -7,12 +7,12 @@ import json
 import re
 from pathlib import Path
 
-from collectors import added, added_envelope, current, serving
+from collectors import added, serving
 from test_front import PEOPLE
 
 from discreet.collector.documents.attestation import Attestation
-from discreet.collector.documents.signing import plan_of, withdraw
-from signed import PUBLIC, TRUST, envelope, key
+from discreet.collector.documents.signing import plan_of
+from signed import PUBLIC
 
 KEY = base64.b64encode(PUBLIC).decode()
 ABOUT = "/collections/habits/about"
@@ -47,16 +47,3 @@ def test_everybody_reads_the_attestation_of_a_collection(tmp_path: Path) -> None
     assert (missing.status, refused.status) == (404, 404)
     assert "There is no such page here" in missing.body.decode()
     assert refused.json["error"] == "collection"
-
-
-def test_the_version_that_is_asked_for_and_a_withdrawn_one(tmp_path: Path) -> None:
-    added_envelope(tmp_path, first := envelope(epochs=current(), listed=True))
-    added_envelope(tmp_path, second := envelope(version=2, title="Habits again", epochs=current(), listed=True))
-    with serving(tmp_path) as served:
-        titles = [served.client.get(f"{ABOUT}{query}").json["title"] for query in ("?version=1", "?version=2", "")]
-        assert f'href="{ABOUT}"' in served.client.get("/", Accept=PEOPLE).body.decode()
-    assert titles == ["Habits", "Habits again", "Habits again"]
-    assert first != second
-    added_envelope(tmp_path, withdraw(second, [key()], trust=TRUST))
-    with serving(tmp_path) as served:
-        assert "This survey was withdrawn" in served.client.get(ABOUT, Accept=PEOPLE).body.decode()

@@ -98,23 +98,6 @@ def test_status_and_sealing(tmp_path: Path) -> None:
     assert [(one["epoch"], one["waiting"], one["sealed"]) for one in found] == [(2, 3, 0), (0, 0, 60), (1, 0, 60)]
 
 
-def test_tokens(tmp_path: Path) -> None:
-    added(tmp_path)
-    data = ["--data", tmp_path]
-    made = run("collector", "token", "add", "ana", "--role", "analyst", *data).stdout.strip()
-    assert made.startswith("dsc_")
-    told("collector", "token", "add", "op", "--role", "operator", "--days", 1, *data)
-    listed = told("collector", "token", "list", *data)["tokens"]
-    said = [(one["name"], one["role"], one["good"]) for one in listed]
-    assert said == [("ana", "analyst", True), ("op", "operator", True)]
-    assert listed[1]["ends"] - listed[1]["made"] == 86_400
-    assert made not in run("collector", "token", "list", *data).stdout
-    assert told("collector", "token", "end", "ana", *data)["ended"]
-    assert run("collector", "token", "end", "ana", *data).exit_code == 2
-    # A name is free again.
-    assert run("collector", "token", "add", "ana", "--role", "analyst", *data).exit_code == 0
-
-
 def _sealed(folder: Path) -> Any:
     entry = added(folder)
     put(folder, entry, [(ids(60), records(entry, 60))], 0)
@@ -224,15 +207,6 @@ def test_check_finds_what_does_not_hold(tmp_path: Path, fault: str) -> None:
     change(tmp_path)
     result = run("collector", "check", "--data", tmp_path)
     assert (result.exit_code, said in result.stdout.replace("\n", " ")) == (1, True), result.output
-
-
-def test_a_damaged_database_is_found(tmp_path: Path) -> None:
-    _sealed(tmp_path)
-    path = tmp_path / "collector.db"
-    path.write_bytes(path.read_bytes()[:4096] + b"\xff" * 4096 + path.read_bytes()[8192:])
-    result = run("collector", "check", "--data", tmp_path)
-    assert result.exit_code in {1, 2}
-    assert "damaged" in result.output
 
 
 def test_the_audit_is_append_only(tmp_path: Path) -> None:

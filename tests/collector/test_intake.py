@@ -244,28 +244,6 @@ def test_json_is_stored_as_the_same_frame(served: Served, tmp_path: Path) -> Non
     assert b"".join(row for _, _, row in kept(tmp_path)) == sent[44:] * 2
 
 
-@pytest.mark.parametrize(
-    ("change", "status"),
-    [
-        ({"collection": "00" * 32}, 404),
-        ({"collection": "zz"}, 400),
-        ({"epoch": 0}, 409),
-        ({"epoch": -1}, 400),
-        ({"reports": []}, 400),
-        ({"more": 1}, 400),
-        ({"reports": [{"id": "A" * 22, "clear": 3}]}, 422),
-        ({"reports": [{"id": "A" * 22, "clear": 0}, {"id": "A" * 22, "clear": 1}]}, 422),
-        ({"reports": [{"id": "A" * 22, "symbol": 0, "clear": 1}]}, 422),
-        ({"reports": [{"id": "A" * 22}]}, 422),
-    ],
-)
-def test_json_that_is_refused(served: Served, tmp_path: Path, change: dict[str, Any], status: int) -> None:
-    entry = entry_of(served)
-    said = {**json_frame(entry, frame(entry, 1)), **change}
-    answer = served.client.post(json.dumps(said).encode(), JSON_MEDIA_TYPE)
-    assert (answer.status, kept(tmp_path)) == (status, [])
-
-
 def test_refusals_are_summed_and_epochs_of_strangers_are_not_named(served: Served, tmp_path: Path) -> None:
     entry = entry_of(served)
     for _ in range(3):
@@ -380,18 +358,6 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
     # The answer comes behind what is sent of so long a body.
     assert statuses(raw(served, HEAD + b"Content-Length: 9999999999\r\n\r\n", patience=0.5)) == []
     assert kept(tmp_path) == []
-
-
-def test_a_connection_is_used_again(served: Served, tmp_path: Path) -> None:
-    entry, found = entry_of(served), []
-    with socket.create_connection(("127.0.0.1", served.client.port), timeout=30) as connection:
-        for wrong in (False, False, True, False):
-            connection.sendall(whole(b"DSC2" * 20 if wrong else frame(entry)))
-            while not statuses(answer := connection.recv(1 << 16)):
-                assert answer
-            found += statuses(answer)
-    assert found == [202, 202, 400, 202]
-    assert len(kept(tmp_path)) == 3
 
 
 @pytest.mark.parametrize("way", [b"Expect: 100-continue\r\n", b"Connection: close\r\n", b"Upgrade: h2c\r\n"])

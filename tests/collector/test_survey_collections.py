@@ -104,14 +104,3 @@ def test_sealed_files_of_all_questions_are_estimated_together(sealed: list[Path]
     assert result.exit_code == 0, result.output
     assert '"n": 60' in result.stdout
     assert '"n": 80' in result.stdout
-
-
-@pytest.mark.usefixtures("sealed")
-def test_an_analysts_page_leads_to_the_other_questions(tmp_path: Path) -> None:
-    with serving(tmp_path, demo=True) as served:
-        page = served.client.get("/analyst/habits-1").body.decode()
-        listed = served.client.get("/analyst").body.decode()
-    assert "each person answers 1 of 2, drawn by their device" in page
-    assert '<a href="/analyst/habits-2">means</a>' in page
-    assert "<strong>place</strong>" in page
-    assert "Habits: means" in listed

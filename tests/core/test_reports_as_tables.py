@@ -111,18 +111,3 @@ def test_reports_put_together_by_hand_say_what_they_lack() -> None:
     for number in (-1, 256 + 4):
         wide = replace(symbols, blocks={"symbol": np.full(symbols.block_count, number)})
         assert "0..255" in refused(DataError, wide.to_arrow, number)
-
-
-def test_files_and_folders_are_read_by_plan(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").write_text(
-        f"epsilon = 1.0\n[domain]\nrange = [0, 30]\nsensitive = {list(range(20))}\n[mechanism]\nname = 'unary'\n"
-    )
-    plan = dc.Plan.load(tmp_path / "plan.toml")
-    folder = tmp_path / "reports"
-    folder.mkdir()
-    for start, suffix in ((0, "parquet"), (100, "jsonl")):
-        dc.write_reports(folder / f"{start}.{suffix}", plan, REPORTS[start : start + 100])
-    assert same(dc.read_reports(folder, plan), REPORTS, MECHANISM)
-    assert same(dc.read_reports([folder / "100.jsonl", folder / "0.parquet"], plan)[100:], REPORTS[:100], MECHANISM)
-    twice = refused(ParameterError, lambda: dc.read_reports([folder, folder / "0.parquet"], plan))
-    assert "is named twice" in twice

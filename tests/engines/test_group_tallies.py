@@ -169,16 +169,3 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for path in (lines, tally):
         with pytest.raises(DataError, match="not from lines of JSON or tallies"):
             engine.tally_by(mechanism, path, "region")
-
-
-def test_a_device_that_cannot_have_sent_a_report_is_refused_with_its_group(tmp_path: Path) -> None:
-    mechanism = MECHANISMS["rr"]
-    table = to_arrow(mechanism, reports_of(mechanism)).append_column("region", pa.array(REGION))
-    name = mechanism.block_columns[0].name
-    at = table.schema.get_field_index(name)
-    codes = table[name].to_pylist()
-    codes[codes.index(0)] = 200
-    field = table.schema.field(at)
-    pq.write_table(table.set_column(at, field, pa.array(codes, field.type)), tmp_path / "all.parquet")
-    with pytest.raises(DataError, match="1 of 3000 reports have a symbol outside"):
-        LocalEngine().tally_by(mechanism, tmp_path, "region")

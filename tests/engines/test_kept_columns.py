@@ -137,20 +137,6 @@ def test_refusals(keep: Any, error: Any, words: str, tmp_path: Path) -> None:
     assert not (tmp_path / "r.parquet").exists()
 
 
-def test_names_files_and_kinds_that_do_not_go(tmp_path: Path) -> None:
-    source = write(tmp_path / "v.parquet")
-    for keep in (["w", "w"], [""], [1]):
-        assert "each once" in refused(ParameterError, lambda one=keep: columns(one))
-    for name in ("r.jsonl", "r.jsonl.gz"):
-        message = refused(ParameterError, lambda one=name: obfuscated(source, tmp_path / one))
-        assert "columns are kept beside reports in .parquet, .arrow" in message
-    other = write(tmp_path / "w.parquet", TABLE.set_column(2, "region", TABLE["row"]))
-    message = refused(DataError, lambda: obfuscated([str(source), str(other)], tmp_path / "r.parquet"))
-    assert "the kept column 'region' must be of one kind in all tables, got string and int64" in message
-    message = refused(ParameterError, lambda: columns(user="row", keep="w", bots=lambda codes, _: codes))
-    assert "personalized plans" in message
-
-
 @pytest.mark.parametrize("into", ["parquet", "arrow"])
 def test_the_seal_covers_kept_columns(into: str, tmp_path: Path) -> None:
     table = TABLE.append_column("mark", pa.array([f"{row:04}-landmark" for row in range(N)]))
@@ -164,22 +150,6 @@ def test_the_seal_covers_kept_columns(into: str, tmp_path: Path) -> None:
         assert "damaged" in refused(DataError, lambda: read_public(MECHANISM, target, ["mark"]))
         assert "damaged" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, target))
     assert place > 100
-
-
-@pytest.mark.parametrize(("kept_bytes", "space"), [(1 << 26, ""), (10, ""), (1 << 26, " ")])
-def test_postcodes_keep_their_zeros(
-    tmp_path: Path, kept_bytes: int, space: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A column of whole numbers is one of codes, and so of text, if any of them begins with a 0."""
-    monkeypatch.setattr("discreet.tables.scan.KEPT_BYTES", kept_bytes)
-    codes, ages = [f"{space}{code}" for code in ("10115", "80331", "01067")], ["40", "0", "-7"]
-    rows = "".join(f"{at % 4},{codes[at % 3]},{ages[at % 3]},{at}\n" for at in range(N))
-    (tmp_path / "t.csv").write_text("x,plz,age,place\n" + rows)
-    obfuscated(tmp_path / "t.csv", tmp_path / "r.parquet", ("plz", "age", "place"))
-    _, public = read_public(MECHANISM, tmp_path / "r.parquet", ["plz", "age", "place"])
-    assert public.schema.types == [pa.string(), pa.int64(), pa.int64()]
-    assert public["plz"].to_pylist() == [codes[at % 3] for at in range(N)]
-    assert list(LocalEngine().tally_by(MECHANISM, tmp_path / "r.parquet", "plz")) == sorted(codes)
 
 
 def test_reports_that_do_not_fit_into_memory_are_refused(tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """Files and folders of reports, tallied in parts: the tally of all reports, or one sentence of what is wrong."""
 
-import json
 from collections import Counter
 from pathlib import Path
 from threading import Event
@@ -23,14 +22,13 @@ from discreet import (
     write_reports,
 )
 from discreet.engines import TallyFold, tally
-from discreet.errors import DataError, MismatchError
+from discreet.errors import DataError
 from discreet.formats.scanned import CheckedBatch
 from discreet.formats.sources import Account, SourceReader
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, report_tables
 from laws import MEDIUM, Case, cases, over, sampled
 
-SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
 every_law = over(cases(MEDIUM, (1.0,)))
 
 
@@ -121,24 +119,6 @@ def test_tallies_join_the_reports_of_a_folder(tmp_path: Path) -> None:
 # What is wrong with a file
 
 
-def test_folders_hold_reports_only(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no reports"):
-        tally(UNARY, tmp_path)
-    (tmp_path / "values.csv").write_text("a")
-    with pytest.raises(DataError, match=r"only, got 1 other files \(values\.csv first\)"):
-        tally(UNARY, tmp_path)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_of_another_plan_is_refused(suffix: str, tmp_path: Path) -> None:
-    other = UnaryEncoding(DOMAIN, 2.0)
-    write_reports(tmp_path / "a.parquet", UNARY, reports_of(UNARY))
-    write_reports(tmp_path / f"b.{suffix}", other, reports_of(other))
-    for share in (0.0, 1.0):
-        with pytest.raises(MismatchError, match=f"b.{suffix}: "):
-            tally(UNARY, Sources(tmp_path, bad_share=share))
-
-
 # Bad rows
 
 SUBSETS = SubsetSelection(DOMAIN, 1.0, k=3)
@@ -184,22 +164,6 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, gap: bool) -> None:
         tally(SUBSETS, Sources(tmp_path, bad_share=0.05))
     with pytest.raises(DataError, match="leave"):
         tally(SUBSETS, tmp_path)
-
-
-@pytest.mark.usefixtures("small_parts")
-def test_bad_lines_are_counted_by_reason(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    good = reports_of(SUBSETS, 200)
-    write_reports(path, SUBSETS, good)
-    lines = path.read_text().splitlines()
-    lines[90] = lines[90][:-5]
-    lines[120] = json.dumps({"plan": SUBSETS.fingerprint, "clear": 3})
-    path.write_text("\n".join(lines))
-    found = tally(SUBSETS, Sources(path, bad_share=0.01))
-    assert found.left_out == {"are no reports of this form": 1, "give a sensitive value in clear": 1}
-    assert found.tally.n == 198
-    with pytest.raises(DataError, match=r"a\.jsonl: report 90 is not JSON"):
-        tally(SUBSETS, path)
 
 
 # Threads

@@ -184,59 +184,6 @@ def test_names_are_the_writers_or_the_callers(mechanism: Any, tmp_path: Path) ->
     )
 
 
-@EVERY
-def test_sealed_bytes_are_a_function_of_reports_and_name(mechanism: Any, tmp_path: Path) -> None:
-    reports, again = reports_of(mechanism), reports_of(mechanism)
-    paths = [tmp_path / f"{place}.parquet" for place in range(4)]
-    for path, some, name in zip(paths, (reports, again, reports, again), ("a", "a", None, None), strict=True):
-        write_sealed(path, mechanism, some, name=name)
-    data = [path.read_bytes() for path in paths]
-    assert data[0] == data[1]
-    assert len({*data}) == 3
-    # One batch keeps its name, so that the file is recognised beside the one that it was made of.
-    write_reports(tmp_path / "in.parquet", mechanism, reports)
-    seal(mechanism, tmp_path / "in.parquet", tmp_path / "out.parquet")
-    assert (tmp_path / "out.parquet").read_bytes() == data[2]
-    refused(DataError, lambda: tally(mechanism, [tmp_path / "in.parquet", tmp_path / "out.parquet"]))
-    # Several batches, parts, and reports without a name get a new one.
-    write_reports(tmp_path / "more.parquet", mechanism, again)
-    write_reports(tmp_path / "part.parquet", mechanism, reports[:300])
-    write_reports(tmp_path / "lines.jsonl", mechanism, reports)
-    for sources in (["in.parquet", "more.parquet"], ["part.parquet"], ["lines.jsonl"], ["in.parquet", "lines.jsonl"]):
-        seal(mechanism, [tmp_path / name for name in sources], tmp_path / "new.parquet", force=True)
-        assert stamp_of(tmp_path / "new.parquet")["name"] not in {*known(mechanism.tally(reports))[0]}
-
-
-@EVERY
-def test_tallies_list_names_and_counts(mechanism: Any, tmp_path: Path) -> None:
-    reports = reports_of(mechanism)
-    for epoch in (0, 1):
-        part = reports[200 * epoch :][:200].sealed()
-        facts = {"collection": COLLECTION, "epoch": epoch}
-        put_sealed(tmp_path / f"epoch-{epoch}.parquet", mechanism, [part], 200, facts=facts)
-    write_reports(tmp_path / "a.jsonl", mechanism, reports[400:])
-    whole = tally(mechanism, tmp_path).tally
-    epochs = [(f"{COLLECTION}/{epoch}", 200) for epoch in (0, 1)]
-    assert (known(whole), whole.rest_n) == (epochs, 200)
-    path = tmp_path / "kept.tally.parquet"
-    write_tally(path, whole)
-    listed = stamp_of(path)["batches"]
-    # What had no name is a batch of the tally's own, so that a copy of the tally is recognised.
-    assert sorted(map(len, listed)) == [2, 2, 2]
-    assert [tuple(entry) for entry in listed if "/" in entry[0]] == epochs
-    again = read_tally(path, mechanism)
-    assert (again, again.rest_n, len(again.batches)) == (whole, 0, 3)
-    said = refused(DataError, lambda: tally(mechanism, [path, tmp_path / "epoch-1.parquet"]))
-    assert "400 reports of batch 1 of collection 8f8f8f8f8f8f, which has 200" in said
-    shutil.copy(path, tmp_path / "copy.tally.parquet")
-    refused(DataError, lambda: tally(mechanism, [path, tmp_path / "copy.tally.parquet"]))
-    # The same through memory, where methods that need reports go.
-    paths = [*tmp_path.glob("*.parquet"), *tmp_path.glob("*.jsonl")]
-    held, _ = gather(mechanism, [one for one in paths if "tally" not in one.name])
-    assert isinstance(held, dc.Reports)
-    assert known(mechanism.tally(held)) == epochs
-
-
 def test_sealed_epochs_are_known_by_collection_and_epoch(tmp_path: Path) -> None:
     reports = reports_of(BINARY, 20).sealed()
     facts = [
@@ -259,32 +206,6 @@ def test_sealed_epochs_are_known_by_collection_and_epoch(tmp_path: Path) -> None
     (tmp_path / "copy.parquet").write_bytes(paths[0].read_bytes())
     for named in ([paths[0], tallies[0]], [*paths, tmp_path / "copy.parquet"], [*tallies, paths[1]]):
         assert "reports of batch" in refused(DataError, lambda named=named: tally(BINARY, named))
-
-
-@EVERY
-def test_files_of_earlier_versions(mechanism: Any, tmp_path: Path) -> None:
-    """Their digests are ignored; collections and epochs are recognised."""
-    reports, path = reports_of(mechanism), tmp_path / "kept.tally.parquet"
-    counts, sealed = mechanism.tally(reports), f"{COLLECTION}/3"
-    for facts, batches in (
-        ({"batches": [], "rest": "0" * 32}, []),
-        ({"batches": [[sealed, "1" * 32, 200]], "rest": "2" * 32}, [(sealed, 200)]),
-        ({"batches": [["", "1" * 32, 200], [sealed, "1" * 32, 400]], "rest": "0" * 32}, [(sealed, 400)]),
-        ({"collection": COLLECTION, "epoch": 3}, [(sealed, 600)]),
-        ({}, []),
-    ):
-        earlier(path, counts, facts)
-        found = read_tally(path, mechanism)
-        assert (found, known(found)) == (counts, batches)
-        assert tally(mechanism, path).tally.batches == found.batches
-    # Sealed files without a name, and reports without one.
-    for name, facts in (("s.parquet", {"sealed": True, "n": 600}), ("r.parquet", {})):
-        table = reports.to_arrow()
-        stamp = json.loads(table.schema.metadata[b"discreet"])
-        kept = {key: stamp[key] for key in ("format", "kind", "plan", "simulated")} | facts
-        pq.write_table(table.replace_schema_metadata({b"discreet": json.dumps(kept).encode()}), tmp_path / name)
-        assert known(tally(mechanism, tmp_path / name).tally) == []
-    assert tally(mechanism, [tmp_path / "s.parquet", tmp_path / "r.parquet"]).tally.n == 1200
 
 
 def earlier(path: Path, counted: dc.Tally, facts: dict[str, Any]) -> None:

@@ -253,23 +253,6 @@ def test_secret_places_become_the_bots_of_their_cells() -> None:
 # Builders
 
 
-def test_a_builder_that_makes_something_else_is_refused() -> None:
-    """Its guarantee would say that everything secret is protected, while bots go out in clear."""
-    few = Domain([*DOMAIN.names(), "⊥home", "⊥work", "⊥others"], sensitive=["clinic"])
-    builders = [
-        lambda domain, epsilon: RandomizedResponse(few, epsilon),
-        lambda domain, epsilon: RandomizedResponse(DOMAIN, epsilon),
-        lambda domain, epsilon: RandomizedResponse(domain, 2 * epsilon),
-        lambda domain, epsilon: RandomizedResponse(domain, epsilon / 2),
-        lambda domain, epsilon: RandomizedResponse(domain, epsilon).channel(),
-        lambda domain, epsilon: None,
-        lambda domain, epsilon: RandomizedResponse,
-    ]
-    for build in builders:
-        refused(ParameterError, partial(Personalized, DOMAIN, 1.0, TAGS, mechanism=build))
-        refused(ParameterError, partial(Personalized.cells, MAP, 1.0, rows=2, cols=2, mechanism=build))
-
-
 # What is left
 
 

@@ -23,14 +23,6 @@ def cell(task: str, mechanism: str, epsilon: float, drawn: int | None = None) ->
     return Cell(VILLAGE.name, VILLAGE.fingerprint, mechanism, epsilon, drawn, task=task)
 
 
-def test_the_same_seed_makes_the_same_people() -> None:
-    again, other = replace(VILLAGE).traces, replace(VILLAGE, seed=1).traces
-    assert (again.events == VILLAGE.traces.events).all()
-    assert not np.array_equal(other.events[:4000], again.events[:4000])
-    assert VILLAGE.fingerprint != replace(VILLAGE, seed=1).fingerprint
-    assert VILLAGE.facts == "400 users, 300 places, seed 2010"
-
-
 def test_people_return_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shares of events by place and user, as two cities have them, here of a smaller world of few cities."""
     monkeypatch.setattr(made_up, "CITIES", 10)

@@ -1,7 +1,5 @@
 """The comparison says what the mechanisms say, and recommends the least error."""
 
-import warnings
-from collections.abc import Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -94,18 +92,6 @@ def test_recommendations_are_the_smallest_reports_of_little_error(domain: Domain
             assert chosen.largest_bytes == min(one.largest_bytes for one in near)
             small = [one for one in near if one.largest_bytes == chosen.largest_bytes]
             assert getattr(chosen, name) <= min(getattr(one, name) for one in small) * (1 + 1e-9)
-
-
-@every
-def test_errors_fall_with_the_number_of_people(domain: Domain) -> None:
-    few, many = compare_mechanisms(domain, 1.0, 100), compare_mechanisms(domain, 1.0, 10_000)
-    for one, other in zip(few.candidates, many.candidates, strict=True):
-        assert one.bytes == other.bytes
-        if one.mechanism.numbers.pool_bias and domain.sensitive_count > 1:
-            assert other.worst_mse < one.worst_mse < 100 * other.worst_mse
-            continue
-        assert one.worst_mse == pytest.approx(100 * other.worst_mse)
-        assert one.sensitive_error == pytest.approx(10 * other.sensitive_error)
 
 
 def test_the_mass_that_nobody_gave() -> None:
@@ -226,18 +212,6 @@ def test_no_report_is_larger_than_the_largest(domain: Domain) -> None:
         assert one.bytes <= one.largest_bytes
 
 
-def test_large_reports_do_not_compete() -> None:
-    domain = Domain(range(400), sensitive=range(76))
-    free = compare_mechanisms(domain, 1.0, 100, within=0)
-    tight = compare_mechanisms(domain, 1.0, 100, largest_report=9, within=0)
-    assert free.best.largest_bytes > 9
-    assert tight.best.largest_bytes <= 9
-    assert [one.fits for one in tight.candidates] == [one.largest_bytes <= 9 for one in free.candidates]
-    assert tight.best.worst_mse == min(one.worst_mse for one in tight.candidates if one.fits)
-    message = refused(ParameterError, lambda: compare_mechanisms(domain, 1.0, 100, largest_report=0.5))
-    assert "the smallest report takes 2 bytes" in message
-
-
 # Several reports
 
 
@@ -284,44 +258,6 @@ def test_users_needed(domain: Domain) -> None:
 
 
 # One question, asked in two ways, and what its answer costs the collector
-
-
-def settings(count: int) -> Iterator[tuple[Domain, float, dict[str, Any]]]:
-    """Yield domains, epsilons and wishes of every kind."""
-    random = np.random.default_rng(28)
-    for _ in range(count):
-        size = int(random.integers(2, 13))
-        sensitive = random.permutation(size)[: int(random.integers(1, size + 1))].tolist()
-        domain = Domain(range(size), sensitive=sensitive)
-        wishes: dict[str, Any] = {"within": float(random.choice([0, 0.05, 0.3]))}
-        if random.random() < 0.8:
-            wishes["users"] = int(10 ** random.uniform(1, 9))
-        known = random.integers(0, 3)
-        if known == 1 and domain.clear_count:
-            wishes["sensitive_mass"] = float(random.random())
-        if known == 2:
-            wishes["p"] = random.dirichlet(np.ones(size))
-        wishes |= {"largest_report": float(random.integers(0, 4)) + 0.5} if random.random() < 0.5 else {}
-        wishes |= {"most_seconds": float(10 ** random.uniform(-3, 2))} if random.random() < 0.3 else {}
-        wishes |= {"reports_per_user": 3} if random.random() < 0.1 else {}
-        yield domain, float(10 ** random.uniform(-1, 0.9)), wishes
-
-
-def test_the_best_is_that_of_the_comparison() -> None:
-    """Whoever asks for the best and whoever compares get one answer, a refusal included."""
-    outcomes = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for domain, epsilon, wishes in settings(16):
-            answers = []
-            for ask in (best, lambda *given, **named: compare_mechanisms(*given, **named).best.mechanism):
-                try:
-                    answers.append(ask(domain, epsilon, **wishes).fingerprint)
-                except ParameterError as error:
-                    answers.append(str(error))
-            assert answers[0] == answers[1]
-            outcomes.append(answers[0])
-    assert 0 < sum(len(one) > 32 for one in outcomes) < 8 < len(set(outcomes))
 
 
 def test_a_distribution_may_be_a_mapping() -> None:

@@ -198,7 +198,7 @@ def tastes(groups: int = 60, each: int = 5, films: int = 40) -> tuple[Split, flo
 
 def neighbours(users: int = 300) -> tuple[Split, float]:
     """Coordinates that never repeat and hardly move: whoever compares numbers names everybody."""
-    places = np.random.default_rng(8).permutation(users)[:, None] * 100
+    places = np.random.default_rng(8).permutation(users)[:, None] * 10
     return halves(places + np.arange(5), places + np.arange(5, 10)), 1.0
 
 

@@ -166,16 +166,6 @@ def test_text_files_are_read_as_the_whole_file_would_be(table: pa.Table, batch: 
         alike(lambda: Traces.from_table(whole, **UNTIMED), lambda: read_traces(path, **UNTIMED))
 
 
-@pytest.mark.parametrize(
-    ("text", "count"), [("who,what,when\na,01,5\n,1,6\nb,1,7\n", 1), ("who,what\na,x\nNA,y\n\n", 2)]
-)
-def test_a_user_who_is_not_there_is_missing(text: str, count: int, tmp_path: Path) -> None:
-    """And not one person with all such rows."""
-    (tmp_path / "a.csv").write_text(text)
-    message = refused(DataError, lambda: read_traces(tmp_path / "a.csv", **UNTIMED))
-    assert f"{count} of 3 users are missing (first at row 1, line 3)" in message
-
-
 def test_times_in_a_text_file_are_what_all_of_them_look_like(tmp_path: Path) -> None:
     path, rows = tmp_path / "all.csv", 200_000
     rest = "".join(f"u,{rows - row},{row}\n" for row in range(rows))

@@ -12,7 +12,7 @@ import pytest
 
 from discreet import Domain
 from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.risk.traces import Split, Traces, by_count, by_half, by_time, leave_out, maximum_knowledge
+from discreet.risk.traces import Split, Traces, by_count, by_time
 from packing import each
 from refusals import refused
 from slow_matching import events_of
@@ -74,32 +74,6 @@ def test_names_of_any_kind(users: Any, events: Any) -> None:
     traces = Traces.of(users, events)
     assert events_of(traces) == [[0, 0], [1]]
     assert traces.event_count == 2
-
-
-def long() -> Traces:
-    return Traces.of(
-        [0] * 5 + [1] * 2 + [2] + [3] * 4, [*range(5), 1, 2, 3, 4, 5, 6, 7], [*range(5), 0, 9, 4, *[3] * 4]
-    )
-
-
-@pytest.mark.parametrize(
-    ("split", "training", "target"),
-    [
-        (by_half, [[0, 1], [1], [], [4, 5]], [[2, 3, 4], [2], [3], [6, 7]]),
-        (lambda t: by_count(t, 2), [[0, 1], [1, 2], [3], [4, 5]], [[2, 3, 4], [], [], [6, 7]]),
-        (lambda t: by_count(t, 0), [[], [], [], []], [[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]),
-        (lambda t: leave_out(t, 1), [[1, 2, 3, 4], [2], [], [5, 6, 7]], [[0], [1], [3], [4]]),
-        (lambda t: by_time(t, 3), [[0, 1, 2], [1], [], []], [[3, 4], [2], [3], [4, 5, 6, 7]]),
-        (lambda t: by_time(t, 3.5), [[0, 1, 2, 3], [1], [], [4, 5, 6, 7]], [[4], [2], [3], []]),
-        (maximum_knowledge, *[[[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]] * 2),
-        (lambda t: Split(t.first(1), t), [[0], [1], [3], [4]], [[0, 1, 2, 3, 4], [1, 2], [3], [4, 5, 6, 7]]),
-    ],
-)
-def test_splits(split: Callable[[Traces], Split], training: list[list[int]], target: list[list[int]]) -> None:
-    found = split(long())
-    assert events_of(found.training) == training
-    assert events_of(found.target) == target
-    assert found.training.event_count == found.target.event_count == 8
 
 
 def test_nobody_writes_and_nobody_is_named() -> None:

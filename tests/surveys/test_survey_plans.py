@@ -233,23 +233,3 @@ def test_a_combination_may_name_ranges_of_numbers(tmp_path, ending):
         assert dc.Plan.of(plan.mechanism()).save(tmp_path / f"one{ending}", force=True).fingerprint == plan.fingerprint
     with pytest.raises(ParameterError, match="devices cannot ask for combinations with numbers"):
         spelled_out(full.plan("sex,income"))
-
-
-@pytest.mark.parametrize(
-    ("ranges", "words"),
-    [
-        ("[0.1, 0.3]", "must be ranges .low, high., low < high"),
-        ("[[0.3, 0.1]]", "low < high"),
-        ("[[0.1, nan]]", "low < high"),
-        ("[[0.1, 1.3]]", "must lie between 0 and 1"),
-        ("[[0.1, 0.3], [0.2, 0.4]]", "overlap"),
-        ("[[0.11, 0.11]]", "low < high"),
-        ("[[0.1, 0.2, 0.3]]", "low < high"),
-        ("[]", "low < high"),
-        ("1.5", "must name its labels"),
-        ('"low"', "number"),
-    ],
-)
-def test_ranges_of_a_combination_that_are_none_are_refused(tmp_path, ranges, words):
-    with pytest.raises(ParameterError, match=words):
-        planned(dc.Questionnaire.load(written(tmp_path, NUMBERS.format(ranges))))
