@@ -198,7 +198,7 @@ def private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
             names = [node.attr]
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             # A target of monkeypatch, or a script for another process.
-            names = re.findall(r"\bdiscreet[\w.]*\.(_\w+)", node.value)
+            names = re.findall(r"(?:^|\bdiscreet[\w.]*)\.(_\w+)", node.value)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "setattr":
             names = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]
         for name in names:

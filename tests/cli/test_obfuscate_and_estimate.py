@@ -137,6 +137,3 @@ def test_estimate_writes_tables(files: Files, suffix: str) -> None:
         assert json.loads(output.read_text()) == facts
         return
     assert read_table(output).to_pydict() == columns(facts)
-
-
-# What exists

@@ -65,9 +65,6 @@ def test_verify_exits_with_1_if_the_promise_is_broken(files: Files, monkeypatch:
     assert json.loads(result.stdout)["holds"] is False
 
 
-# simulate
-
-
 # plan
 
 

@@ -11,7 +11,6 @@ from laws import (
     Case,
     aim,
     distributions,
-    every,
     every_with_rho,
     kinds_of,
     small,
@@ -46,17 +45,6 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
 
 def _counts(shares: list[Fraction]) -> Any:
     return np.array([round(share * MANY) for share in shares], dtype=np.int64)
-
-
-@small_with_rho
-def test_second_moments_equal_enumeration(case: Case) -> None:
-    phi, matrix = spelled(case).worths, spelled(case).matrix
-    for name, weights in distributions(case.domain.size, case.domain.sensitive).items():
-        p = weights / weights.sum()
-        second = p @ matrix @ phi**2
-        constant, slope = case.mechanism.decoder.variance_of(p[case.domain.sensitive].sum())
-        expected = constant + slope * aim(case, p)
-        np.testing.assert_allclose(second, expected, rtol=1e-9, atol=1e-12, err_msg=name)
 
 
 @small_with_rho
@@ -113,13 +101,6 @@ def with_one_value(case: Case) -> list[Any]:
     for a in np.linspace(0, 1, 101) if domain.clear_count else (1.0,):
         found += [a * inside + (1 - a) * ~domain.sensitive / max(domain.clear_count, 1) for inside in (spread, one)]
     return found
-
-
-@every
-def test_squared_standard_errors_add_up_to_the_mean_squared_error(case: Case) -> None:
-    p = np.random.default_rng(6).dirichlet(np.ones(case.domain.size))
-    total = (case.mechanism.decoder.standard_errors(30, p) ** 2).sum()
-    assert case.mechanism.decoder.mse(30, p) == pytest.approx(total, rel=1e-9)
 
 
 @small

@@ -44,19 +44,6 @@ def test_clear_values_are_the_reporters_own(case: Case) -> None:
 
 
 @one_epsilon
-def test_split_and_merged_tallies_agree(case: Case) -> None:
-    mechanism, reports = case.mechanism, sampled(case)
-    whole = mechanism.tally(reports)
-    parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(CUTS)]
-    assert sum(parts) == whole
-    assert sum(reversed(parts), mechanism.empty_tally()) == whole
-    assert (parts[0] + parts[3]) + parts[5] == parts[5] + (parts[3] + parts[0])
-    assert parts[3] != whole
-    assert parts[0].n == 1
-    np.testing.assert_array_equal(mechanism.decoder.estimate(sum(parts)), mechanism.decoder.estimate(whole))
-
-
-@one_epsilon
 def test_parts_put_together_are_the_whole(case: Case) -> None:
     reports = sampled(case)
     again = Reports.concatenate(reports.part(start, stop) for start, stop in pairwise(CUTS))
@@ -136,35 +123,6 @@ def test_codes_of_every_integer_type_mean_the_same(case: Case) -> None:
     assert not spread.flags.c_contiguous
     assert _same(case.mechanism.obfuscate_codes(spread, random=SeededRandom(8)), expected)
     assert _same(case.mechanism.obfuscate(codes, random=SeededRandom(8)), expected)
-
-
-def strangers(case: Case) -> dict[str, object]:
-    """Mechanisms that differ in one thing only."""
-    build, size = BUILDERS[case.builder], case.domain.size
-    sensitive = case.domain.sensitive_codes.tolist()
-    clear = case.domain.clear_codes.tolist()
-    shifted = Domain(range(1, size + 1), sensitive=[code + 1 for code in sensitive])
-    found = {"epsilon": build(case.domain, 1.1), "labels": build(shifted, 1.0)}
-    if clear:
-        found["sensitive set"] = build(Domain(range(size), sensitive=[*sensitive[1:], clear[-1]]), 1.0)
-    return found
-
-
-@one_epsilon
-def test_strangers_do_not_mix(case: Case) -> None:
-    reports = sampled(case, 50)
-    tally = case.mechanism.tally(reports)
-    for difference, other in strangers(case).items():
-        alien = other.obfuscate_codes([0, 1])
-        for attempt in (
-            lambda other=other: other.tally(reports),
-            lambda other=other: other.decoder.estimate(tally),
-            lambda other=other: tally + other.empty_tally(),
-            lambda other=other: sum([other.empty_tally(), tally]),
-            lambda alien=alien: Reports.concatenate([reports, alien]),
-        ):
-            with pytest.raises(MismatchError, match="one plan"):
-                pytest.fail(f"a stranger by {difference} was let in: {attempt()}")
 
 
 def test_different_mechanisms_do_not_mix() -> None:

@@ -168,17 +168,3 @@ def test_slow_reports_are_not_sent_by_two_at_once(tmp_path: Path) -> None:
         one.now += 1
         one.device.send()
     assert sorted(one.epochs) == [0, 1, 2, 3]
-
-
-def test_a_collector_with_another_clock(tmp_path: Path) -> None:
-    """What it calls early or late is refused for good, and the charge stays; the next epoch is answered."""
-    one = Clocked(tmp_path / "d")
-    one.says = 409
-    assert one.at(START + 10) is RECORDED
-    one.now += EPOCH - 11
-    assert one.device.send() == Sent(0, 1, 0)
-    assert one.device.budget().spent == 1
-    one.says = 202
-    assert one.at(START + EPOCH + 10) is RECORDED
-    one.now += EPOCH - 11
-    assert one.device.send() == Sent(1, 0, 0)

@@ -244,17 +244,6 @@ def test_keys_are_erased_at_the_end(fixture: Fixture, end: str) -> None:
         assert fixture.device.log() == []
 
 
-def test_unsent_reports_are_erased_and_sent_ones_stay(fixture: Fixture) -> None:
-    found = fixture.join(envelope(answers="fresh"))
-    fixture.device.answer(found, "daily")
-    fixture.device.send()
-    fixture.now += EPOCH
-    fixture.device.answer(found, "daily")
-    fixture.device.decline("habits")
-    assert [entry.state for entry in fixture.device.log()] == ["sent"]
-    refused(ParameterError, lambda: fixture.device.decline("unknown"))
-
-
 def test_secret_places_do_not_go_in_clear_after_they_were_erased(fixture: Fixture) -> None:
     found = fixture.join(envelope(TAGS, answers="fresh"))
     refused(ParameterError, lambda: fixture.device.answer(found, "never"))

@@ -122,9 +122,6 @@ def test_json_says_the_same(case: Case) -> None:
     assert head_of_json(as_json(listed)) == (COLLECTION, 7, 40)
 
 
-ONE = {"id": "A" * 22, "symbol": 3}
-
-
 def test_json_of_members_that_do_not_ascend() -> None:
     mechanism = SubsetSelection(Domain(range(9)), 1.0, k=2)
     with pytest.raises(FlawedRowsError, match="no device can send"):

@@ -106,9 +106,6 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
     assert "flock" in refused(StoreError, lambda: Memory(tmp_path / "device"))
 
 
-# What an earlier version left
-
-
 # What is erased
 
 

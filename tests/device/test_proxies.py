@@ -189,6 +189,3 @@ def test_targets(relay: Relay, origin: str) -> None:
     target = origin.removeprefix("https://")
     target += "" if target.endswith(":8443") else ":443"
     assert relay.heads[0].startswith(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n".encode())
-
-
-# From a shell

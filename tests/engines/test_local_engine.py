@@ -116,9 +116,6 @@ def test_tallies_join_the_reports_of_a_folder(tmp_path: Path) -> None:
     assert tally(UNARY, [tmp_path]).tally == UNARY.tally(reports) + others
 
 
-# What is wrong with a file
-
-
 # Bad rows
 
 SUBSETS = SubsetSelection(DOMAIN, 1.0, k=3)

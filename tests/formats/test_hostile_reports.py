@@ -229,6 +229,3 @@ def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
         assert mechanism.tally(beside) == mechanism.tally(whole.part(1, 4))
         chunked = pa.concat_tables([table.slice(1, 2), table.slice(0, 0), table.slice(3, 2)])
         assert mechanism.tally(report_tables.taken_reports(mechanism, chunked)) == mechanism.tally(whole.part(1, 5))
-
-
-# Files that are broken

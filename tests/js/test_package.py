@@ -11,7 +11,6 @@ from pathlib import Path
 from survey_site import SurveySite, served
 
 from discreet.device.protocol.envelope import public_key
-from planted import clean
 from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"
@@ -105,20 +104,3 @@ def test_it_imports_nothing_from_elsewhere() -> None:
     about = json.loads((JS / "package.json").read_text())
     assert not {"dependencies", "devDependencies", "peerDependencies"} & set(about)
     assert (about["type"], about["sideEffects"]) == ("module", False)
-
-
-def test_types_name_what_the_package_has() -> None:
-    """The checker of types is not installed everywhere; that every method of a device has a type is seen without it."""
-    types = (JS / "index.d.ts").read_text()
-    device = (JS / "device.js").read_text()
-    methods = set(re.findall(r"^  async (\w+)\(", device, re.MULTILINE))
-    declared = types.split("export class Device {")[1].split("\n}")[0]
-    assert methods == set(re.findall(r"^  (\w+)\(", declared, re.MULTILINE)) - {"constructor"}
-    exported = re.findall(r"\{ ([^}]+) \} from", (JS / "index.js").read_text())
-    for name in ", ".join(exported).split(", "):
-        assert re.search(rf"^export class {name}\b", types, re.MULTILINE), name
-
-
-def test_nothing_of_a_person_is_in_the_pages() -> None:
-    for path in [*SCRIPTS, *(JS / "survey").iterdir()]:
-        clean(path.read_bytes())

@@ -278,16 +278,6 @@ def test_a_keyboard_suffices(browser: Any, survey: SurveySite, name: str) -> Non
     assert len(survey.posted) == 1
 
 
-def test_what_was_agreed_to_can_be_read_again(browser: Any, survey: SurveySite) -> None:
-    with visit(browser, survey, "grid") as page:
-        press(page, "I agree")
-        page.get_by_role("heading", name="Your secrets").wait_for()
-        assert not page.get_by_text("it bears no name").is_visible()
-        page.get_by_text("What you agreed to").click()
-        assert "1 place of the map, around 40.7520, -73.9500" in page.inner_text("main")
-        is_usable(page)
-
-
 def test_a_window_that_remembers_nothing(browser: Any, survey: SurveySite) -> None:
     private = (
         "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } });"
@@ -386,24 +376,6 @@ def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
 HOUR = "const now = Date.now; Date.now = () => now() + 3_600_000;"
 
 
-def answered(page: Any) -> None:
-    press(page, "I agree")
-    page.get_by_role("heading", name="Your answer").wait_for()
-    if page.get_by_role("radio").count():
-        page.get_by_role("radio").last.check()
-    else:
-        page.get_by_label("a whole number").fill("17")
-    press(page, "Answer")
-    page.get_by_text("You answered this survey").wait_for()
-
-
-def reloaded(page: Any, survey: SurveySite) -> None:
-    answered(page)
-    page.get_by_text("Your report was sent on").wait_for()
-    page.reload()
-    page.get_by_text("You answered this survey").wait_for()
-
-
 def offline(page: Any, survey: SurveySite) -> None:
     press(page, "I agree")
     page.context.set_offline(True)
@@ -412,32 +384,10 @@ def offline(page: Any, survey: SurveySite) -> None:
     page.get_by_text("cannot be reached").wait_for()
 
 
-def busy(page: Any, survey: SurveySite) -> None:
-    survey.status = 503
-    answered(page)
-    page.get_by_text("full or busy").wait_for()
-
-
 def unread(page: Any, survey: SurveySite) -> None:
     page.context.route("**/v1/collections/*", lambda route: route.abort())
     page.reload()
     page.get_by_text("you may be offline").wait_for()
-
-
-def gone(page: Any, survey: SurveySite) -> None:
-    survey.shown = 404
-    page.reload()
-    page.get_by_text("not here any more").wait_for()
-
-
-def withdrawn(page: Any, survey: SurveySite) -> None:
-    reloaded(page, survey)
-    before, survey.envelopes["withdrawn"] = survey.envelopes["withdrawn"], survey.notice
-    try:
-        page.reload()
-        page.get_by_text("was withdrawn").wait_for()
-    finally:
-        survey.envelopes["withdrawn"] = before
 
 
 def test_what_waits_offline_is_sent_when_the_browser_is_online(browser: Any, survey: SurveySite) -> None:

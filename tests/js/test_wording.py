@@ -11,7 +11,7 @@ from survey_site import SurveySite
 
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.device.protocol.envelope import public_key
-from discreet.device.protocol.notice import notice, sections
+from discreet.device.protocol.notice import sections
 from discreet.device.protocol.wording import LANGUAGES, wording
 from programs import program
 
@@ -94,18 +94,6 @@ def test_notices_are_the_same_byte_for_byte(site: SurveySite, read_by_scripts: d
             assert shown.items() <= found[language]["texts"].items()
 
 
-def test_a_notice_is_in_the_language_that_is_asked_for(site: SurveySite) -> None:
-    collection = site.collection("languages")
-    german, arabic, polish = (" ".join(notice(collection, language)) for language in ("de", "ar", "pl"))
-    assert "Wo waren Sie?" in german
-    assert "Was gesendet wird – Eine Meldung (2 Bytes)" in german
-    assert "Praxis; Wache." in german
-    assert "höchstens zu 74\u00a0% sicher" in german
-    # Every part keeps the direction of its own letters.
-    assert f"\u2068{site.origin}\u2069" in arabic
-    assert "Where were you?" in polish
-
-
 @pytest.mark.parametrize(
     ("language", "number", "spelled"),
     [("en", 1234567, "1,234,567"), ("de", 1234.5, "1.235"), ("fr", 10000, "10\u202f000"), ("pl", 0.0123401, "0,01235")],
@@ -131,6 +119,3 @@ def test_numbers_are_spelled_in_the_language_and_never_too_small(language: str, 
 )
 def test_shares_are_rounded_up(share: float, spelled: str) -> None:
     assert wording().percent(share) == spelled
-
-
-# How easy the English is

@@ -250,9 +250,6 @@ def test_secret_places_become_the_bots_of_their_cells() -> None:
     assert "6 cells" in repr(personalized)
 
 
-# Builders
-
-
 # What is left
 
 

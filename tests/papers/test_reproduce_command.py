@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import click
 import pytest
 
-from discreet.cli import main
 from running import done, refusal, run, told
 
 
@@ -30,9 +28,3 @@ def test_a_family_is_made_as_far_as_there_are_data(tmp_path: Path) -> None:
         assert result.stderr.startswith("Note: no data at hand for pie/fig5, pie/users, pie/fig6,")
         assert (tmp_path / "out" / "pie-fig4.csv").is_file()
     assert "figures are" in refusal("reproduce", "vldp", "-o", tmp_path / "out")
-
-
-def verb() -> click.Command:
-    found = main.get_command(click.Context(main), "reproduce")
-    assert found is not None
-    return found

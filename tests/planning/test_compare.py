@@ -254,9 +254,6 @@ def test_users_needed(domain: Domain) -> None:
     )
 
 
-# The sentence
-
-
 # One question, asked in two ways, and what its answer costs the collector
 
 

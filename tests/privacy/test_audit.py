@@ -224,9 +224,6 @@ def test_a_channel_that_draws_from_another_matrix_is_flagged() -> None:
     assert (found.event.first.code, found.counts[1]) == (1, 0)
 
 
-# What cannot be audited is refused
-
-
 # The verb
 
 PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["red", "green", "blue"]\nsensitive = ["red"]\n[mechanism]\nname = "rr"\n'

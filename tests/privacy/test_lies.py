@@ -199,6 +199,3 @@ def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None
     message = refused(ParameterError, lambda: registry["lying"])
     assert "entry point 'lying'" in message
     assert "that is what it states" in message
-
-
-# On the terminal

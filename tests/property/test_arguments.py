@@ -62,9 +62,6 @@ def test_what_is_very_long_is_not_quoted(given: Any) -> None:
     assert len(refused(ParameterError, lambda: estimate(MECHANISM, REPORTS, method=given))) < 200
 
 
-# Composition
-
-
 # Scores
 
 
@@ -76,6 +73,3 @@ def test_scores_of_any_size_tell_the_same(power: int) -> None:
     assert large.info_nce == small.info_nce
     assert large.paper is not None
     assert large.paper.bits == pytest.approx(small.paper.bits)
-
-
-# Names

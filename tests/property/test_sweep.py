@@ -49,7 +49,6 @@ TALLY, FOUND = MECHANISM.tally(REPORTS), estimate(MECHANISM, REPORTS)
 PERSONAL = Personalized(TEXT, 1.0, ["home"])
 EVEN, SCORES = np.full(5, 0.2), np.random.default_rng(1).random((5, 5))
 PAIRS = Scores.of_pairs([1.0, 2.0], [1.0, 3.0])
-MAP = Domain.grid(lat=(0, 1), lon=(0, 1), rows=2, cols=2, sensitive=[(0.1, 0.1)])
 SECRET = 8675309.5
 
 BAD: dict[str, Callable[[], Any]] = {

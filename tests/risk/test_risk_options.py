@@ -342,9 +342,6 @@ def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: 
         assert f"; {option} names another." in refusal("risk", *inputs.base(SCORES), option, "nope")
 
 
-# Verbs of the group
-
-
 # Inputs that must be refused in one sentence
 
 
@@ -360,6 +357,3 @@ def test_a_score_that_is_text_is_refused_without_quoting_it(inputs: Inputs) -> N
     message = refusal("risk", *inputs.base(SCORES))
     assert "scores must be numbers, got a column of string" in message
     assert "alice" not in message
-
-
-# Outputs

@@ -19,7 +19,6 @@ from discreet.surveys.survey import question_domain
 from histories import listed, whole
 
 SIZES = {"a": 3, "b": 2}
-HALF = WORD_RANGE // 2
 
 
 def asked(

@@ -210,6 +210,3 @@ def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(text.csv, "ReadOptions", lambda **given: read(block_size=97, **given))
     assert [cell for batch in careful.batches() for cell in batch["x"].to_pylist()] == wanted
     assert form.settled()[1]["x"].to_pylist() == wanted
-
-
-# Users, tags and probabilities

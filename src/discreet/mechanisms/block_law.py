@@ -39,7 +39,7 @@ AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
 """Adds the counts of blocks to the row of counts of the group of each, in place."""
 
 # Booleans that are listed together.
-_ENTRIES_AT_ONCE = 1 << 24
+ENTRIES_AT_ONCE = 1 << 24
 
 
 class Counting(ABC):
@@ -311,7 +311,7 @@ def parts_of(law: Any) -> tuple[Field[Any], ...]:
 
 def _contained(law: BlockLaw, blocks: Blocks) -> Iterator[BoolArray]:
     """Yield `BlockLaw.contains` of stretches of blocks."""
-    step = max(_ENTRIES_AT_ONCE // law.size, 1)
+    step = max(ENTRIES_AT_ONCE // law.size, 1)
     for start in range(0, block_count(blocks), step):
         yield law.contains({name: column[start : start + step] for name, column in blocks.items()})
 

@@ -25,7 +25,7 @@ from discreet.theory.capacity import BITS, channel_capacity, contraction
 from laws import POOLS, SMALL, Case, cases, over, spelled, with_rho
 from packing import each
 
-D, N, G = 10_500_393, 1_370_637, 10**8
+D, N = 10_500_393, 1_370_637
 LOCATIONS = Domain(range(D))
 
 EXACT = {"rr", "unary", "unary-half", "unary-clear-bits", "subset", "subset-k2", "design", "design-mass"}

@@ -19,7 +19,7 @@ from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ld
 from laws import Case, spelled
 from packing import each
 
-D, N, G = 10_500_393, 1_370_637, 10**8
+D, N = 10_500_393, 1_370_637
 LOCATIONS = Domain(range(D))
 SMALL = Domain(range(5))
 

@@ -102,6 +102,3 @@ def test_rates() -> None:
     assert between.low == found.low
     assert between.high == rate(4, 20, level=0.9).high
     assert rate(3 + 1e-13, 20, level=0.9).high == found.high
-
-
-# Pictures

@@ -216,6 +216,3 @@ def test_bins_have_their_genuine_scores_at_the_lower_end(genuine: list[int], imp
         assert own[bin_] == sum(score == low for score in genuine)
         assert others[bin_] == sum(low <= score < high for score in impostors)
     assert len(own) == len(others) == len(edges)
-
-
-# Refusals

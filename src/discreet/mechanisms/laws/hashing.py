@@ -60,7 +60,7 @@ _SMALL = 1 << 16
 # So few hash functions and hashed values are drawn from half a word; hardly one is thrown away.
 _MOST_PAIRS = 1 << 26
 # Preimages that are listed together.
-_ENTRIES_AT_ONCE = 1 << 24
+ENTRIES_AT_ONCE = 1 << 24
 
 
 class HashedBlocks(BlockLaw):
@@ -211,7 +211,7 @@ class HashBuckets(HashedBlocks):
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
         """List blocks by inverting the hash functions: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
         width = self.prime // self.buckets + 1
-        step = max(_ENTRIES_AT_ONCE // width, 1)
+        step = max(ENTRIES_AT_ONCE // width, 1)
         for start in range(0, len(blocks["alpha"]), step):
             columns = (column[start : start + step].astype(self._lane)[:, None] for column in _three(blocks))
             alpha, beta, bucket = columns
