@@ -275,17 +275,6 @@ def test_the_maximum_of_a_channel_is_certified(size: int, concentration: float) 
             assert missing == pytest.approx(found.gap, abs=1e-9)
 
 
-def test_the_maximum_of_a_channel_is_where_long_em_ends() -> None:
-    some = np.random.default_rng(3)
-    channel = Channel(some.dirichlet(np.ones(9), 6))
-    tally = channel.tally(channel.obfuscate_codes(some.integers(0, 6, 5000), random=SeededRandom(4)))
-    p, share = np.full(6, 1 / 6), tally.support / 5000
-    for _ in range(20_000):
-        p = p * (channel.matrix @ (share / (p @ channel.matrix)))
-    found = estimate(channel, tally, method="mle", tolerance=1e-10)
-    np.testing.assert_allclose(found.frequencies, p, atol=1e-4)
-
-
 def test_what_no_kept_value_could_cause_is_estimated_all_the_same() -> None:
     """EM starts from thresholded estimates, under which an output that was seen may be impossible."""
     channel = Channel([[0.98, 0.02, 0.0], [0.01, 0.99, 0.0], [0.2, 0.2, 0.6]])

@@ -72,18 +72,6 @@ def test_the_gap_bounds_what_is_missing(tolerance):
     assert -1e-13 <= missing <= rough.gap <= tolerance
 
 
-def test_it_needs_far_fewer_passes_than_em():
-    membership, contrast, start = _bits(seed=2)
-    likelihood = RowLikelihood(membership, contrast)
-    solution = maximize(likelihood, start, tolerance=1e-6)
-    gaps = list[float]()
-    most = {"change": 0.0, "most_iterations": int(10 * solution.passes), "progress": lambda _, gap: gaps.append(gap)}
-    expectation_maximization(likelihood, np.full(40, 1 / 40), np.zeros(0), **most)
-    assert min(gaps) > 1e-6
-    expectation_maximization(likelihood, solution.frequencies, np.zeros(0), **{**most, "most_iterations": 1})
-    assert gaps[-1] <= 1e-5
-
-
 def test_single_precision_runs_but_does_not_certify():
     membership, contrast, start = _bits(seed=3, rows=60_000, size=80)
     steps = []

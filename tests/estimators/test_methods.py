@@ -5,7 +5,6 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from scipy.stats import norm
 
 from discreet import METHODS, Channel, Domain, RandomizedResponse, SeededRandom, Tally, UnaryEncoding, estimate
@@ -184,29 +183,6 @@ def test_projected_is_the_nearest_distribution_in_the_metric_of_the_errors(case:
         np.testing.assert_allclose(found, nearest(linear, weights), rtol=1e-7, atol=1e-10)
         cut += np.count_nonzero(found == 0)
     assert cut > 0
-
-
-@several
-def test_projected_beats_a_general_optimiser(case: Case) -> None:
-    for tally in tallies(case)[:3]:
-        linear, weights = case.mechanism.decoder.estimate(tally), 1 / variances(case.mechanism, tally)
-        weights = weights / weights.max()
-        found = estimate(case.mechanism, tally, method="projected").frequencies
-
-        def loss(p: Any, weights: Any = weights, linear: Any = linear) -> float:
-            return float((weights * (p - linear) ** 2).sum())
-
-        size = case.domain.size
-        other = minimize(
-            loss,
-            np.full(size, 1 / size),
-            method="SLSQP",
-            bounds=[(0, 1)] * size,
-            constraints={"type": "eq", "fun": lambda p: p.sum() - 1},
-            options={"ftol": 1e-12, "maxiter": 500},
-        )
-        assert loss(found) <= other.fun + 1e-9
-        assert loss(found) >= other.fun - 1e-5
 
 
 # What is refused
