@@ -21,7 +21,7 @@ from programs import program
 
 
 def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
-    left = killed(tmp_path, 12, clients=32)
+    left = killed(tmp_path, 5, clients=16)
     assert (left.lost, left.twice) == (0, 0)
     assert left.acknowledged > 10
 

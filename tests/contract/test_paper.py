@@ -94,16 +94,6 @@ def test_truth_of_subsets_and_hadamard_as_printed(size: int, k: int, epsilon: fl
 
 
 @epsilons
-@pytest.mark.parametrize("size", [2, 3, 7])
-def test_all_sensitive_is_randomized_response(size: int, epsilon: float) -> None:
-    matrix = RandomizedResponse(Domain(range(size)), epsilon).channel().matrix
-    for x in range(size):
-        for y in range(size):
-            wanted = (exp(epsilon) if x == y else 1) / (size + exp(epsilon) - 1)
-            assert matrix[x, y] == pytest.approx(wanted, rel=1e-12)
-
-
-@epsilons
 @each("size", [2, 3, 4])
 @each("theta", [None, 0.5])
 def test_all_sensitive_is_rappor(size: int, epsilon: float, theta: float | None) -> None:
@@ -144,15 +134,6 @@ def test_loss_of_urr(size: int, k: int, epsilon: float) -> None:
         RandomizedResponse(domain_of(size, k), epsilon),
         lambda a, squares: (2 * u * (k - a) + k * (k - 1)) / u**2 + 1 - squares,
     )
-
-
-@epsilons
-@sizes
-def test_loss_of_urap_with_noise_bits_beside_the_clear_value(size: int, k: int, epsilon: float) -> None:
-    """[ULDP, arXiv (48)], whose theta the sampler meets within 2^-12; RAPPOR where every value is sensitive."""
-    r = exp(epsilon / 2)
-    mechanism = UnaryEncoding(domain_of(size, k), epsilon, clear_bits=k < size)
-    agrees(mechanism, lambda a, squares: 1 + ((k + 1) * r - 1) / (r - 1) ** 2 - a / (r - 1) - squares, rel=2**-10)
 
 
 @epsilons

@@ -61,27 +61,6 @@ def test_what_is_no_file(folder: Path) -> None:
         refused(ParameterError, lambda path=path: Plan.load(plan(folder, path)).mechanism())
 
 
-def test_verbs_that_load_plans(folder: Path, tmp_path: Path) -> None:
-    file, values = plan(folder, "../labels.csv"), tmp_path / "v.csv"
-    values.write_text("x\na\nb\n")
-    reports = tmp_path / "r.jsonl"
-    verbs = [
-        ["obfuscate", file, values, "-o", reports, "--force"],
-        ["estimate", file, reports],
-        ["verify", file],
-        ["audit", file, "--draws", 2000],
-        ["plan", file, "--users", 100],
-        ["risk", "compare", file, "--users", 100],
-    ]
-    for verb in verbs:
-        arguments = [str(one) for one in verb]
-        result = CliRunner().invoke(main, arguments)
-        assert (result.exit_code, "--allow-outside" in result.stderr) == (2, True), result.output
-        assert CliRunner().invoke(main, [*arguments, "--allow-outside"]).exit_code == 0, verb
-    result = CliRunner().invoke(main, ["risk", str(values), "--allow-outside"])
-    assert (result.exit_code, "goes with --plan" in result.stderr) == (2, True)
-
-
 def test_the_epsilon_of_a_plan_need_not_be_given(folder: Path) -> None:
     file = plan(folder, "labels.csv")
     result = CliRunner().invoke(main, ["plan", str(file), "--users", "100", "--json"])

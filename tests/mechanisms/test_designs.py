@@ -1,4 +1,4 @@
-"""The optimal mechanism: it attains the lower bound, its sizes are drawn exactly, and a known mass lowers the error."""
+"""The optimal mechanism: it attains the lower bound, and a known mass lowers the error."""
 
 from fractions import Fraction
 from math import comb
@@ -8,12 +8,10 @@ import pytest
 
 from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
+from discreet.mechanisms.laws.subsets import Subsets
 from discreet.theory.optimum import lower_bound
-from evidence import binomial
 
 MIXED = BlockDesign(Domain(range(8), sensitive=range(5)), 1.2)
-N = 400_000
 
 
 def test_the_bound_is_attained() -> None:
@@ -41,26 +39,6 @@ def test_knowing_the_mass_never_costs() -> None:
         known = BlockDesign(domain, epsilon, sensitive_mass=0.05).decoder.mse(1, p)
         assert known <= BlockDesign(domain, epsilon).decoder.mse(1, p) * (1 + 1e-12)
         assert known <= min(SubsetSelection(domain, epsilon, k=k).decoder.mse(1, p) for k in range(1, 30)) * (1 + 1e-12)
-
-
-def test_sizes_follow_the_law_with_and_without_a_member() -> None:
-    """Against the weights of the design; the rival draws both sizes as noise does."""
-    law = MIXED.law
-    assert isinstance(law, MixedSubsets)
-    small, large = (float(share) for share in law.shares)
-    given = large * 2 / (small + large * 2)
-    for member, expected, rival in ((-1, large, given), (3, given, large)):
-        out = {column.name: np.empty((N, 2), dtype=column.dtype) for column in law.columns}
-        law.draw(np.full(N, member), SeededRandom(11), out)
-        pairs = int((out["members"][:, 1] < law.size).sum())
-        binomial(f"pairs given {member}", pairs, N, expected, rival=rival)
-        contained = law.contains(out)
-        if member >= 0:
-            assert contained[:, member].all()
-        for other in range(law.size):
-            if other != member:
-                chance = expected / 4 if member >= 0 else float(law.inclusion)
-                binomial(f"{other} given {member}", int(contained[:, other].sum()), N, chance, rival=chance * 1.1)
 
 
 def test_the_alphabet_is_uniform_within_each_size() -> None:

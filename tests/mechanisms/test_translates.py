@@ -11,9 +11,8 @@ from discreet import Domain, PaleyResponse, Plan, RandomizedResponse, SecureRand
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.laws.translates import SetTranslates, TranslatesLaw
+from discreet.mechanisms.laws.translates import SetTranslates
 from discreet.planning.candidates import PLANES
-from evidence import multinomial
 from refusals import refused
 
 LINE = (0, 1, 4, 14, 16)
@@ -23,23 +22,6 @@ ALL = {
     "all but one": (TranslateResponse(Domain(range(4)), 0.5, modulus=4, base=(0, 1, 2)), {0, 1, 2}),
 }
 every = pytest.mark.parametrize(("mechanism", "base"), ALL.values(), ids=ALL)
-
-
-@every
-@pytest.mark.parametrize("together", [True, False])
-def test_draws_follow_the_law(mechanism: BlockMechanism, base: set[int], together: bool) -> None:
-    """Noise is any translate; the truth is a translate with the value, each as likely: so each index has its share."""
-    law: Any = mechanism.law
-    assert isinstance(law, TranslatesLaw)
-    n, step, modulus = 60_000, 20_000 if together else 4_000, law.alphabet_size
-    truth = mechanism.threshold / 2**64
-    for code in (0, law.size - 1):
-        reports = mechanism.obfuscate_batches(np.full(n, code), size=step, random=SeededRandom(code))
-        counts = sum(np.bincount(one.blocks["translate"], minlength=modulus) for one in reports)
-        has = np.array([(code - t) % modulus in base for t in range(modulus)])
-        right = (1 - truth) / modulus + truth * has / len(base)
-        # The rival tells a translate that has the value next to it.
-        multinomial(f"value {code}", counts, right, rival=(1 - truth) / modulus + truth * np.roll(has, -1) / len(base))
 
 
 @every

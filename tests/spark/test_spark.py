@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,7 +37,6 @@ from discreet.errors import (
     MismatchError,
     OutputExistsError,
     ParameterError,
-    SourceWarning,
 )
 from discreet.estimators import em
 from discreet.estimators.likelihood import RowSums
@@ -177,32 +175,6 @@ def test_bad_rows_are_counted_by_reason(spark: Any) -> None:
     message = refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame))
     assert message.startswith("7 of 107 rows are no reports of this plan")
     refused(ParameterError, lambda: SparkEngine(spark).tally(SYMBOLS, Sources(frame, bad_share=2)))
-
-
-def test_files_that_other_tools_rewrote_and_frames_of_floats(spark: Any, tmp_path: Path) -> None:
-    reports = made(SYMBOLS, 3000)
-    folder = folder_of(tmp_path / "reports", SYMBOLS, reports)
-    table = pq.read_table(folder / "0.parquet").replace_schema_metadata(None)
-    floats = pa.table({name: table[name].cast(pa.float64()) for name in table.column_names})
-    pq.write_table(floats, folder / "0.parquet")
-    assert "--trust-plan" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, folder))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SourceWarning)
-        found = SparkEngine(spark).tally(SYMBOLS, Sources(folder, trust_plan=True))
-        observed, _ = SparkEngine(spark).evidence(SYMBOLS, Sources(folder, trust_plan=True))
-        frame = engine.read_reports(spark, SYMBOLS, Sources(folder, trust_plan=True))
-    said = [str(each.message) for each in caught if each.category is SourceWarning]
-    assert len(said) == 6
-    assert said[0].startswith("1 of 3 files do not say which plan")
-    expected = SYMBOLS.tally(reports)
-    for counted in (found.tally, SparkEngine(spark).tally(SYMBOLS, frame).tally, observed.tally):  # type: ignore[union-attr]
-        assert same(counted, expected)
-    doubles = frame.selectExpr(
-        "CAST(clear AS double) AS clear", "CAST(symbol AS double) AS symbol", "plan", "simulated"
-    )
-    assert same(SparkEngine(spark).tally(SYMBOLS, doubles).tally, expected)
-    halves = doubles.selectExpr("clear", "symbol + 0.5 AS symbol", "plan", "simulated")
-    assert "must hold whole numbers" in refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, halves))
 
 
 def test_a_killed_executor_counts_nothing_twice(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,11 +12,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dc
-from discreet import Question
 from discreet.core.labels.products import Grid
 from discreet.errors import DataError, ParameterError
-from discreet.surveys.survey import question_domain
-from discreet.tables.cuts import cut
 from packing import each
 from refusals import refused
 
@@ -67,28 +64,6 @@ def test_a_type_too_coarse_for_two_ranges_of_a_product_is_refused() -> None:
     assert domain.sensitive[wide].tolist() == [False, True]
 
 
-@each("kind", NARROW)
-def test_numbers_of_a_survey_are_rounded_as_they_are_alone(kind: str) -> None:
-    """By values of attributes, and by combinations, whose ranges no attribute knows by itself."""
-    # In float16, 0.89995 is 0.9.
-    for ends in ((0.3, 0.7), (0.3, 0.89995)):
-        scores = dc.Domain.number(0, 1, bins=10, sensitive=[[*ends]])
-        every = {"sex": dc.Domain(["f", "m"]), "score": dc.Domain.number(0, 1, bins=10)}
-        ways: list[tuple[Any, Any]] = [
-            ({**every, "sex": dc.Domain(["f", "m"], sensitive=[], allow_unprotected=True), "score": scores}, ()),
-            (every, [{"sex": "f", "score": [[*ends]]}]),
-        ]
-        for attributes, combinations in ways:
-            domain = question_domain(attributes, ["sex", "score"], combinations)
-            asked = Question(("sex", "score"), dc.RandomizedResponse(domain, 8.0), 1 << 64)
-            survey = dc.Survey(attributes, (asked,), 8.0, promise="record", combinations=combinations)
-            numbers = near(ends, kind)
-            protected = numbers[[within(number, *ends) for number in numbers]]
-            table = pd.DataFrame({"sex": "f", "score": protected})
-            reports = survey.obfuscate(table, random=dc.SeededRandom(1))[asked.name]
-            assert (reports.n, reports.in_clear.sum()) == (len(protected), 0)
-
-
 @each("kind", ["float32", "float64"])
 def test_a_place_at_the_border_of_a_cell_is_in_the_cell_above(kind: str) -> None:
     for lat, rows in [
@@ -110,21 +85,6 @@ def test_a_place_at_the_border_of_a_cell_is_in_the_cell_above(kind: str) -> None
     assert "too coarse" in refused(
         DataError, lambda: Grid((48.0, 48.2), (11.0, 11.2), 20, 20).encode(at.astype("float16"))
     )
-
-
-@each("kind", NARROW)
-def test_a_number_at_a_cut_is_in_the_range_that_begins_there(kind: str) -> None:
-    domain = dc.Domain([f"label {place}" for place in range(11)], sensitive=["label 7"])
-    column = pa.chunked_array(
-        [pa.array(TENTHS[:4].astype(kind)), pa.array(TENTHS[4:].astype(kind)), pa.nulls(1, kind_of(kind))]
-    )
-    labels = cut(column, [place / 10 for place in range(1, 11)], domain).to_pylist()
-    assert labels == [*(f"label {place}" for place in range(11)), None]
-
-
-def kind_of(name: str) -> pa.DataType:
-    """Return the type of Arrow that NumPy calls so."""
-    return pa.from_numpy_dtype(np.dtype(name))
 
 
 def test_float32_that_were_widened_are_named_and_read_as_they_were() -> None:
