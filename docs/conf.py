@@ -1,6 +1,7 @@
 """The site of the documents: `make docs`. Nothing of it is loaded from the net, and every warning is an error."""
 
 import html
+import itertools
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 
 import discreet
+from discreet.errors import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -97,6 +99,16 @@ def without_files(app: Any, name: str, source: list[str]) -> None:
     source[0] = _OUTSIDE.sub(named, source[0])
 
 
+def with_errors(app: Any, name: str, source: list[str]) -> None:
+    """List every code with its sentence on the page of errors, from the catalogues."""
+    if name != "reference/errors":
+        return
+    subjects = itertools.groupby(sorted(catalogue().items()), lambda row: row[0].split(".")[0])
+    for subject, rows in subjects:
+        source[0] += f"\n## {subject}\n\n| code | sentence |\n|---|---|\n"
+        source[0] += "".join(f"| `{code}` | {sentence.replace('|', chr(92) + '|')} |\n" for code, sentence in rows)
+
+
 def with_words(app: Any, document: nodes.document) -> None:
     """Give charts without words their own titles for those who do not see them; wide ones scroll, by keyboard too."""
     for image in document.findall(nodes.image):
@@ -140,6 +152,7 @@ def loads_nothing(app: Any, failure: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Register what is done to pages before and after they are made."""
     app.connect("source-read", without_files)
+    app.connect("source-read", with_errors)
     # Before Napoleon takes the docstrings apart.
     app.connect("autodoc-process-docstring", with_sizes, priority=400)
     app.connect("sphinx-click-process-description", with_stars)

@@ -70,8 +70,7 @@ def refusal(*arguments: object) -> str:
     assert result.exit_code == 2, result.output
     assert isinstance(result.exception, SystemExit)
     assert result.stdout == ""
-    assert re.fullmatch(r"Error: [^\n]+\.\n", result.stderr), result.stderr
-    assert ". " not in result.stderr
+    assert re.fullmatch(r"Error: [^\n]+\.( \[[\w-]+\.[a-z0-9-]+\])?\n", result.stderr), result.stderr
     return result.stderr
 
 

@@ -3,9 +3,10 @@
 Run from anywhere, ``python tools/house.py`` prints a line for each place that breaks a rule, and exits with 1 if there
 is one. The rules: the first line of a docstring names the thing, with a noun; no module is called by a participle or by
 nothing in particular; a local is called what it holds; a public class has one name of its own; files and functions are
-small; the core and each wing stay below their ceilings, and imports keep their order (`tools/wings.py`); no more
-modules import each other in circles than are listed here, wherever in a file they do; files of tests in several folders
-have several names, and use public names only.
+small; messages are plain and in their room's catalogue (`tools/messages.py`); the core and each wing stay below their
+ceilings, and imports keep their order (`tools/wings.py`); no more modules import each other in circles than are listed
+here, wherever in a file they do; files of tests in several folders have several names, and use
+public names only.
 """
 
 import ast
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import grimp
+from messages import of_messages
 from wings import PACKAGE, ROOT, too_much
 
 _NO_CODE = {
@@ -251,6 +253,8 @@ def broken() -> list[str]:
                 sentences += of_scripts(file.relative_to(ROOT), file.read_text(encoding="utf-8"))
     graph = grimp.build_graph("discreet", "papers", cache_dir=None)
     sentences += [*of_circles(list(circles(graph)), CIRCLES), *too_much(sizes, graph)]
+    of_package = {path: tree for path, tree in trees.items() if (ROOT / path).is_relative_to(PACKAGE)}
+    sentences += of_messages(of_package)
     return [*sentences, *public_classes(trees), *of_tests(ROOT / "tests")]
 
 

@@ -57,7 +57,7 @@ PLANS: dict[str, Any] = {
 def test_every_field_is_checked() -> None:
     assert set(FIELDS) == set(document(envelope()))
     assert set(FIELDS) - {"format"} | set(OPTIONAL) == set(Collection.__dataclass_fields__) - {"id", "envelope"}
-    assert len({kind.code for kind in REFUSALS}) == len(REFUSALS)
+    assert len({kind.reason for kind in REFUSALS}) == len(REFUSALS)
     assert set(REFUSALS) == set(CollectionError.__subclasses__())
 
 

@@ -48,7 +48,7 @@ def test_every_mechanism_can_be_asked_under(name: str) -> None:
         ({"domain": {"range": [0, 100]}, "mechanism": {"name": "unary"}}, {"answers": "permanent"}, "about 2^100"),
         ({}, {"people": 10}, "permanent"),
         ({}, {"memo": 2.0}, "permanent"),
-        ({}, {"answers": "permanent", "memo": 1.0}, "above that of one"),
+        ({}, {"answers": "permanent", "memo": 1.0}, "memo.epsilon-too-small"),
         ({}, {"answers": "permanent", "memo": 4.5}, "lifetime"),
         ({}, {"linkable": True}, "permanent"),
         ({"domain": {"range": [0, 9_000_000]}, "mechanism": {"name": "unary"}}, {}, "record"),

@@ -85,7 +85,7 @@ def test_whole_numbers_in_a_range(number: int, least: int, most: int) -> None:
         assert checked_whole("k", number, least, most) == number
     else:
         message = refused(ParameterError, lambda: checked_whole("k", number, least, most))
-        assert message.startswith(f"k must be an integer in {least}..{most}, got k=")
+        assert message.startswith(f"k must be an integer in {least}..{most}, got ")
 
 
 def test_the_ends_of_64_bits() -> None:

@@ -39,7 +39,7 @@ def test_envelopes(line: dict[str, Any]) -> None:
     if "error" in line:
         with pytest.raises(CollectionError) as caught:
             open_envelope(envelope_of(line), trust)
-        assert caught.value.code == line["error"]
+        assert caught.value.reason == line["error"]
         return
     document = opened(envelope_of(line), trust)
     assert open_envelope(envelope_of(line), trust).id.hex() == line["id"] == hashlib.sha256(document).hexdigest()

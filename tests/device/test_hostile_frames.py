@@ -202,7 +202,7 @@ def taken_in(mechanism: BlockMechanism, data: bytes) -> str:
         frame = Frame.parse(data, codec.width)
         reports = codec.reports(mechanism, frame.records, simulated=False)
     except FrameError as error:
-        return error.code
+        return error.reason
     except FlawedRowsError:
         return "flawed"
     assert frame.pack() == data
@@ -292,7 +292,7 @@ def taken_as_json(mechanism: BlockMechanism, data: bytes) -> str:
     try:
         frame = frame_of_json(data, mechanism, codec)
     except FrameError as error:
-        return error.code
+        return error.reason
     except FlawedRowsError:
         return "flawed"
     lines = [{**one, "plan": mechanism.fingerprint} for one in json.loads(data)["reports"]]

@@ -94,7 +94,7 @@ def test_answers_are_believed_under_the_key_alone() -> None:
     for one in wrong:
         with pytest.raises(UnloggedError) as refused:
             checked_log(one if isinstance(one, bytes) else one.encode(), PINNED, IDS[5], LogHead.of(IDS[:3]))
-        assert refused.value.code == "log"
+        assert refused.value.reason == "log"
     for unknown in ((IDS[:5], IDS[9], 0), (IDS[:5], IDS[0], 6), (IDS[:5], IDS[0], -1)):
         with pytest.raises(ValueError, match=r"list|smaller"):
             log_answer(unknown[0], LOG, unknown[1], unknown[2])

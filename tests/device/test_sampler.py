@@ -86,5 +86,5 @@ def test_clear_blocks_need_independent_values() -> None:
 def test_a_law_that_no_description_makes_is_refused() -> None:
     domain = Domain(range(5))
     odd = LawMechanism(domain, 1.0, PooledHashBlocks(5, 2, 3, prime=7))
-    assert "the one that the law has itself" in refused(ParameterError, lambda: law_of(spelled_out(odd.law)))
+    assert "block-law.other-description" in refused(ParameterError, lambda: law_of(spelled_out(odd.law)))
     assert refused(SamplerError, lambda: Sampler.of(odd))

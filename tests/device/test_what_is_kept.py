@@ -68,7 +68,7 @@ REFUSED: dict[str, Callable[[], bytes]] = {
 
 def test_every_refusal_is_tried() -> None:
     """That of devices with the key of a public log in test_public_log.py."""
-    assert set(REFUSED) | {"log"} == {kind.code for kind in REFUSALS}
+    assert set(REFUSED) | {"log"} == {kind.reason for kind in REFUSALS}
 
 
 @pytest.mark.parametrize("code", REFUSED)
@@ -81,7 +81,7 @@ def test_nothing_of_what_is_refused_is_kept(tmp_path: Path, code: str) -> None:
     now[0] = START + 1e6
     with pytest.raises(CollectionError) as caught:
         one.accept(REFUSED[code](), rebuild=True)
-    assert caught.value.code == code
+    assert caught.value.reason == code
     assert dump(tmp_path / "d") == before
     now[0] = START + 10.0
     assert one.accept(envelope()).version == 1
@@ -106,10 +106,10 @@ def test_checks_come_in_their_order(tmp_path: Path) -> None:
     for code, changes in faults:
         with pytest.raises(CollectionError) as caught:
             one.accept(resigned({**said, **changes}), rebuild=True)
-        assert caught.value.code == code
+        assert caught.value.reason == code
     with pytest.raises(CollectionError) as caught:
         one.accept(resigned({**said, "format": "x"}, "b"))
-    assert caught.value.code == "untrusted"
+    assert caught.value.reason == "untrusted"
 
 
 def test_forgetting_leaves_versions_and_charges(tmp_path: Path) -> None:

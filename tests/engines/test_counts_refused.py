@@ -23,7 +23,7 @@ from running import run
 
 PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["no", "yes"]\n[mechanism]\nname = "rr"\n'
 MECHANISM = dc.RandomizedResponse(dc.Domain(["no", "yes"]), 1.0)
-WHY = "each would be counted as one"
+WHY = "report-table.has-counts"
 COUNTS = {"symbol": [0, 1], "count": [600, 400]}
 
 

@@ -151,10 +151,10 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
         tmp_path / "all.parquet", mechanism, weight=RANDOM.random(PEOPLE), gaps=pa.array([None] + ["a"] * (PEOPLE - 1))
     )
     for by, words in (
-        ("sex", r"public column 'sex' once; beside the reports it has 'region', 'age', 'weight', 'gaps'\."),
+        ("sex", r"public-column.missing"),
         ("weight", "text, integers, or true and false, and 'weight' holds double"),
         ("gaps", "1 of 700 labels of 'gaps' in a batch are missing"),
-        ("symbol", "must not be one of the reports' own"),
+        ("symbol", r"public-column.reserved"),
     ):
         with pytest.raises(DataError, match=words):
             engine.tally_by(mechanism, tmp_path / "all.parquet", by)

@@ -150,7 +150,7 @@ def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> N
     path = tmp_path / name
     REWRITERS[name](to_arrow(mechanism, reports).replace_schema_metadata(None), path)
     for read in (tally, gather, read_reports):
-        assert "--trust-plan" in refused(
+        assert "report-table.no-plan" in refused(
             DataError, lambda read=read: read(mechanism, path) if read is not read_reports else read(path, mechanism)
         )
     found = trusted(mechanism, path)
@@ -215,7 +215,7 @@ def test_a_plan_in_every_row_needs_no_word(kind: str, tmp_path: Path) -> None:
                 message = refused(
                     MismatchError, lambda options=options: tally(UNARY, Sources(path, **options)), other, "secret"
                 )
-            assert "1 of 300 rows of a batch do not" in message
+            assert "report-table.rows-of-other-plans" in message
 
 
 def test_the_word_does_not_overrule_a_stamp(tmp_path: Path) -> None:

@@ -111,8 +111,8 @@ def test_a_table_that_does_not_say_its_plan_needs_the_word(kind: str) -> None:
     bare = reports.to_arrow().replace_schema_metadata(None)
     for way in (lambda table: tally(RR, table), lambda table: dc.estimate(RR, table)):
         message = refused(DataError, lambda way=way: way(KINDS[kind](bare)))  # type: ignore[misc]
-        assert "the source does not say which plan its reports belong to" in message
-        assert "discreet.Sources(source, trust_plan=True)" in message
+        assert "report-table.no-plan" in message
+        assert "report-table.no-plan" in message
     assert "trust_plan=True" in refused(DataError, lambda: dc.read_reports(KINDS[kind](bare), RR))
     with notes() as said:
         found = dc.read_reports(dc.Sources(KINDS[kind](bare), trust_plan=True), RR)
@@ -159,7 +159,7 @@ def test_sources_are_what_they_are() -> None:
     for share in (-0.1, 2, float("nan"), "0.1"):
         refused(ParameterError, lambda share=share: dc.Sources("a.parquet", bad_share=share))
     mixed = pytest.importorskip("pandas").DataFrame({"symbol": [1, "secret"], "plan": [RR.fingerprint] * 2})
-    assert "cannot be read by Arrow" in refused(DataError, lambda: tally(RR, mixed), "secret")
+    assert "report-table.unreadable" in refused(DataError, lambda: tally(RR, mixed), "secret")
     seen: list[tuple[int, int | None]] = []
     dc.read_reports(dc.Sources(made(RR).to_arrow(), progress=lambda *now: seen.append(now)), RR)
     assert seen == [(600, 600)]

@@ -122,7 +122,7 @@ def compared(written_documents: list[bytes], folder: Path) -> Counter[str]:
         try:
             expected = {"id": open_envelope(envelope, [TRUST]).id.hex()}
         except CollectionError as error:
-            expected = {"error": error.code}
+            expected = {"error": error.reason}
         counts[expected.get("error", "good")] += 1
         lines.append(json.dumps({"envelope": envelope.decode(), "trusted": [TRUST.hex()], **expected}))
     (folder / "envelopes.jsonl").write_text("\n".join(lines))

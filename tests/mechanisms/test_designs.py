@@ -63,7 +63,7 @@ def test_where_there_is_nothing_to_choose() -> None:
         mechanism = BlockDesign(domain, 1.0)
         assert isinstance(mechanism.law, Subsets)
         assert mechanism.design is None
-        with pytest.raises(ParameterError, match="does nothing"):
+        with pytest.raises(ParameterError, match=r"sensitive-mass.no-effect"):
             BlockDesign(domain, 1.0, sensitive_mass=0.5)
     with pytest.raises(ParameterError):
         BlockDesign(Domain(range(5), sensitive=[1, 2]), 1.0, sensitive_mass=1.5)

@@ -75,7 +75,7 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
         (lambda: Personalized(DOMAIN, 1.0, [], others=False), "at least one"),
         (lambda: Personalized(DOMAIN, 1.0, TAGS, mechanism="magic"), "magic"),
         (lambda: Personalized(DOMAIN, -1.0, TAGS), "epsilon"),
-        (lambda: Personalized(Domain(["a", "b"]), 1.0, TAGS), "every value is sensitive"),
+        (lambda: Personalized(Domain(["a", "b"]), 1.0, TAGS), "personalized.all-sensitive"),
         (lambda: Personalized(["a", "b"], 1.0, TAGS), "domain"),
         (lambda: DOMAIN.with_placeholders(TAGS).with_placeholders(TAGS), "once"),
         (lambda: DOMAIN.with_placeholders("home"), "tags"),

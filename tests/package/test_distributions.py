@@ -116,6 +116,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert ours <= names
     assert "discreet/py.typed" in names
     examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir() if file.is_file()}
+    catalogues = (ROOT / "src" / "discreet").rglob("messages.toml")
     apart = (ROOT / "js" / "tests", ROOT / "js" / "vectors")
     scripts = {
         f"discreet/{file.relative_to(ROOT).as_posix()}"
@@ -125,7 +126,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     assert {"discreet/js/sampler.js", "discreet/js/promise.js", "discreet/js/frames.js"} <= scripts
     assert {
         name for name in names if name.startswith("discreet/") and not name.endswith(".py")
-    } == examples | scripts | {
+    } == examples | scripts | {path.relative_to(ROOT / "src").as_posix() for path in catalogues} | {
         "discreet/__init__.pyi",
         "discreet/py.typed",
         "discreet/spark/log4j2.properties",

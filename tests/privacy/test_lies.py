@@ -197,5 +197,5 @@ def mechanism_of(lie: Any) -> type[BlockMechanism]:
 def test_a_liar_does_not_join(lie: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     registry = entry(monkeypatch, mechanism_of(lie))
     message = refused(ParameterError, lambda: registry["lying"])
-    assert "entry point 'lying'" in message
+    assert "entry-point.faulty" in message
     assert "that is what it states" in message

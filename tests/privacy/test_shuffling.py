@@ -196,10 +196,10 @@ def test_delta_of_a_report_alone_is_that_of_the_channel() -> None:
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"n": 1}, "n must count at least 2 reports"),
+        ({"n": 1}, "n.too-few-hidden"),
         ({"n": 0}, "n must be an integer"),
         ({"n": 10.0}, "n must be an integer"),
-        ({"n": 10, "not_trusted": 9}, "n must count at least 2 reports"),
+        ({"n": 10, "not_trusted": 9}, "n.too-few-hidden"),
         ({"n": 10, "not_trusted": -1}, "not_trusted must be an integer"),
         ({"n": 10, "delta": 0}, "delta must be a number between"),
         ({"n": 10, "delta": 1.0}, "delta must be a number between"),

@@ -75,7 +75,7 @@ def test_every_usable_epsilon_is_kept(build: type, epsilon: float) -> None:
 
 
 def test_channels_too_large_to_spell_out() -> None:
-    assert "spelled out" in refused(ParameterError, UnaryEncoding(Domain(range(60)), 1.0).channel)
+    assert "matrix.too-large" in refused(ParameterError, UnaryEncoding(Domain(range(60)), 1.0).channel)
 
 
 @pytest.mark.parametrize(

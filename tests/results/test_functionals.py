@@ -233,7 +233,7 @@ def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() ->
         (lambda found: found.mean([1, 2]), "scores must be a finite number for each of the 3 values, got shape .2,."),
         (lambda found: found.mean({"a": 1, "b": 2}), "with 2 finite numbers"),
         (lambda found: found.mean([1, 2, np.nan]), "scores must be a finite number for each of the 3 values"),
-        (lambda found: found.quantile(1.0), "share must be a number between 0 and 1, both excluded, got share=1.0"),
+        (lambda found: found.quantile(1.0), r"share.not-between"),
         (lambda found: found.total(["a"]).interval(1), "level must be a number between 0 and 1"),
         (lambda found: found.total({"age": "x"}), "values patterns need a product domain"),
     ],

@@ -70,7 +70,7 @@ def test_refusals_and_results_show_nobody() -> None:
     for tried, error, words in (
         (table, DataError, "'pair' must hold text, numbers, dates or booleans, got list"),
         (table.select(["raw"]), DataError, "'raw' must hold text, numbers, dates or booleans, got binary"),
-        (table.select(["name", "name"]), ParameterError, "each once"),
+        (table.select(["name", "name"]), ParameterError, r"public-columns.unnamed"),
         (table.select([]), ParameterError, "at least one"),
         (table.select(["name"]).slice(2), DataError, "at least one row"),
     ):

@@ -221,7 +221,7 @@ def names_users(inputs: Inputs, form: str) -> None:
 REPORTS: dict[str, list[object]] = {TRACES: ["--epsilon", 2.0], SCORES: [], COMPARE: [], DEFENCES: ["PLAN"]}
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "missing": left_out,
-    "least": refuses_all_but("at least 2 users must have 11 events", "--least", 11),
+    "least": refuses_all_but("split.too-few-events", "--least", 11),
     "output": writes,
     "per_user": names_users,
     "traces": reads_both,
@@ -328,7 +328,7 @@ def test_who_is_left_out_is_told(inputs: Inputs) -> None:
 def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -> None:
     table = inputs.folder / "people.csv"
     table.write_text("user,event\n" + "".join(f"{user},{PLACES[user % 6]}\n" for user in range(120)))
-    assert "pass --split all --least 1" in refusal("risk", table)
+    assert "split.too-few-events" in refusal("risk", table)
     assert "knows no event of 120 of 120 users" in refusal("risk", table, "--least", 1, "--fail-above", 0.5)
     facts = told("risk", table, "--split", "all", "--least", 1, "--seed", 1)
     assert facts["success"]["value"] == pytest.approx(6 / 120)

@@ -43,17 +43,17 @@ def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: objec
 
 def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
     assert split_of(traces(), "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
-    with pytest.raises(ParameterError, match="at least 2 users must have 6 events, got 1; choose a smaller N"):
+    with pytest.raises(ParameterError, match=r"split.too-few-events"):
         split_of(traces(), "first:5")
-    with pytest.raises(ParameterError, match="at least 2 users must have 7 events, got 0; lower --least"):
+    with pytest.raises(ParameterError, match=r"split.too-few-events"):
         split_of(traces(), "first:5", least=7)
 
 
 def test_what_is_advised_for_a_row_per_person_can_be_done() -> None:
     rows = Traces.of(range(4), [0, 0, 1, 2])
-    with pytest.raises(ParameterError, match="must have 2 events, got 0; pass --split all --least 1"):
+    with pytest.raises(ParameterError, match=r"split.too-few-events"):
         split_of(rows)
-    with pytest.raises(ParameterError, match="lower --least"):
+    with pytest.raises(ParameterError, match=r"split.too-few-events"):
         split_of(rows, "all")
     assert split_of(rows, "all", least=1)[0].target.users == 4
 
@@ -69,7 +69,7 @@ def test_a_time_parts_what_is_known_from_what_is_attributed() -> None:
     numbered = Traces.of(["a", "a", "b", "b"], list("xyxz"), times=[1, 5, 2, 3])
     assert split_of(numbered, "time:3")[0].target.lengths.tolist() == [1, 1]
     assert split_of(numbered, "time:2.5")[0].training.lengths.tolist() == [1, 1]
-    with pytest.raises(ParameterError, match="choose a later time"):
+    with pytest.raises(ParameterError, match=r"split.too-early"):
         split_of(numbered, "time:1")
     with pytest.raises(ParameterError, match="needs a number or a date"):
         split_of(numbered, "time:soon")

@@ -131,7 +131,7 @@ def test_rounds_of_a_survey_tell_what_enumeration_says(way: str) -> None:
         (
             {"a": 1.0, "b": 1.0},
             dc.Rounds(4, first=float(np.nextafter(2.0, 0))),
-            "the epsilon of all rounds of a memo must be above",
+            r"memo.epsilon-too-small",
         ),
     ],
 )
@@ -143,13 +143,13 @@ def test_rounds_that_would_break_the_promise_are_refused(epsilons, rounds, words
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"number": 1}, "number must be an integer in 2..1000, got number=1"),
+        ({"number": 1}, r"number.not-integer"),
         ({"number": True}, "number must be an integer"),
         ({"number": 3, "how": "often"}, "how must be"),
         ({"number": 3, "first": 0}, "epsilon must be"),
         ({"number": 3, "how": "fresh", "first": 1.0}, "first is for how = 'memo'"),
         ({"number": 3, "answers": 2}, "answers in rounds is for how = 'rotate'"),
-        ({"number": 3, "how": "rotate", "answers": 4}, "answers must be an integer in 1..3, got answers=4"),
+        ({"number": 3, "how": "rotate", "answers": 4}, r"answers.not-integer"),
     ],
 )
 def test_what_makes_no_rounds_is_refused(wrong, words) -> None:

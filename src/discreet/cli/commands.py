@@ -248,7 +248,8 @@ class Verb(click.Command):
         here = " ".join([*groups, name])
         written = tuple(args)
         try:
-            return super().parse_args(ctx, args)
+            with self.options_in_messages(ctx):
+                return super().parse_args(ctx, args)
         except click.UsageError as error:
             refuse_removed(here, written)
             option = error.option_name if isinstance(error, click.NoSuchOption) else ""
@@ -269,21 +270,36 @@ class Verb(click.Command):
                 rule.check(passed, ctx.params)
         check_outputs(self.params, ctx.params)
         _leave_asleep()
+        with self.options_in_messages(ctx), notes_on_errors():
+            return self.run(ctx)
+
+    @contextmanager
+    def options_in_messages(self, ctx: click.Context) -> Iterator[None]:
+        """Turn errors into refusals of the verb, with options in place of the arguments that they name."""
         try:
-            with notes_on_errors():
-                return self.run(ctx)
+            yield
         except SurveyDocumentError as error:
             raise ParameterError(_survey_sentence(ctx, error)) from None
         except DiscreetError as error:
-            sentence, options = str(error), [option for option in self.params if isinstance(option, click.Option)]
+            sentence = error.sentence(self.name_of)
             named = [
                 max(option.opts, key=len)
-                for option in options
-                if f"no column {ctx.params.get(option.name)!r}" in sentence
+                for option in self.params
+                if isinstance(option, click.Option) and f"no column {ctx.params.get(option.name)!r}" in sentence
             ]
-            if not named:
-                raise
-            raise type(error)(f"{sentence.removesuffix('.')}; {named[0]} names another.") from None
+            if named:
+                sentence = f"{sentence.removesuffix('.')}; {named[0]} names another."
+            raise RefusedVerb(sentence + (f" [{error.code}]" if error.code else "")) from None
+
+    def name_of(self, argument: str, value: str | None = None) -> str:
+        """Return the option for an argument that a message of Python names, with its value; else the argument."""
+        options = {option.name: option for option in self.params if isinstance(option, click.Option)}
+        option: Any = options.get(argument) or options.get(f"as_{argument}")
+        plain = "" if value is None else value.strip("\"'")
+        if option is None:
+            return argument if value is None else f"{argument}={value}"
+        word = max(option.opts, key=len)
+        return word if value is None or option.is_flag else f"{word} {plain}"
 
     def run(self, ctx: click.Context) -> Any:
         """Run the verb."""

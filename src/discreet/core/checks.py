@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from math import inf, nan
 from numbers import Integral, Real
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def checked_whole(
     if is_whole(argument) and least <= int(argument) <= most:
         return int(argument)
     room = f"of at least {least} that fits into 64 bits" if most == _LARGEST else f"in {least}..{most}"
-    raise error(f"{name} must be an integer {room}, got {name}={shown(argument)}.")
+    raise error("argument.not-integer", argument=name, room=room, value=shown(argument))
 
 
 def checked_n(n: object) -> int:
@@ -74,10 +74,10 @@ def checked_n(n: object) -> int:
     return checked_whole("n", n)
 
 
-def _checked_real(name: str, argument: object, holds: Callable[[float], bool], wanted: str) -> float:
+def _checked_real(name: str, argument: object, holds: Callable[[float], bool], code: str, **limits: Any) -> float:
     number = real_number(argument)
     if not holds(number):
-        raise ParameterError(f"{name} must be {wanted}, got {name}={shown(argument)}.")
+        raise ParameterError(code, argument=name, value=shown(argument), **limits)
     return number
 
 
@@ -87,7 +87,7 @@ def checked_positive(name: str, argument: object) -> float:
     Raises:
         ParameterError: if it is none.
     """
-    return _checked_real(name, argument, lambda number: 0 < number < inf, "a finite number > 0")
+    return _checked_real(name, argument, lambda number: 0 < number < inf, "argument.not-positive")
 
 
 def checked_finite(name: str, argument: object, least: float = 0) -> float:
@@ -96,7 +96,7 @@ def checked_finite(name: str, argument: object, least: float = 0) -> float:
     Raises:
         ParameterError: if it is none.
     """
-    return _checked_real(name, argument, lambda number: least <= number < inf, f"a finite number >= {least:g}")
+    return _checked_real(name, argument, lambda number: least <= number < inf, "argument.not-at-least", least=least)
 
 
 def checked_between(name: str, argument: object, low: float = 0, high: float = 1) -> float:
@@ -105,8 +105,7 @@ def checked_between(name: str, argument: object, low: float = 0, high: float = 1
     Raises:
         ParameterError: if it is none.
     """
-    wanted = f"a number between {low:g} and {high:g}, both excluded"
-    return _checked_real(name, argument, lambda number: low < number < high, wanted)
+    return _checked_real(name, argument, lambda number: low < number < high, "argument.not-between", low=low, high=high)
 
 
 def checked_share(name: str, argument: object) -> float:
@@ -115,7 +114,7 @@ def checked_share(name: str, argument: object) -> float:
     Raises:
         ParameterError: if it is none.
     """
-    return _checked_real(name, argument, lambda number: 0 <= number <= 1, "a number in 0..1")
+    return _checked_real(name, argument, lambda number: 0 <= number <= 1, "argument.not-share")
 
 
 def checked_level(level: object) -> float:
@@ -135,7 +134,7 @@ def checked_mass(mass: object, clear_count: int) -> float:
     """
     number = checked_share("sensitive_mass", mass)
     if clear_count == 0 and number != 1:
-        raise ParameterError("sensitive_mass must be 1 where every value is sensitive; leave it out.")
+        raise ParameterError("sensitive-mass.not-1", argument="sensitive_mass")
     return number
 
 
@@ -146,7 +145,7 @@ def checked_flag(name: str, argument: object) -> bool:
         ParameterError: if it is neither True nor False.
     """
     if not isinstance(argument, bool | np.bool_):
-        raise ParameterError(f"{name} must be True or False, got {shown(argument)}.")
+        raise ParameterError("argument.not-boolean", argument=name, value=shown(argument))
     return bool(argument)
 
 
@@ -159,7 +158,7 @@ def checked_epsilon(epsilon: object) -> float:
     number = checked_positive("epsilon", epsilon)
     if number > _LARGEST_EPSILON:
         raise ParameterError(
-            f"epsilon must be at most {_LARGEST_EPSILON:g}, got epsilon={shown(epsilon)}: that protects nothing."
+            "epsilon.too-large", argument="epsilon", largest_epsilon=_LARGEST_EPSILON, epsilon=shown(epsilon)
         )
     return number
 
@@ -171,9 +170,7 @@ def refuse_silence(epsilon: float, threshold: float) -> None:
         ParameterError: if so.
     """
     if threshold < 1:
-        raise ParameterError(
-            f"epsilon={epsilon!r} is so small that the truth would never be told; choose a larger one."
-        )
+        raise ParameterError("epsilon.too-small", argument="epsilon", epsilon=epsilon)
 
 
 def are_names(names: Collection[object]) -> bool:
@@ -196,7 +193,7 @@ def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
     if isinstance(argument, str) and argument in names:
         return argument
     raise ParameterError(
-        f"{what} must be one of {', '.join(names)}, got {what}={shown(argument)}{meant(argument, names)}."
+        "argument.not-among", argument=what, names=", ".join(names), value=shown(argument), meant=meant(argument, names)
     )
 
 

@@ -61,10 +61,7 @@ def _interpreted(function: _Function, steps: Callable[..., int]) -> _Function:
             return function(*arguments)
         asked = steps(*arguments)
         if asked > MOST_STEPS:
-            raise MissingExtraError(
-                f"more than {MOST_STEPS:,} steps of a kernel, here {asked:,}, need numba, which is not installed; "
-                "install it with: pip install 'discreet[fast]'."
-            )
+            raise MissingExtraError("extra.fast-missing", most_steps=MOST_STEPS, asked=asked)
         _here.busy = True
         try:
             # Numbers wrap around, as compiled ones do.

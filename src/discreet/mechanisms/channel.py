@@ -65,13 +65,13 @@ class MatrixDecoder(Decoder):
         used = self.matrix.sum(axis=0) > 0
         q = self.matrix[:, used]
         if not self.is_regular and np.linalg.matrix_rank(q) < self.domain.size:
-            raise ParameterError("matrix must have linearly independent rows, else no estimate is unbiased.")
+            raise ParameterError("matrix.dependent-rows", argument="matrix")
         weighted = q / q.mean(axis=0)
         inverse = np.zeros((self.matrix.shape[1], self.domain.size))
         try:
             inverse[used] = np.linalg.solve(weighted @ q.T, weighted).T
         except np.linalg.LinAlgError:
-            raise ParameterError("matrix must tell its inputs apart by more than rounding errors.") from None
+            raise ParameterError("matrix.nearly-dependent-rows", argument="matrix") from None
         return inverse
 
     def decode(self, tally: Tally) -> FloatArray:
@@ -212,15 +212,17 @@ class Channel(Mechanism):
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
         object.__setattr__(self, "matrix", frozen(columns.reals(matrix, "matrix")))
         if self.matrix.ndim != 2 or 0 in self.matrix.shape:
-            raise ParameterError(f"matrix must be (|X|, |Y|), got shape {self.matrix.shape}.")
+            raise ParameterError("matrix.not-two-dimensional", argument="matrix", shape=self.matrix.shape)
         object.__setattr__(
             self, "domain", Domain(range(len(self.matrix))) if domain is None else checked_domain(domain)
         )
         if len(self.matrix) != self.domain.size:
-            raise ParameterError(f"matrix must have a row per value ({self.domain.size}), got {len(self.matrix)}.")
+            raise ParameterError(
+                "matrix.wrong-row-count", argument="matrix", size=self.domain.size, matrix_count=len(self.matrix)
+            )
         rows = self.matrix.sum(axis=1)
         if not (np.isfinite(self.matrix).all() and self.matrix.min() >= 0 and abs(rows - 1).max() <= _ROW_TOLERANCE):
-            raise ParameterError("matrix must hold probabilities, each row summing to 1.")
+            raise ParameterError("matrix.rows-not-summing-to-1", argument="matrix")
 
     @classmethod
     def of(cls, channel: Any) -> "Channel":

@@ -53,10 +53,7 @@ class BlockDecoder(Decoder):
             ParameterError: if it is not, so that worst cases over all distributions have no formula.
         """
         if not isinstance(mechanism.decoder, cls):
-            raise ParameterError(
-                f"this needs a mechanism under which any two values share as many blocks, got {mechanism.name!r}; its "
-                "errors for a given distribution are those of decoder.variances and decoder.mse."
-            )
+            raise ParameterError("mechanism.uneven-blocks", argument="mechanism", name=mechanism.name)
         return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
@@ -239,7 +236,7 @@ class BlockDecoder(Decoder):
         """
         self.maker.tally_of(reports)
         if reports.n * self.domain.size > _PATIENCE:
-            raise ParameterError(f"{reports.n} reports are worth too many numbers; pass fewer at a time.")
+            raise ParameterError("reports.too-many", n=reports.n)
         domain, whole = self.domain, np.zeros((reports.n, self.domain.size))
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         with_block = np.flatnonzero(~in_clear) if reports.block_count < reports.n else np.arange(reports.n)

@@ -253,7 +253,4 @@ class Evidence:
 
 def needs_reports(method: str) -> ParameterError:
     """Return the refusal of a method that needs more than a tally."""
-    return ParameterError(
-        f"method {method!r} needs the reports of this mechanism, not only their tally; "
-        "pass the reports, or choose linear, threshold, norm-sub or projected."
-    )
+    return ParameterError("method.needs-reports", argument="method", method=method)

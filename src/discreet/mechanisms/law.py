@@ -74,13 +74,10 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
         ParameterError: if it would be too large, or its reports have two parts.
     """
     if numbers.clear_blocks:
-        raise ParameterError("a mechanism with clear_bits has reports of two parts; spell out the one without.")
+        raise ParameterError("matrix.two-parts")
     if not is_small(domain, law):
         # The number itself may be too large even for a float.
-        raise ParameterError(
-            f"only matrices of up to {MOST_ENTRIES:g} entries are spelled out; this mechanism's has more, "
-            f"for {domain.size} values."
-        )
+        raise ParameterError("matrix.too-large", most_entries=MOST_ENTRIES, size=domain.size)
     listed, chances = law.alphabet()
     weights, contained = chances.astype(np.float64), law.contains(listed)
     blocks = np.broadcast_to(numbers.noisy * weights, (domain.size, len(weights))).copy()
@@ -156,9 +153,9 @@ class BlockMechanism(Mechanism):
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         size = sensitive_size(self.domain)
         if self.law.size != size:
-            raise ParameterError(f"the block law must be over the {size} sensitive values, got size {self.law.size}.")
+            raise ParameterError("block-law.wrong-size", size=size, size_2=self.law.size)
         if self.clear_blocks and self.law.inclusion != self.law.conditional_inclusion:
-            raise ParameterError("clear_blocks needs a law whose values are in a block independently.")
+            raise ParameterError("clear-blocks.dependent-values")
         _ = self.threshold
 
     def __repr__(self) -> str:
@@ -185,9 +182,7 @@ class BlockMechanism(Mechanism):
     @cached_property
     def law(self) -> BlockLaw:
         """The block law, over the sensitive values."""
-        raise ParameterError(
-            "BlockMechanism has no block law; make a mechanism that has one, or give one to LawMechanism."
-        )
+        raise ParameterError("block-law.missing")
 
     @property
     def follows_from_matrix(self) -> bool:
@@ -214,7 +209,7 @@ class BlockMechanism(Mechanism):
         if not self.follows_from_matrix:
             return BlockDecoder(self, self.law, self.numbers)
         if not isinstance(self.law, ListedLaw):
-            raise ParameterError(f"a law without rho must list its blocks, and {self.law.kind!r} does not.")
+            raise ParameterError("block-law.unlisted", kind=self.law.kind)
         return PlaceDecoder(self, spelled(self.domain, self.law, self.numbers), law=self.law)
 
     @cached_property
@@ -369,7 +364,7 @@ class LawMechanism(BlockMechanism):
             ParameterError: if it is none.
         """
         if not isinstance(self.law, BlockLaw):
-            raise ParameterError(f"law must be a block law, got {type(self.law).__name__}.")
+            raise ParameterError("block-law.wrong-type", argument="law", kind=type(self.law).__name__)
         object.__setattr__(self, "clear_blocks", checked_flag("clear_blocks", self.clear_blocks))
         super().__post_init__()
 

@@ -82,7 +82,7 @@ class Decoder(ABC):
         Raises:
             ParameterError: if no report is noise, as of an explicit channel.
         """
-        raise ParameterError(f"{type(self.maker).__name__} has no noise that is the same for every value.")
+        raise ParameterError("noise.differs-by-value", kind=type(self.maker).__name__)
 
     @property
     def is_one_number(self) -> bool:
@@ -199,7 +199,7 @@ class Mechanism(ABC):
             ParameterError: if it is none.
         """
         if not isinstance(mechanism, cls):
-            raise ParameterError(f"mechanism must be a block mechanism, got {type(mechanism).__name__}.")
+            raise ParameterError("mechanism.not-block-mechanism", argument="mechanism", kind=type(mechanism).__name__)
         return mechanism
 
     def __eq__(self, other: object) -> bool:
@@ -379,10 +379,7 @@ class Mechanism(ABC):
                 return np.bincount(~slots[codes], minlength=clear_count).astype(np.int64, copy=False)
         wrong = (codes >= domain.size) | (codes < 0) | (clear_count == 0)
         wrong = wrong | domain.sensitive[np.where(wrong, 0, codes)]
-        raise DataError(
-            f"{np.count_nonzero(wrong)} of {len(codes)} codes in clear are of no value that may go in clear; "
-            "take reports as the mechanism made them."
-        )
+        raise DataError("reports.impossible-clear-codes", count_nonzero=np.count_nonzero(wrong), codes_count=len(codes))
 
     def worth(self, reports: Reports, values: Any = None) -> FloatArray:
         """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
@@ -423,20 +420,20 @@ class Mechanism(ABC):
             MismatchError: if they belong to another plan.
         """
         if not isinstance(reports, Reports):
-            raise DataError(f"reports are needed, got {type(reports).__name__}.")
+            raise DataError("reports.wrong-type", argument="reports", kind=type(reports).__name__)
         check_same_plan({self.fingerprint, reports.fingerprint})
         wanted = {column.name: column for column in self.block_columns}
         if set(reports.blocks) != set(wanted):
-            raise DataError(f"reports of this mechanism have the columns {', '.join(wanted)}, these have others.")
+            raise DataError("reports.wrong-columns", argument="reports", names=", ".join(wanted))
         for name, column in wanted.items():
             if reports.blocks[name].dtype != column.dtype or reports.blocks[name].shape != column.shape(
                 reports.block_count
             ):
                 width = "" if column.width is None else f" in rows of {column.width}"
                 kind = np.dtype(column.dtype)
-                raise DataError(f"column {name!r} of reports of this mechanism must be {kind}{width}.")
+                raise DataError("reports.wrong-column-type", argument="reports", name=name, kind=kind, width=width)
         if reports.block_count != self.block_count(reports.n, len(reports.clear)):
-            raise DataError("reports of this mechanism must each have a block, or a value in clear in its place.")
+            raise DataError("reports.neither-block-nor-clear", argument="reports")
         return reports
 
     def refuse_flaws(self, reports: Reports) -> None:
@@ -453,8 +450,7 @@ class Mechanism(ABC):
             flawed = self.flaws(reports.blocks)
         if flawed.any():
             raise DataError(
-                f"{np.count_nonzero(flawed)} of {len(flawed)} blocks are none that a device can send; "
-                "take reports as the mechanism made them."
+                "reports.impossible-blocks", count_nonzero=np.count_nonzero(flawed), flawed_count=len(flawed)
             )
 
     def tally_of(self, data: object) -> Tally:
@@ -476,20 +472,22 @@ class Mechanism(ABC):
             MismatchError: if it belongs to another plan.
         """
         if not isinstance(tally, Tally):
-            raise DataError(f"reports or a tally of them are needed, got {type(tally).__name__}.")
+            raise DataError("tally.wrong-type", argument="tally", kind=type(tally).__name__)
         check_same_plan({self.fingerprint, tally.fingerprint})
         if tally.n == 0:
-            raise DataError("at least one report is needed to estimate anything, got none.")
+            raise DataError("tally.empty", argument="tally")
         sizes = self.tally_sizes
         if (len(tally.support), len(tally.clear)) != sizes:
             raise DataError(
-                f"a tally of this mechanism has {sizes[0]} counts of blocks and {sizes[1]} of values in clear, got "
-                f"{len(tally.support)} and {len(tally.clear)}."
+                "tally.wrong-size",
+                argument="tally",
+                sizes=sizes[0],
+                sizes_2=sizes[1],
+                support_count=len(tally.support),
+                clear_count=len(tally.clear),
             )
         if not self.is_consistent(tally.n, tally.support, tally.clear):
-            raise DataError(
-                f"the counts of this tally must be those of {tally.n} reports of this mechanism, which they cannot be."
-            )
+            raise DataError("tally.impossible-counts", argument="tally", n=tally.n)
         return tally
 
 

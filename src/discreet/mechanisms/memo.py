@@ -82,13 +82,12 @@ class Memo:
         """Refuse what is no promise for a memo."""
         mechanism = BlockMechanism.checked(self.mechanism)
         if mechanism.guarantee.notion == "none":
-            raise ParameterError("a memo needs a value that is sensitive, and nothing is.")
+            raise ParameterError("memo.nothing-sensitive")
         if self.infinity is not None:
             object.__setattr__(self, "infinity", checked_epsilon(self.infinity))
             if self.truth <= mechanism.threshold:
                 raise ParameterError(
-                    f"the epsilon of all rounds of a memo must be above that of one, {mechanism.epsilon:g}, got "
-                    f"{self.infinity:g}; leave it out to send the memo itself in every round."
+                    "memo.epsilon-too-small", argument="infinity", epsilon=mechanism.epsilon, infinity=self.infinity
                 )
 
     @property
@@ -159,11 +158,11 @@ class Memo:
         people, rounds = (integers(column, name) for column, name in ((people, "people"), (rounds, "rounds")))
         if not len(codes) == len(people) == len(rounds):
             raise DataError(
-                f"codes, people and rounds must be of one length, got {len(codes)}, {len(people)} and {len(rounds)}."
+                "rounds.different-lengths", codes_count=len(codes), people_count=len(people), rounds_count=len(rounds)
             )
         (_, person), (times, when) = numbered(people), numbered(rounds)
         if len(numbered(person * len(times) + when)[0]) < len(codes):
-            raise DataError("a person answers once in a round, and some rows are of the same person and round.")
+            raise DataError("rounds.repeated-person")
         pairs, memo = numbered(person * self.mechanism.domain.size + codes)
         sampling = self.mechanism._sampling(self.truth)
         memos = obfuscated(sampling, pairs % self.mechanism.domain.size, source)

@@ -72,10 +72,7 @@ class SecretTags:
         replaceable = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not replaceable.all():
             # To the caller only: a warning would go to a log, and says something of one person.
-            raise DataError(
-                "secret values must not be sensitive for everybody, and some are; leave them out, or pass "
-                "keep_sensitive=True: they stay themselves and are as protected as before."
-            )
+            raise DataError("secret-values.sensitive-for-everybody")
         object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
         object.__setattr__(
             self,
@@ -93,9 +90,7 @@ class SecretTags:
         return "SecretTags(hidden)"
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise SecretError(
-            "a user's secret tags stay on the user's device; they are not copied, changed or written down."
-        )
+        raise SecretError("secret-tags.private")
 
     __reduce__ = __getstate__ = __copy__ = __deepcopy__ = __setattr__ = __delattr__ = _refuse
 
@@ -104,17 +99,20 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
     """Return ``(m,)`` codes of the secret values and of their placeholders."""
     if personalized.cell_of is not None:
         if isinstance(tagged, Mapping):
-            raise ParameterError("placeholders of this plan stand for cells; give secret values without tags.")
+            raise ParameterError("secret-values.not-by-cell", argument="secret")
         codes = personalized.domain.encode(tagged)
         return codes, _cell_placeholders(personalized, codes)
     if not isinstance(tagged, Mapping):
-        raise ParameterError("secret values must be given by tag, {tag: values}.")
+        raise ParameterError("secret-values.without-tags", argument="secret")
     tags = list(map(as_composed, tagged))
     unknown = [place for place, tag in enumerate(tags) if tag not in personalized.tags]
     if unknown:
         raise ParameterError(
-            f"{len(unknown)} of {len(tagged)} tags are not in the plan (first at place {unknown[0]}); "
-            f"it has {', '.join(personalized.tags)}."
+            "tags.not-in-plan",
+            unknown_count=len(unknown),
+            tagged_count=len(tagged),
+            unknown=unknown[0],
+            names=", ".join(personalized.tags),
         )
     parts = [personalized.domain.encode(values) for values in tagged.values()]
     ranks = [personalized.tags.index(tag) for tag in tags]
@@ -124,7 +122,7 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
 
 def _cell_placeholders(personalized: "Personalized", codes: IntArray) -> IntArray:
     if personalized.cell_of is None:
-        raise ParameterError("placeholders of this plan stand for tags; say which tag every secret value carries.")
+        raise ParameterError("secret-values.not-by-tag", argument="secret")
     return personalized.domain.size + personalized.cell_of[codes]
 
 
@@ -134,7 +132,7 @@ def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
     keys, placeholders = keys[order], placeholders[order]
     twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(placeholders) != 0)))
     if twice:
-        raise DataError(f"every secret value must carry one tag; {twice} carry another one too.")
+        raise DataError("secret-values.two-tags", twice=twice)
     # One key that nothing equals, whose placeholder is never chosen: so that no search ends beyond the last key.
     keys, placeholders = np.append(keys, np.iinfo(np.int64).max), np.append(placeholders, 0)
 
@@ -171,9 +169,9 @@ class SimulatedTags:
         self._people = _people(users) if len(users) else None
         owner = self._owners(users)
         placeholders = _tag_placeholders(personalized, codes, tags)
-        lengths = len(owner), len(codes), len(placeholders)
-        if len(set(lengths)) > 1:
-            raise DataError("users, values and tags must be of one length, got {}, {} and {}.".format(*lengths))
+        lengths: dict[str, Any] = {"users": len(owner), "values": len(codes), "tags": len(placeholders)}
+        if len(set(lengths.values())) > 1:
+            raise DataError("secret-values.different-lengths", **lengths)
         replaceable = ~personalized.domain.sensitive[codes]
         if not replaceable.all():
             # The line shown beside a warning is this one, not the caller's with the user's values in it.
@@ -210,7 +208,7 @@ class SimulatedTags:
         check_same_plan({self._plan, personalized.fingerprint})
         checked, owners = personalized.domain.check_codes(codes), self._owners(users)
         if len(owners) != len(checked):
-            raise DataError(f"values and users must be of one length, got {len(checked)} and {len(owners)}.")
+            raise DataError("users.different-lengths", checked_count=len(checked), owners_count=len(owners))
         return self._replace(owners * personalized.domain.size + checked, checked)
 
 
@@ -227,13 +225,16 @@ def _tag_placeholders(personalized: "Personalized", codes: IntArray, tags: Any) 
     if tags is None:
         return _cell_placeholders(personalized, codes)
     if personalized.cell_of is not None:
-        raise ParameterError("placeholders of this plan stand for cells; leave the tags out.")
+        raise ParameterError("tags.not-used", argument="tags")
     ranks = flat(list(personalized.tags)).encode(tags)
     unknown = np.flatnonzero(ranks < 0)
     if len(unknown):
         raise DataError(
-            f"{len(unknown)} of {len(ranks)} rows have a tag that is not in the plan (first at row {unknown[0]}); "
-            f"it has {', '.join(personalized.tags)}."
+            "tags.rows-not-in-plan",
+            unknown_count=len(unknown),
+            ranks_count=len(ranks),
+            unknown=unknown[0],
+            names=", ".join(personalized.tags),
         )
     return ranks + personalized.domain.size
 
@@ -331,13 +332,11 @@ class Personalized:
 
     def _set(self, domain: Domain, tags: tuple[str, ...], cell_of: IntArray | None) -> None:
         if checked_domain(domain).clear_count == 0:
-            raise ParameterError(
-                "every value is sensitive for everybody, so nobody needs a placeholder; use the common mechanism."
-            )
+            raise ParameterError("personalized.all-sensitive")
         alike = [group.labels for group in domain.alike if not all(group.protected)]
         if alike and cell_of is None and not domain.exact:
             pair = " and ".join(map(visible, alike[0][:2]))
-            raise ParameterError(f"{pair} read alike, and users hold values of their own secret; {BOTH_WAYS}.")
+            raise ParameterError("labels.alike-and-secret", pair=pair, both_ways=BOTH_WAYS)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
@@ -409,7 +408,7 @@ class Personalized:
             ParameterError: if ``secret`` is no `SecretTags`; a user without secret values needs an empty one.
         """
         if not isinstance(secret, SecretTags):
-            raise ParameterError(f"secret must be a user's SecretTags, got {type(secret).__name__}.")
+            raise ParameterError("secret.wrong-type", argument="secret", kind=type(secret).__name__)
         return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
 
     # Simulation
@@ -433,7 +432,7 @@ class Personalized:
     def checked(cls, mechanism: object) -> Self:
         """Return a personalized mechanism, or refuse another object."""
         if not isinstance(mechanism, cls):
-            raise ParameterError(f"a Personalized mechanism is needed, got {type(mechanism).__name__}.")
+            raise ParameterError("mechanism.not-personalized", argument="mechanism", kind=type(mechanism).__name__)
         return mechanism
 
     # What is left of a secret
@@ -470,12 +469,13 @@ def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str,
         mechanism = BLOCK_MECHANISMS[checked_choice("mechanism", mechanism, BLOCK_MECHANISMS)]
     common = mechanism(domain, epsilon, **options)
     if not isinstance(common, BlockMechanism):
-        raise ParameterError(f"mechanism must make a block mechanism, got {type(common).__name__}.")
+        raise ParameterError("mechanism.makes-no-block-mechanism", argument="mechanism", kind=type(common).__name__)
     # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
     if common.domain != domain or common.epsilon != epsilon:
         raise ParameterError(
-            "mechanism must make one over the domain and the epsilon that it is handed, got one over another "
-            f"{'epsilon' if common.domain == domain else 'domain'}; hand both on as they are."
+            "mechanism.ignores-arguments",
+            argument="mechanism",
+            common="epsilon" if common.domain == domain else "domain",
         )
     return common
 
@@ -501,7 +501,7 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
     """Return the names of the cells that need a placeholder, and for every region the rank of its cell or -1."""
     space = checked_domain(domain).grid_cells
     if space is None:
-        raise ParameterError("cells need a grid; give users tags for their secret values instead.")
+        raise ParameterError("cells.no-grid")
     rows, cols = checked_whole("rows", rows, most=space.rows), checked_whole("cols", cols, most=space.cols)
     row, col = np.divmod(np.arange(space.size), space.cols)
     cells = row * rows // space.rows * cols + col * cols // space.cols

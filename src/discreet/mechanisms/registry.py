@@ -281,7 +281,7 @@ def spelled_out(law: BlockLaw) -> dict[str, Any]:
         ParameterError: if the law's class does not say how it is made from a description.
     """
     if not isinstance(law, BlockLaw) or not law.kind:
-        raise ParameterError(f"the block law must have a kind and be described by it, got {type(law).__name__}.")
+        raise ParameterError("block-law.undescribed", kind=type(law).__name__)
     return {name: str(part) if name in law.wide else part for name, part in law.describe().items()}
 
 
@@ -300,14 +300,9 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     except ParameterError:
         raise
     except Exception:  # parts of any kind from outside, and another package's code
-        raise ParameterError(
-            f"the description of a block law of the kind {law.kind!r} must have its parts and no others."
-        ) from None
+        raise ParameterError("block-law.wrong-parts", kind=law.kind) from None
     if not is_own:
-        raise ParameterError(
-            f"the description of a block law of the kind {law.kind!r} must be the one that the law has itself, "
-            "got another one."
-        )
+        raise ParameterError("block-law.other-description", kind=law.kind)
     return rebuilt  # type: ignore[no-any-return]
 
 
@@ -386,8 +381,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             fault = fault or _fault_of(kind, point.name)
             if fault is not None:
                 raise ParameterError(
-                    f"entry point {point.name!r} of {GROUP} ({point.value}) {fault.rstrip('.')}; mend or remove the "
-                    "package that brings it."
+                    "entry-point.faulty", name=point.name, group=GROUP, value=point.value, rstrip=fault.rstrip(".")
                 )
             mechanisms[point.name] = kind
         return mechanisms
@@ -414,15 +408,10 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                 if kind == law.kind:
                     return law
         if isinstance(kind, str) and kind in _REMOVED:
-            raise UnknownLawError(
-                f"block law {kind!r} gave each value an epsilon, which discreet no longer does; use a plan with one "
-                "epsilon for all values."
-            )
+            raise UnknownLawError("block-law.removed", kind=kind)
         if isinstance(kind, str):
-            raise UnknownLawError(
-                f"block law {shown(kind)} is unknown here; update discreet, or install the package that brings it."
-            )
-        raise ParameterError(f"the description of a block law must name a kind of law, got law={shown(kind)}.")
+            raise UnknownLawError("block-law.unknown", kind=shown(kind))
+        raise ParameterError("block-law.unnamed", kind=shown(kind))
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]

@@ -103,7 +103,7 @@ def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]
     except (KeyError, TypeError, ValueError, RecursionError):
         known = False
     if not known:
-        raise DataError(f"this does not hold {kind} of discreet, or of another format than {FORMAT}.")
+        raise DataError("document.other-format", kind=kind, format=FORMAT)
     check_same_plan({fingerprint, facts["plan"]})
     return dict(facts)
 
@@ -133,7 +133,7 @@ def check_columns(mechanism: Mechanism, schema: pa.Schema) -> None:
     once = all(schema.names.count(column.name) == 1 for column in columns)
     if not once or not all(_fits(column, schema.field(column.name).type) for column in columns):
         wanted = ", ".join(f"{column.name} ({_kind(column)})" for column in columns)
-        raise DataError(f"reports of this plan have the columns {wanted}; these have others, or of another kind.")
+        raise DataError("report-table.wrong-columns", wanted=wanted)
 
 
 def _kind(column: Column) -> str:
@@ -203,7 +203,7 @@ def _plain(column: Column, entries: pa.Array) -> pa.Array:
     except pa.ArrowInvalid:
         # Not chained: the library quotes values.
         pass
-    raise DataError(f"the column {column.name!r} must hold whole numbers, and holds others; write it as integers.")
+    raise DataError("report-table.not-integers", name=column.name)
 
 
 def _nullable(column: Column, entries: pa.Array) -> Nullable:
@@ -234,11 +234,6 @@ def _lengths(entries: pa.Array) -> AnyArray:
     return arrow_numbers(pc.list_value_length(entries) if lists else pc.binary_length(entries))
 
 
-_NO_PLAN = (
-    "the source does not say which plan its reports belong to; if you know that all of them are of this plan, read it "
-    "with discreet.read_reports(discreet.Sources(source, trust_plan=True), mechanism), on the command line with "
-    "--trust-plan, or write the plan's fingerprint into every row of a column 'plan'."
-)
 _NAMES_SHOWN = 5
 
 
@@ -297,16 +292,16 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
     names = [name for name in schema.names if name not in beside]
     named, marked = PLAN in names, SIMULATED in names
     if facts is None and not named and not trust_plan:
-        raise DataError(_NO_PLAN)
+        raise DataError("report-table.no-plan", argument="trust_plan")
     check_columns(mechanism, schema)
     if any(names.count(name) > 1 for name in (PLAN, SIMULATED)):
-        raise DataError(f"there must be one column {PLAN!r} and one column {SIMULATED!r} at most, got several.")
+        raise DataError("report-table.repeated-column", plan=PLAN, simulated=SIMULATED)
     kind = schema.field(SIMULATED).type if marked else pa.null()
     if not (pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError(f"a column {SIMULATED!r} must hold true or false; rename it if it means something else.")
+        raise DataError("report-table.simulated-not-boolean", simulated=SIMULATED)
     extra = tuple(name for name in names if name not in {PLAN, SIMULATED, *ours})
     if CLEAR in extra:
-        raise DataError(f"reports of this plan have no column {CLEAR!r}, and these have one; they are of another plan.")
+        raise DataError("report-table.other-plan", clear=CLEAR)
     refuse_counts(extra)
     return Form(facts, facts is None and not named, named, marked, extra)
 
@@ -314,12 +309,12 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
 def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str]) -> None:
     """Refuse public columns that a table has not, or that are the reports' own."""
     if {*ours} & {*public}:
-        raise DataError(f"a public column must not be one of the reports' own, {', '.join(sorted(ours))}.")
+        raise DataError("public-column.reserved", names=", ".join(sorted(ours)))
     missing = [name for name in public if schema.names.count(name) != 1]
     if missing:
         others = [name for name in schema.names if name not in ours]
         there = ", ".join(repr(name[:40]) for name in others[:_NAMES_SHOWN]) or "none"
-        raise DataError(f"the file must have the public column {missing[0]!r} once; beside the reports it has {there}.")
+        raise DataError("public-column.missing", missing=missing[0], there=there)
 
 
 def refuse_counts(names: Iterable[str]) -> None:
@@ -330,10 +325,7 @@ def refuse_counts(names: Iterable[str]) -> None:
     """
     name = next((name for name in names if is_count(name)), None)
     if name is not None:
-        raise DataError(
-            f"the table must have no column {name!r}: a row may stand for several reports, and each would be counted "
-            "as one; write a row for each report, or rename a column of another meaning."
-        )
+        raise DataError("report-table.has-counts", name=name)
 
 
 def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool) -> Checked:
@@ -380,8 +372,11 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
             ours = 0
     if ours < len(plans):
         raise MismatchError(
-            f"the column {PLAN!r} must hold the fingerprint of the plan, {fingerprint[:12]}..., in every row; "
-            f"{len(plans) - ours} of {len(plans)} rows of a batch do not."
+            "report-table.rows-of-other-plans",
+            plan=PLAN,
+            fingerprint=fingerprint[:12],
+            plans=len(plans) - ours,
+            plans_count=len(plans),
         )
 
 
@@ -426,7 +421,7 @@ def table_of(data: Any) -> pa.Table:
     except Exception as error:
         # Not chained: libraries quote values.
         failed = type(error).__name__
-    raise DataError(f"the table cannot be read by Arrow ({failed}); see that every column is of one type.")
+    raise DataError("report-table.unreadable", failed=failed)
 
 
 def taken_reports(mechanism: Mechanism, data: Any) -> Any:

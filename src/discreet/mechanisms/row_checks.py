@@ -67,8 +67,8 @@ class FlawedRowsError(DataError):
         rows: ``(k,)`` where they are; never what they hold.
     """
 
-    def __init__(self, message: str, what: str = "", rows: IntArray | None = None) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, /, *, what: str = "", rows: IntArray | None = None, **values: Any) -> None:
+        super().__init__(code, what=what, **values)
         self.what, self.rows = what, rows
 
 
@@ -156,5 +156,4 @@ def refuse_rows(present: BoolArray | None, wrong: BoolArray, what: str) -> None:
     if wrong.any():
         rows = np.flatnonzero(wrong) if present is None else np.flatnonzero(present)[wrong]
         n = len(wrong) if present is None else len(present)
-        message = f"{len(rows)} of {n} reports {what} (first at row {rows[0]}); leave them out."
-        raise FlawedRowsError(message, what, rows)
+        raise FlawedRowsError("reports.flawed-rows", what=what, rows=rows, count=len(rows), n=n, first=rows[0])

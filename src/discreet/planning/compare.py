@@ -61,7 +61,7 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
         raise TypeError("best() has no argument 'standard_error'; discreet.planning.compare.compare_mechanisms has.")
     if checked_domain(domain).numbers is not None:
         if wishes:
-            raise ParameterError("for numbers in bins best() takes no wishes; it always returns windows.")
+            raise ParameterError("best.numbers-take-no-wishes")
         return Windows(domain, epsilon)
     compared = compare_mechanisms(domain, epsilon, users, **wishes)
     if compared.requirements.most_seconds is None and compared.best.seconds > _LONG:
@@ -205,7 +205,7 @@ def compare_mechanisms(
     candidates = tuple(candidate(requirements, *named, least) for named in eligible_mechanisms(requirements))
     fitting = [row for row in candidates if row.fits]
     if not fitting:
-        raise ParameterError(_none_fits(requirements, candidates))
+        raise ParameterError("comparison.none-fits", **_limits(requirements, candidates))
     worst = requirements.target == "worst-case"
     return MechanismComparison(requirements, candidates, least, recommended(fitting, requirements.within, worst=worst))
 
@@ -248,11 +248,11 @@ def _in_seconds(seconds: float) -> str:
     return "<0.01 s" if seconds < 0.01 else f"{seconds:.2g} s" if seconds < 10 else f"{seconds:,.0f} s"
 
 
-def _none_fits(requirements: Requirements, candidates: Iterable[Candidate]) -> str:
+def _limits(requirements: Requirements, candidates: Iterable[Candidate]) -> dict[str, Any]:
     size, seconds = requirements.largest_report, requirements.most_seconds
     limits = [] if size is None else [f"reports of at most {size:g} bytes"]
     limits += [] if seconds is None else [f"at most {seconds:g} s of the collector's time"]
     smallest = min(row.largest_bytes for row in candidates)
     quickest = min((row.seconds for row in candidates if size is None or row.largest_bytes <= size), default=None)
     takes = f"{_bytes(smallest)}" + ("" if quickest is None else f", and the quickest {_in_seconds(quickest)}")
-    return f"no mechanism has {' and '.join(limits)}; the smallest report takes {takes}."
+    return {"limits": " and ".join(limits), "takes": takes}

@@ -72,7 +72,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
         return (at_one / sqrt(n) if at_one else error(n)) > wanted
 
     if too_few(_MOST_REPORTS):
-        raise ParameterError(f"no number of reports up to 2^53 has a standard error of {wanted!r}; allow a larger one.")
+        raise ParameterError("standard-error.out-of-range", argument="standard_error", wanted=wanted)
     return 1 + last_whole(too_few, 0, _MOST_REPORTS, upper=True)
 
 
@@ -97,12 +97,12 @@ def reports_for_change(
         52030
     """
     if not 0 < checked_positive("change", change) <= 1:
-        raise ParameterError(f"change must be a difference of shares, at most 1, got change={change!r}.")
+        raise ParameterError("change.not-share", argument="change", change=change)
     away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
     # So many standard errors away, a change is seen with this power.
     needed = away + NormalDist().inv_cdf(checked_between("power", power))
     if needed <= 0:
-        raise ParameterError(f"power must be above half of significance, got power={power!r}.")
+        raise ParameterError("power.too-low", argument="power", power=power)
     return reports_for_standard_error(mechanism, change / (sqrt(2) * needed), p=p)
 
 

@@ -72,7 +72,7 @@ def _covariances(mechanism: Mechanism, p: Any) -> FloatArray:
     domain = mechanism.domain
     covariances = mechanism.decoder.covariances_at(domain.check_distribution(p))
     if covariances is None:
-        raise ParameterError(f"the covariances of {mechanism.name!r} are not known for {domain.size} values.")
+        raise ParameterError("covariances.unknown", name=mechanism.name, size=domain.size)
     return covariances
 
 
@@ -106,7 +106,7 @@ class NumberPlan(TabularResult):
             ParameterError: if the domain is of other values, or p is no distribution over it.
         """
         if domain.numbers is None:
-            raise ParameterError(f"NumberPlan needs a domain of numbers in bins, got {domain!r}.")
+            raise ParameterError("domain.not-bins", argument="domain", domain=domain)
         even = np.full(domain.size, 1 / domain.size)
         assumed = even if p is None else domain.check_distribution(p)
         return cls(Windows(domain, epsilon), checked_n(users), assumed, p is not None)

@@ -95,19 +95,19 @@ class Requirements:
         """Check the requirements, and choose the target if it is not given."""
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         if checked_domain(self.domain).sensitive_count == 0:
-            raise ParameterError("there is nothing to compare where no value is sensitive.")
+            raise ParameterError("comparison.nothing-sensitive", argument="domain")
         if self.p is not None:
             if self.sensitive_mass is not None:
-                raise ParameterError("sensitive_mass follows from p; give one of the two.")
+                raise ParameterError("sensitive-mass.given-twice", argument="sensitive_mass")
             p = self.domain.check_distribution(self.p)
             object.__setattr__(self, "p", p / p.sum())
         known = "distribution" if self.p is not None else "worst-case" if self.is_assumed else "sensitive-mass"
         object.__setattr__(self, "target", known if self.target is None else self.target)
         checked_choice("target", self.target, get_args(Target))
         if self.target == "distribution" and self.p is None:
-            raise ParameterError("target 'distribution' needs the distribution p; give it or choose another target.")
+            raise ParameterError("target.without-distribution", argument="target")
         if self.target == "sensitive-mass" and self.p is not None:
-            raise ParameterError("target 'sensitive-mass' takes a mass alone; with p choose target 'distribution'.")
+            raise ParameterError("target.with-distribution", argument="target")
         for name in ("largest_report", "standard_error", "most_seconds"):
             if (number := getattr(self, name)) is not None:
                 checked_positive(name, number)

@@ -125,7 +125,7 @@ def audit(
     promised, telling = _promise(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
-        raise ParameterError(f"an audit must compare at least 2 values, got {len(values)}.")
+        raise ParameterError("audit.too-few-values", values_count=len(values))
     device, rest = _Device(mechanism, telling, checked_source(random)), draws
     if codes is None and mechanism.domain.size > len(values):
         screened, used = _screened(device, int(draws * _SCREENING))
@@ -134,7 +134,10 @@ def audit(
     room = device.most(2 * len(sizes), _SELECTION_BYTES // _BITS)
     sizes = {case: min(size, room) for case, size in sizes.items()}
     if min(sizes.values()) == 0:
-        raise ParameterError(f"draws must be at least {10 * len(values)} for {len(values)} values, got draws={draws}.")
+        least = 10 * len(values)
+        raise ParameterError(
+            "audit.too-few-draws", argument="draws", least=least, values_count=len(values), draws=draws
+        )
     chosen_on, scored_on = ({case: device.sample(case, size) for case, size in sizes.items()} for _ in range(2))
     candidate = best_candidate(chosen_on, scored_on, mechanism.domain.sensitive)
     rest -= sum(2 * size * _reports(case) for case, size in sizes.items())
@@ -219,7 +222,7 @@ def audit_rounds(
     confidence = checked_between("confidence", confidence, 0.5, 1)
     trials = checked_whole("draws", draws, _FEWEST) // (2 * checked_whole("rounds", rounds))
     if domain.size < 2:
-        raise ParameterError(f"an audit must compare at least 2 values, got {domain.size}.")
+        raise ParameterError("audit.too-few-values", values_count=domain.size)
     first = int(domain.sensitive_codes[0])
     second = int(domain.clear_codes[0]) if domain.clear_count else int(domain.sensitive_codes[1])
     who, when = np.tile(np.arange(trials), rounds), np.repeat(np.arange(rounds), trials)
@@ -309,7 +312,7 @@ def _screened(device: _Device, n: int) -> tuple[list[int], int]:
 def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
     """Return the promised epsilon, and for an explicit channel its invertible outputs."""
     if mechanism.guarantee.notion == "none":
-        raise ParameterError("the mechanism must promise something to be audited, but nothing is sensitive.")
+        raise ParameterError("audit.nothing-sensitive")
     if mechanism.is_explicit:
         protection = required(smallest_epsilon(mechanism.channel(), "ULDP"), "the channel")
         return protection.epsilon, protection.invertible

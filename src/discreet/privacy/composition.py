@@ -92,9 +92,7 @@ def refuse_large(entries: int) -> None:
         ParameterError: if there are more than 2e6 entries.
     """
     if entries > _MOST_ENTRIES:
-        raise ParameterError(
-            f"the product must have at most {_MOST_ENTRIES:g} entries, got {entries:.3g}; use smaller alphabets."
-        )
+        raise ParameterError("channel.too-large", most_entries=_MOST_ENTRIES, entries=entries)
 
 
 def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Derived:
@@ -157,7 +155,7 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
     first, second = _channel(own, "own"), _channel(other, "other")
     required(smallest_epsilon(second, "LDP"), "the other collector's channel")
     if first.domain.space.describe() != second.domain.space.describe():
-        raise MismatchError("both channels must be over the same values in the same order.")
+        raise MismatchError("channels.different-values")
     # What protects every value protects those that the first collector calls sensitive.
     return sequential(first, Channel(second.matrix, first.domain))
 
@@ -195,13 +193,13 @@ def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
     reports = checked_whole("reports", reports)
     verification = verify(mechanism)
     if not isfinite(verification.realised):
-        raise ParameterError("the mechanism must protect its sensitive values with some epsilon, got none.")
+        raise ParameterError("mechanism.not-protected")
     return reports * verification.realised
 
 
 def _channel(source: object, name: str) -> Channel:
     if not callable(getattr(source, "channel", None)) or isinstance(source, type):
-        raise ParameterError(f"{name} must be a channel or a mechanism, got {type(source).__name__}.")
+        raise ParameterError("argument.not-channel", argument=name, kind=type(source).__name__)
     channel: Channel = cast("Mechanism", source).channel()
     return channel
 
@@ -213,11 +211,10 @@ def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> 
     seconds = [spelled[id(stage)] for stage in stages]
     if len(seconds) != first.outputs or len({channel.outputs for channel in seconds}) != 1:
         raise ParameterError(
-            f"second must be a channel, or {first.outputs} channels (one per output of the first) with equally many "
-            f"outputs, got {len(seconds)} channels."
+            "channels.wrong-number", argument="second", outputs=first.outputs, seconds_count=len(seconds)
         )
     if any(channel.domain.fingerprint != first.domain.fingerprint for channel in seconds):
-        raise MismatchError("all channels must be over one domain with the same sensitive values.")
+        raise MismatchError("channels.different-domains")
     return seconds
 
 
@@ -299,13 +296,15 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
     protection = required(smallest_epsilon(channel, notion), "the channel")
     stage = Channel.of(processing)
     if stage.domain.size != channel.outputs:
-        raise ParameterError(f"processing must have a row per output ({channel.outputs}), got {stage.domain.size}.")
+        raise ParameterError(
+            "processing.wrong-rows", argument="processing", outputs=channel.outputs, size=stage.domain.size
+        )
     refuse_large(channel.domain.size * channel.outputs * stage.outputs)
     protected: BoolArray = np.any(stage.matrix[protection.protected] > 0, axis=0)
     if notion == "ULDP":
         types = preserves_data_types(stage, protection.protected, invertible=protection.invertible)
         if not types.preserved:
-            raise ParameterError(f"processing must preserve data types, but {types.reason}; only OSLDP would be kept.")
+            raise ParameterError("processing.changes-data-types", argument="processing", reason=types.reason)
         protected = types.protected
     weights: AnyArray = channel.weights.dot(stage.weights)
     return derive(notion, exact_ratio(protection), weights, protected, channel.domain)
@@ -314,10 +313,10 @@ def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") 
 def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArray, BoolArray]:
     before: BoolArray = np.asarray(protected)
     if before.shape != (size,) or before.dtype != np.bool_:
-        raise ParameterError(f"protected must be ({size},) booleans, one per row of the map.")
+        raise ParameterError("protected.not-booleans", argument="protected", size=size)
     telling: BoolArray = ~before if invertible is None else np.asarray(invertible)
     if telling.shape != (size,) or telling.dtype != np.bool_ or (before & telling).any():
-        raise ParameterError(f"invertible must be ({size},) booleans, and no output both protected and invertible.")
+        raise ParameterError("invertible.not-booleans", argument="invertible", size=size)
     return before, telling
 
 
@@ -386,7 +385,7 @@ def _information(n: int, epsilon: float, protected: int, reports: int) -> float:
     checked_whole("protected", protected, 2)
     number = real_number(epsilon)
     if not isfinite(number) or not 0 <= number <= 1:
-        raise ParameterError(f"epsilon must be between 0 and 1 for these rates, got epsilon={epsilon!r}.")
+        raise ParameterError("epsilon.outside-rates", argument="epsilon", epsilon=epsilon)
     return n * number**2 / reports
 
 
@@ -437,7 +436,7 @@ def decompose(channel: Channel) -> Decomposition:
         ([[0.5, 0.5, 0.0], [0.2, 0.5, 0.3]], 0.9163)
     """
     if channel.domain.sensitive_count == 0:
-        raise ParameterError("the channel's domain must have sensitive values, got none.")
+        raise ParameterError("channel.nothing-sensitive")
     one_sided = required(smallest_epsilon(channel, "OSLDP"), "the channel")
     shared = np.flatnonzero(one_sided.protected)
     weights, domain = channel.weights, channel.domain
@@ -454,7 +453,7 @@ def decompose(channel: Channel) -> Decomposition:
     error = float(abs(optimized.matrix @ recovery.matrix - channel.matrix).max())
     # Both hold by construction; what fails here is our own doing, or a matrix whose rows do not add up.
     if error > _TOLERANCE or protection.epsilon > one_sided.epsilon + _TOLERANCE:
-        raise ParameterError("the channel could not be decomposed to 1e-12; its rows must sum to 1 more precisely.")
+        raise ParameterError("channel.not-decomposable")
     return Decomposition(optimized, recovery, frozen(shared), protection, error)
 
 

@@ -102,7 +102,7 @@ def required(protection: Protection, what: str) -> Protection:
             ", and does not tell a single value that is not sensitive" if protection.notion == "ULDP" else ""
         )
         raise ParameterError(
-            f"{what} must be {protection.notion} for some epsilon, but output {protection.blocking} {reason}."
+            "channel.no-epsilon", what=what, notion=protection.notion, blocking=protection.blocking, reason=reason
         )
     return protection
 
@@ -116,7 +116,7 @@ def exact_ratio(protection: Protection) -> Fraction:
         Fraction(3, 1)
     """
     if protection.ratio is None:
-        raise ParameterError("ratio must be exact and finite: the matrix must be of fractions or a channel's integers.")
+        raise ParameterError("ratio.not-exact", argument="ratio")
     return protection.ratio
 
 
@@ -178,7 +178,7 @@ def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[Any
         matrix = _checked_matrix(source)
         return matrix, _checked_sensitive(sensitive, len(matrix), notion)
     if sensitive is not None:
-        raise ParameterError("sensitive must be left out for a channel, whose domain says what is sensitive.")
+        raise ParameterError("sensitive.given-by-channel", argument="sensitive")
     return source.weights, source.domain.sensitive
 
 
@@ -187,18 +187,18 @@ def _checked_matrix(entries: Any) -> AnyArray:
         matrix = np.asarray(entries)
         matrix = matrix.astype(object) if matrix.dtype.kind in "Oiu" else reals(entries, "matrix")
     except (TypeError, ValueError):
-        raise ParameterError("matrix must be (|X|, |Y|) numbers.") from None
+        raise ParameterError("matrix.not-numbers", argument="matrix") from None
     if matrix.ndim != 2 or 0 in matrix.shape:
-        raise ParameterError(f"matrix must be (|X|, |Y|), got shape {matrix.shape}.")
+        raise ParameterError("matrix.wrong-shape", argument="matrix", shape=matrix.shape)
     if matrix.dtype == object:
         if not all(isinstance(entry, Rational) for entry in matrix.flat):
-            raise ParameterError("matrix must hold floats, or nothing but fractions and integers.")
+            raise ParameterError("matrix.mixed-types", argument="matrix")
         totals = matrix.sum(axis=1)
         sums_agree = totals[0] > 0 and bool((totals == totals[0]).all())
     else:
         sums_agree = bool(np.isfinite(matrix).all()) and abs(matrix.sum(axis=1) - 1).max() <= _ROW_TOLERANCE
     if not sums_agree or (matrix < 0).any():
-        raise ParameterError("matrix must hold probabilities, each row summing to 1.")
+        raise ParameterError("matrix.not-probabilities", argument="matrix")
     return matrix
 
 
@@ -207,5 +207,5 @@ def _checked_sensitive(flags: Any, size: int, notion: Notion) -> BoolArray:
         return np.ones(size, dtype=np.bool_)
     sensitive: BoolArray = np.asarray(flags)
     if sensitive.shape != (size,) or sensitive.dtype != np.bool_:
-        raise ParameterError(f"sensitive must be ({size},) booleans, one per row, for {notion}.")
+        raise ParameterError("sensitive.not-booleans", argument="sensitive", size=size, notion=notion)
     return sensitive

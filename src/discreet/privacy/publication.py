@@ -115,7 +115,7 @@ which of two protected values is a person's; the chance that they get further is
             ParameterError: if there are some.
         """
         if not self.batches:
-            raise ParameterError("a publication needs at least one batch of reports, got none.")
+            raise ParameterError("publication.no-batches", argument="batches")
         for n in self.batches:
             checked_whole("n", n)
         checked_choice("answers", self.answers, get_args(Answers))
@@ -123,7 +123,7 @@ which of two protected values is a person's; the chance that they get further is
         if self.most is not None:
             checked_whole("most", self.most)
             if self.answers != "fresh":
-                raise ParameterError("most says how many fresh answers a person gives; it goes with answers='fresh'.")
+                raise ParameterError("most.without-fresh-answers", argument="most")
         if self.delta is not None:
             checked_between("delta", self.delta)
 
@@ -390,7 +390,7 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
     if hasattr(batches, "n"):
         return (int(batches.n),), bool(getattr(batches, "simulated", False))
     if not isinstance(batches, Iterable):
-        raise ParameterError(f"batches must be numbers of reports, or reports, got {type(batches).__name__}.")
+        raise ParameterError("batches.not-numbers", argument="batches", kind=type(batches).__name__)
     listed = [_sizes(batch) for batch in (batches.values() if isinstance(batches, Mapping) else batches)]
     return tuple(n for sizes, _ in listed for n in sizes), any(marked for _, marked in listed)
 

@@ -410,10 +410,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
     checked = _checked(mechanism)
     n, not_trusted = checked_whole("n", n), checked_whole("not_trusted", not_trusted, 0)
     if n - not_trusted < 2:
-        raise ParameterError(
-            f"n must count at least 2 reports that hide each other, got n={n} and not_trusted={not_trusted}; "
-            "a report alone has its local epsilon."
-        )
+        raise ParameterError("n.too-few-hidden", argument="n", n=n, not_trusted=not_trusted)
     rounds = checked_whole("rounds", rounds, 1, _MOST_ROUNDS)
     return ShuffledGuarantee(checked, n, _certifiable("delta", delta), rounds, not_trusted, mechanism.guarantee.tags)
 
@@ -422,7 +419,7 @@ def _certifiable(name: str, chance: object) -> float:
     """Return a number below 1 that is large enough for floats to certify, or refuse it."""
     number = checked_between(name, chance)
     if number < _LEAST_DELTA:
-        raise ParameterError(f"{name} must be at least {_LEAST_DELTA:g}, got {number:g}.")
+        raise ParameterError("argument.below-certified", argument=name, least_delta=_LEAST_DELTA, number=number)
     return number
 
 
@@ -447,7 +444,7 @@ def _checked(mechanism: Any) -> Mechanism:
     """Return a mechanism that protects something; of a personalized one, the common one over values and bots."""
     checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
-        raise ParameterError("the mechanism must protect something before its reports are shuffled, and does not.")
+        raise ParameterError("shuffling.nothing-protected")
     return checked
 
 

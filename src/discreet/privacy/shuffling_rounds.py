@@ -254,8 +254,7 @@ class CentralCurve:
         if delta not in self._sums_at:
             if len(self.pairs) > MOST_PAIRS:
                 raise ParameterError(
-                    f"rounds must be 1 where more than {MOST_PAIRS} different pairs of values compete, got "
-                    f"{len(self.pairs)} of them; add up the epsilons of single rounds."
+                    "rounds.too-many-pairs", argument="rounds", most_pairs=MOST_PAIRS, pairs_count=len(self.pairs)
                 )
             end = self.end(delta)
             losses = _Losses.of(self.pairs, self.n, end, self.step(end))

@@ -179,7 +179,7 @@ class Assessment(ABC):
         """
         users = checked_whole("users", users, 1)
         if users > self.users:
-            raise ParameterError(f"users must be at most the {self.users} that there are, got users={users}.")
+            raise ParameterError("users.too-many", argument="users", users=self.users, users_2=users)
         places = zip(self.scores.ranks.greater, self.scores.ranks.ties, strict=True)
         chances = [best_among(users, self.users, int(above), int(same)) for above, same in places]
         return rate(float(np.sum(chances)), len(chances), level=self.success.level)
@@ -548,7 +548,7 @@ def assess(
         (0.24, 0.29)
     """
     if mechanism is not None and attack != ALL:
-        raise ParameterError(f"reports are attacked by their likelihood, so attack={attack!r} goes without mechanism.")
+        raise ParameterError("attack.not-for-reports", argument="attack", attack=attack)
     source = checked_source(random)
     reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
     _refuse_unknown(split)
@@ -594,9 +594,11 @@ def _refuse_unknown(split: Split) -> None:
     unknown = int(np.count_nonzero(split.training.lengths == 0))
     if unknown > MOST_UNKNOWN * split.training.users:
         raise DataError(
-            f"the attacker knows no event of {unknown:,} of {split.training.users:,} users, of whom nothing could be "
-            f"learned; at most {MOST_UNKNOWN:.0%} may be such: leave out users with so few events (--least 2), or let "
-            "the attacker know the events themselves (--split all)."
+            "traces.mostly-unknown",
+            argument="split",
+            unknown=unknown,
+            users=split.training.users,
+            most_unknown=MOST_UNKNOWN,
         )
 
 
@@ -617,7 +619,7 @@ def _attacked(
     """Return the naming by the attack on reports, or by the strongest one on traces, and the attempts on these."""
     if mechanism is None:
         if reports > 1:
-            raise ParameterError(f"reports={reports} needs a mechanism; traces without one are published as they are.")
+            raise ParameterError("reports.without-mechanism", argument="reports", reports=reports)
         tried = strongest(split, names, level=level, random=random)
         return replace(tried.outcome, blind=tried.blind), tried.attempts
     scores = match_reports(split, mechanism, events=reports, random=random)

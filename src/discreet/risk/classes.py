@@ -97,7 +97,7 @@ def class_risk(mechanism: Mechanism, table: Any) -> ClassRisk:
     """
     cells = written_cells(table)
     if not cells.num_rows:
-        raise DataError("the table must have at least one row, got none.")
+        raise DataError("risk-table.empty")
     sizes = _class_sizes(cells)
     bounds, people = _bounds(mechanism, sizes), int(sizes.sum())
     gone = np.logical_or.reduce([~present(column) for column in cells.columns])
@@ -132,14 +132,14 @@ def written_cells(table: Any) -> Any:
     """
     names = table.column_names
     if not names or len(set(names)) < len(names):
-        raise ParameterError("the public columns must be named, at least one, each once.")
+        raise ParameterError("public-columns.unnamed", argument="by")
     return pa.table({name: _text(name, table[name]) for name in names})
 
 
 def _text(name: str, column: Any) -> Any:
     kind = value_type(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(f"the column {name!r} must hold text, numbers, dates or booleans, got {kind}.")
+        raise DataError("public-columns.wrong-type", name=name, kind=kind)
     return column.cast(kind).cast(pa.large_string())
 
 

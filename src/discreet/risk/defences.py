@@ -85,7 +85,7 @@ def coarser_events(column: str, step: Step) -> Defence:
 
     def coarser(traces: Traces) -> Traces:
         if traces.labels is None:
-            raise DataError("the traces do not know how their events are written; read them with keep_labels=True.")
+            raise DataError("traces.without-labels")
         groups, labels = _groups(column, step, traces.labels)
         return replace(traces, events=groups[traces.events], event_count=len(labels), labels=labels)
 
@@ -103,7 +103,7 @@ def coarser_times(column: str, step: Step) -> Defence:
 
     def of(split: Split) -> Split:
         if split.target.times is None or split.training.times is None:
-            raise DataError("the traces have no times that could be written more coarsely.")
+            raise DataError("traces.without-times")
         known, units = np.unique(np.concatenate([split.training.times, split.target.times])), clock_of(split.target)
         instants = pa.array(known)
         if units is not None and known.dtype.kind == "i":
@@ -122,13 +122,10 @@ def reported(name: str, mechanism: BlockMechanism, reports: int = 1) -> Defence:
 
     def coded(traces: Traces, domain: Domain) -> Traces:
         if traces.labels is None:
-            raise DataError("the traces do not know how their events are written; read them with keep_labels=True.")
+            raise DataError("traces.without-labels")
         codes = np.asarray(domain.space.encode(traces.labels), dtype=np.int32)
         if outside := int(np.count_nonzero(codes < 0)):
-            raise DataError(
-                f"{name}: {outside:,} of {len(codes):,} different events are not in its domain; extend that, or leave "
-                "these events out."
-            )
+            raise DataError("traces.outside-domain", name=name, outside=outside, codes_count=len(codes))
         return replace(traces, events=codes[traces.events], event_count=domain.size, labels=None)
 
     return Defence(name, lambda split: _both(split, lambda side: coded(side, mechanism.domain)), mechanism, reports)
@@ -146,7 +143,7 @@ def combined(*defences: Defence) -> Defence:
     """
     *before, last = defences
     if any(defence.mechanism is not None for defence in before):
-        raise ParameterError("a plan must be the last part of a combination: it makes reports of what is left.")
+        raise ParameterError("defence.plan-not-last")
 
     def of(split: Split) -> Split:
         for defence in defences:
@@ -379,7 +376,7 @@ def compare_defences(
         after = defence.of(split)
         left = int(np.count_nonzero(after.target.lengths))
         if left < 2:
-            raise DataError(f"{defence.name}: at least 2 users must have an event left, got {left}; leave it out.")
+            raise DataError("defence.leaves-too-few", name=defence.name, left=left)
         how: dict[str, Any] = {"alone": alone, "mechanism": defence.mechanism, "reports": defence.reports}
         assessment = assess(after, **how, level=each, random=source)
         rows.append(_row(defence, after, assessment, users, before))

@@ -145,8 +145,12 @@ class EventTable:
             known, first = self.kinds.setdefault(column.wanted, kind), first or file.source
             if known != kind:
                 raise DataError(
-                    f"{file.source}: {column.wanted} are {kind} here and {known} in {first.name}; "
-                    "write them alike in all files."
+                    "trace-files.different-types",
+                    source=file.source,
+                    wanted=column.wanted,
+                    kind=kind,
+                    known=known,
+                    name=first.name,
                 )
 
     def batches(self) -> Iterator[tuple[Any, ...]]:
@@ -256,7 +260,7 @@ def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
 
 def changed() -> DataError:
     """Return the error for rows that changed between two readings of their files."""
-    return DataError("the rows changed while they were read; leave the files alone and start again.")
+    return DataError("trace-files.changed")
 
 
 UNIFIED_NAMES = 1 << 20
@@ -406,9 +410,7 @@ def read_linked(
     for wanted in ("users", "events", "values"):
         kinds = [table.kinds.get(wanted) for table in tables]
         if None not in kinds and kinds[0] != kinds[1]:
-            raise DataError(
-                f"{wanted} are {kinds[0]} in the release and {kinds[1]} in what is known; write them alike in both."
-            )
+            raise DataError("linked-tables.different-types", wanted=wanted, kinds=kinds[0], kinds_2=kinds[1])
     target, training = _traces_of(tables, asked[0][1].domain, progress)
     return Split(training, target)
 

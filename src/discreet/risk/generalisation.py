@@ -58,10 +58,7 @@ class Step:
     def __post_init__(self) -> None:
         known = self.text in (AS_IT_IS, LEFT_OUT, *_SPANS)
         if not (known or self.width or self.length or self.seconds):
-            raise ParameterError(
-                "a generalisation must be written as 5-year, 10-wide, 3-digits, 6-hour, day, week, month, year or *, "
-                f"got {self.text!r}."
-            )
+            raise ParameterError("generalisation.unknown", text=self.text)
 
     @property
     def width(self) -> float:
@@ -107,11 +104,7 @@ class Step:
             return _intervals(values, self.width)
         if self.length and (is_text or pa.types.is_integer(kind)):
             return pc.utf8_slice_codeunits(values if is_text else _padded(values), 0, self.length)
-        raise ParameterError(
-            f"the column {name!r} holds {_noun_of(kind)}, which cannot be written as {self.text}; numbers take 5-year "
-            "or 10-wide, text and whole numbers 3-digits, dates (as 1990-12-31) week, month or 5-year, and every "
-            "column *."
-        )
+        raise ParameterError("generalisation.wrong-column-type", name=name, noun_of=_noun_of(kind), text=self.text)
 
 
 def _intervals(values: Any, width: float) -> Any:

@@ -329,12 +329,9 @@ def link(
 
 def _refuse_apart(known: int, traces: int, inside: int) -> None:
     if min(known, traces) < 2:
-        raise DataError(f"at least 2 users must be known and 2 have a trace in the release, got {known} and {traces}.")
+        raise DataError("linked-tables.too-few-users", known=known, traces=traces)
     if not inside:
-        raise DataError(
-            f"none of the {traces:,} users of the release is among the {known:,} known, so nothing can be measured; "
-            "write users alike in both tables, so that they say who is in both."
-        )
+        raise DataError("linked-tables.nobody-in-both", traces=traces, known=known)
 
 
 def matcher_of(

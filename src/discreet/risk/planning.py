@@ -138,7 +138,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
         ('rr', 1.0, True)
     """
     if checked_domain(domain).sensitive_count == 0:
-        raise ParameterError("there is nothing to compare where no value is sensitive.")
+        raise ParameterError("plan.nothing-sensitive")
     limit = LARGEST_EPSILON if epsilon is None else split_epsilon(checked_epsilon(epsilon), wanted.reports)
     reports = checked_n(wanted.users * wanted.reports)
     largest = {name: largest_epsilon(build, wanted, limit=limit) for name, build in builders(domain).items()}
@@ -152,7 +152,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
             worst = mechanism.decoder.worst_case_mse(reports)
             options.append(Option(name, mechanism, allowed.bounds, allowed.limited, worst, error))
     if not options:
-        raise ParameterError("no mechanism keeps this identification risk at any epsilon; ask for less.")
+        raise ParameterError("plan.impossible-risk")
     options.sort(key=lambda option: option.worst_mse)
     return IdentificationPlan(domain, wanted, epsilon, tuple(options), refused)
 

@@ -65,26 +65,26 @@ class Traces:
         """
         offsets, events = np.asarray(self.offsets), np.asarray(self.events)
         if offsets.ndim != 1 or not len(offsets) or offsets.dtype != np.int64 or events.ndim != 1:
-            raise DataError("traces need (n + 1,) int64 offsets and (m,) events.")
+            raise DataError("traces.wrong-arrays")
         if offsets[0] != 0 or offsets[-1] != len(events) or (np.diff(offsets) < 0).any():
-            raise DataError(f"offsets must rise from 0 to the number of events, {len(events)}.")
+            raise DataError("traces.wrong-offsets", events_count=len(events))
         if max(len(offsets) - 1, self.event_count) > _MOST:
-            raise DataError(f"at most {_MOST} users and {_MOST} different events are taken.")
+            raise DataError("traces.too-large", most=_MOST)
         if events.dtype.kind not in "iu" or (
             len(events) and not (events.min() >= 0 and events.max() < self.event_count)
         ):
-            raise DataError(f"events must be integer codes in 0..{self.event_count - 1}.")
+            raise DataError("traces.wrong-codes", value=self.event_count - 1)
         object.__setattr__(self, "offsets", frozen(offsets))
         object.__setattr__(self, "events", frozen(events))
         if self.times is not None:
             times = np.asarray(self.times)
             if times.shape != events.shape:
-                raise DataError(f"times must be one per event, {len(events)}, got shape {times.shape}.")
+                raise DataError("traces.wrong-times", events_count=len(events), shape=times.shape)
             object.__setattr__(self, "times", frozen(times))
         if self.names is not None and len(self.names) != self.users:
-            raise DataError(f"names must be one per user, {self.users}, got {len(self.names)}.")
+            raise DataError("traces.wrong-names", users=self.users, names_count=len(self.names))
         if self.labels is not None and len(self.labels) != self.event_count:
-            raise DataError(f"labels must be one per different event, {self.event_count}, got {len(self.labels)}.")
+            raise DataError("traces.wrong-labels", event_count=self.event_count, labels_count=len(self.labels))
 
     def __repr__(self) -> str:
         more = "" if self.times is None else ", timed"
@@ -160,7 +160,7 @@ class Traces:
         (owners, n), (codes, d) = users, events
         lengths = {len(column) for column in (owners, codes, times) if column is not None}
         if len(lengths) > 1:
-            raise DataError(f"users, events and times must be of one length, got lengths {sorted(lengths)}.")
+            raise DataError("traces.different-lengths", sorted=sorted(lengths))
         offsets, places = group(np.asarray(owners), n)
         if times is not None:
             order_rows(offsets, places, times)
@@ -195,7 +195,7 @@ class Traces:
         chosen = np.asarray(users)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         if len(chosen) and not (chosen.min() >= 0 and chosen.max() < self.users):
-            raise DataError(f"users must be codes in 0..{self.users - 1}.")
+            raise DataError("traces.unknown-users", value=self.users - 1)
         cut = self._cut(self.offsets[chosen], self.offsets[chosen + 1])
         return cut if self.names is None else replace(cut, names=self.names.take(pa.array(chosen)))
 
@@ -262,7 +262,7 @@ class Split:
         """
         same = self.training.users == self.target.users and self.training.event_count == self.target.event_count
         if not same:
-            raise DataError("training and target must be about the same users and events, in the same codes.")
+            raise DataError("split.different-users")
 
 
 def by_lengths(traces: Traces, known: Any) -> Split:
@@ -317,7 +317,7 @@ def by_time(traces: Traces, time: Any) -> Split:
         ([1, 1], [1, 1])
     """
     if traces.times is None:
-        raise DataError("these traces have no times; give some to Traces.of.")
+        raise DataError("split.without-times", argument="split")
     when = instants(np.asarray([time]) if np.ndim(time) == 0 else time)[0]
     before = np.concatenate([[0], np.cumsum(traces.times < when)])
     return by_lengths(traces, before[traces.offsets[1:]] - before[traces.offsets[:-1]])
@@ -377,9 +377,7 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
         split = by_time(traces.with_least(least), _instant(number))
         known = np.flatnonzero(split.training.lengths)
         if len(known) < 2:
-            raise ParameterError(
-                f"at least 2 users must have events before {number}, got {len(known)}; choose a later time."
-            )
+            raise ParameterError("split.too-early", argument="split", number=number, known_count=len(known))
         words = f"each user's events before {number}; those from then on are attributed"
         return Split(split.training.select(known), split.target.select(known)), words
     # Not isdigit, which also takes letters that int does not, such as a superscript.
@@ -388,10 +386,10 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
     eligible = traces.with_least(needed)
     if eligible.users < 2:
         # With a row per person there is nothing to be split.
-        advice = "choose a smaller N" if count else "pass --split all --least 1"
-        advice = "lower --least" if how == "all" or least > max(count + 1, 2) else advice
+        advice = "choose a smaller N" if count else "use `split='all'` with `least=1`"
+        advice = "use a smaller `least`" if how == "all" or least > max(count + 1, 2) else advice
         raise ParameterError(
-            f"at least 2 users must have {needed} events, got {eligible.users}; {advice}, or use other data."
+            "split.too-few-events", argument="split", needed=needed, users=eligible.users, advice=advice
         )
     if how == "half" and not number:
         return by_half(eligible), "the first half of each user's events; the second half is attributed"
@@ -401,7 +399,7 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
         return by_count(eligible, count), f"the first {count} events of each user; the others are attributed"
     if how == "rest" and count:
         return leave_out(eligible, count), f"all but the first {count} events of each user, which are attributed"
-    raise ParameterError(f"--split must be half, all, first:N or rest:N with N >= 1, or time:WHEN, got {kind!r}.")
+    raise ParameterError("split.unknown", argument="split", kind=kind)
 
 
 def _instant(text: str) -> int | float:
@@ -413,7 +411,7 @@ def _instant(text: str) -> int | float:
     try:
         return int(np.datetime64(text, "ns").astype(np.int64))
     except ValueError:
-        raise ParameterError(f"--split time: needs a number or a date such as 2024-01-01, got {text!r}.") from None
+        raise ParameterError("split.no-time", argument="split", text=text) from None
 
 
 def instants(values: Any) -> AnyArray:
@@ -429,7 +427,7 @@ def instants(values: Any) -> AnyArray:
             return columns.integers(plain, "times")
         array = pa.chunked_array(plain) if hasattr(plain, "__arrow_c_stream__") else pa.array(plain, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError, OverflowError):
-        raise DataError("times must be numbers or dates, all of one kind.") from None
+        raise DataError("times.mixed") from None
     columns.refuse_missing(np.asarray(array.is_null(nan_is_null=True)), "times")
     if pa.types.is_null(array.type):
         array = array.cast(pa.int64())
@@ -439,7 +437,7 @@ def instants(values: Any) -> AnyArray:
         try:
             array = array.cast(pa.timestamp("ns", tz=zone))
         except pa.ArrowInvalid:
-            raise DataError("times must lie between the years 1678 and 2261.") from None
+            raise DataError("times.out-of-range") from None
     elif pa.types.is_time32(array.type):
         array = array.cast(pa.int32())
     if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
@@ -447,5 +445,5 @@ def instants(values: Any) -> AnyArray:
     if array.type == pa.uint64():
         return columns.integers(array, "times")
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
-        raise DataError(f"times must be numbers or dates, got {array.type}.")
+        raise DataError("times.wrong-type", type=array.type)
     return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)

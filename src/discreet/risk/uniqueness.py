@@ -83,7 +83,7 @@ def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | No
     """
     users, generator = np.flatnonzero(traces.lengths), generator_of(checked_source(random))
     if not len(users):
-        raise DataError("no user has an event, so that no trace is unique.")
+        raise DataError("traces.all-empty")
     spelled: list[bytes] = []
     sets: list[IntArray] = []
     for start, stop in zip(traces.offsets[users], traces.offsets[users + 1], strict=True):

@@ -58,7 +58,7 @@ def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
     source = Path(str(resources.files("discreet"))) / "examples"
     files = sorted(source.glob("*.*")) if source.is_dir() else []
     if not files:
-        raise DataError("the examples are not part of this installation of discreet; install it from a wheel.")
+        raise DataError("examples.missing")
     make_folder(folder)
     targets = [folder / file.name for file in files]
     with replacing_all(targets, force=force) as besides:
@@ -145,9 +145,11 @@ class Study:
         document = read_document(path, StudyDocument)
         unknown = [name for name in [*document.methods, document.show] if name not in METHODS]
         if unknown:
-            raise ParameterError(f"{path}: methods must be among {', '.join(METHODS)}, got {', '.join(unknown)}.")
+            raise ParameterError(
+                "study.unknown-methods", path=path, names=", ".join(METHODS), names_2=", ".join(unknown)
+            )
         if not document.run:
-            raise ParameterError(f"{path}: run must list at least one mechanism.")
+            raise ParameterError("study.no-mechanisms", path=path)
         source = Path(path).parent / document.data.path
         labels, marks = read_labels(source, document.data.label, document.data.sensitive)
         domain = Domain(labels, sensitive=marks, exact=document.data.exact)
@@ -168,10 +170,10 @@ class Study:
 def _counts(path: Path, column: str) -> IntArray:
     table = read_table(path)
     if column not in table.column_names:
-        raise ParameterError(f"{path}: there is no column {column!r}; it has {', '.join(table.column_names)}.")
+        raise ParameterError("study.no-column", path=path, column=column, names=", ".join(table.column_names))
     counts = np.asarray(table[column])
     if counts.dtype.kind not in "iu" or counts.min() < 0 or counts.sum() < 1:
-        raise ParameterError(f"{path}: column {column!r} must hold counts, at least one of them above 0.")
+        raise ParameterError("study.not-counts", path=path, column=column)
     return counts.astype(np.int64)
 
 

@@ -53,7 +53,5 @@ def checked_counts(counts: AnyArray, size: int) -> IntArray:
     """
     people = np.asarray(counts)
     if people.shape != (size,) or people.dtype.kind not in "iu" or (people < 0).any():
-        raise DataError(
-            f"counts must be {size} whole numbers of at least 0, got shape {people.shape} of type {people.dtype}."
-        )
+        raise DataError("counts.not-whole", argument="counts", size=size, shape=people.shape, dtype=people.dtype)
     return people.astype(np.int64)

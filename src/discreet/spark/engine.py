@@ -145,16 +145,16 @@ class SparkEngine(Engine):
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
     """Return the tables and the file of reports of each."""
     if force:
-        raise ParameterError("force must not be set: a cluster replaces no files; choose another folder.")
+        raise ParameterError("cluster.cannot-replace", argument="force")
     if not folder.is_dir():
-        raise ParameterError(f"a cluster writes into a folder that exists, got {folder}.")
+        raise ParameterError("cluster.no-folder", folder=folder)
     sources = [source for source in table_files(values) if not isinstance(source, Piped)]
     if not sources:
-        raise ParameterError("executors read files, and standard input is none; name files.")
+        raise ParameterError("cluster.standard-input")
     shared_files(sources)
     places = [(source, folder / f"{source.stem}.parquet") for source in sources]
     if len({path for _, path in places}) < len(places):
-        raise ParameterError("tables must have different names, since the files of their reports are named alike.")
+        raise ParameterError("cluster.equal-names")
     for _, path in places:
         check_free(path, force=False)
     return places

@@ -52,11 +52,7 @@ def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> A
 
     names = [column.name for column in mechanism.columns]
     if PLAN not in frame.columns and not trust_plan:
-        raise DataError(
-            "a frame of reports needs a column 'plan' with the plan's fingerprint in every row; read files of reports "
-            "with discreet.spark.read_reports, add the column if you know which plan they belong to, or pass "
-            "discreet.Sources(frame, trust_plan=True)."
-        )
+        raise DataError("frame.no-plan", argument="trust_plan")
     refuse_counts(frame.columns)
     check_columns(mechanism, to_arrow_schema(frame.schema))
     named = PLAN in frame.columns
@@ -74,8 +70,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> CheckedBatch:
     strangers = batch.num_rows - int(pc.sum(batch.column(_OURS)).as_py() or 0)
     if strangers:
         raise MismatchError(
-            f"reports and mechanism must belong to one plan; {strangers} of {batch.num_rows} rows of a batch do not "
-            f"belong to {mechanism.fingerprint[:12]}."
+            "frame.other-plan", strangers=strangers, num_rows=batch.num_rows, fingerprint=mechanism.fingerprint[:12]
         )
     simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
     return CheckedBatch(*sifted_rows(mechanism, batch, simulated=simulated))
@@ -147,12 +142,9 @@ def scanned(mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) 
         return scan
     frame = sources.tables[0]
     if len(sources.of) > 1 or not hasattr(frame, "sparkSession"):
-        raise ParameterError(
-            "a cluster reads files that all executors see, or one frame of its own; make a frame of a table with "
-            "session.createDataFrame."
-        )
+        raise ParameterError("cluster.other-table")
     if public:
-        raise ParameterError("tallies by group are of files on a cluster, got a frame; write it as Parquet first.")
+        raise ParameterError("cluster.groups-of-frame")
     own_names = {PLAN, SIMULATED, *(column.name for column in mechanism.columns)}
     others = tuple(name for name in frame.columns if name not in own_names)
     wanted = prepared(frame, mechanism, trust_plan=sources.trust_plan)
@@ -275,12 +267,11 @@ def obfuscate(
 def _check_columns(frame: Any, column: str, keep: Sequence[str], *, reserved: Sequence[str]) -> None:
     missing = [name for name in (column, *keep) if name not in frame.columns]
     if missing:
-        raise DataError(f"the frame must have the columns {', '.join(missing)}; it has {', '.join(frame.columns)}.")
+        raise DataError("frame.missing-columns", names=", ".join(missing), names_2=", ".join(frame.columns))
     clash = sorted(name for name in keep if name in {column, *reserved} or is_count(name))
     if clash:
         raise ParameterError(
-            f"{', '.join(clash)} cannot be kept: values would go in clear, or reports have columns of that name "
-            f"({PLAN} and {SIMULATED} among them), or the name is for the number of reports of a row (count)."
+            "frame.reserved-columns", argument="keep", names=", ".join(clash), plan=PLAN, simulated=SIMULATED
         )
 
 

@@ -158,7 +158,7 @@ def session(master: str | None = None, **settings: str) -> Any:
         EngineError: if there is no Java, or Spark does not start.
     """
     if master is not None and not master.startswith(_MASTERS):
-        raise ParameterError(f"master must begin with one of {', '.join(_MASTERS)}, got master={master!r}.")
+        raise ParameterError("master.unknown", argument="master", names=", ".join(_MASTERS), master=master)
     sql = optional("pyspark.sql")
     remote = master is not None and master.startswith(_REMOTE)
     if not remote:
@@ -174,16 +174,13 @@ def session(master: str | None = None, **settings: str) -> Any:
         return builder.getOrCreate()
     except Exception as error:
         lines = str(error).strip().splitlines()
-        raise EngineError(f"Spark did not start ({lines[0] if lines else type(error).__name__}).") from None
+        raise EngineError("spark.not-started", error=lines[0] if lines else type(error).__name__) from None
 
 
 def _check_java() -> None:
     home = os.environ.get("JAVA_HOME")
     if not (shutil.which("java") if home is None else shutil.which("java", path=str(Path(home) / "bin"))):
-        raise EngineError(
-            "Spark needs Java 17 or later, and there is none on the path; install it (Debian: openjdk-17-jre-headless, "
-            "conda: openjdk) or let JAVA_HOME say where it is."
-        )
+        raise EngineError("spark.no-java")
 
 
 @contextmanager
@@ -231,4 +228,4 @@ def _refusal_of(error: Exception) -> DiscreetError:
     named = _SAID.search(str(error))
     if named is not None and named[1] in REFUSALS:
         return REFUSALS[named[1]](named[2])
-    return EngineError(f"Spark gave up ({type(error).__name__}); its own log says why.")
+    return EngineError("spark.failed", kind=type(error).__name__)

@@ -150,8 +150,7 @@ def _spelled_out(mechanism: BlockMechanism) -> Outputs:
     domain, law = mechanism.domain, mechanism.law
     if law.alphabet_size * (domain.clear_count + 1) * domain.size > _MOST_ENTRIES:
         raise ParameterError(
-            f"mechanisms are checked where blocks times values are at most {_MOST_ENTRIES}, got {law.alphabet_size} "
-            f"blocks for {domain.size} values; take a smaller domain, or smaller blocks."
+            "contract.too-large", most_entries=_MOST_ENTRIES, alphabet_size=law.alphabet_size, size=domain.size
         )
     blocks, weights = law.alphabet()
     contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
@@ -413,9 +412,7 @@ def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
     critical = freedom + 2 * sqrt(freedom * _FALSE_ALARM) + 2 * _FALSE_ALARM
     shift = _shift_of_rival(expected)
     if freedom + shift - 2 * sqrt((freedom + 2 * shift) * _MISSED) < critical:
-        raise ParameterError(
-            f"{name} cannot be judged by {len(places)} draws, as nearly all of them are alike; take a smaller epsilon."
-        )
+        raise ParameterError("contract.draws-alike", name=name, places_count=len(places))
     chi = float(((counts - expected) ** 2 / expected).sum())
     hold(chi <= critical, f"{name} must follow the law, got a chi-square of {chi:.1f}, above {critical:.1f}.")
 

@@ -184,8 +184,7 @@ class SampleCovariance(_Operator):
         numbers = len(codes) * sum(map(len, deviations[0])) if len(codes) else 0
         if numbers > _MOST_NUMBERS:
             raise ParameterError(
-                f"the covariances of {len(codes)} estimates take {numbers} contributions of reports, more than "
-                f"{_MOST_NUMBERS}; ask for fewer at a time."
+                "covariances.too-many", codes_count=len(codes), numbers=numbers, most_numbers=_MOST_NUMBERS
             )
         deviations += [self._deviations(self._unit(int(code))) for code in codes[1:]]
         covariances = np.zeros((len(codes), len(codes)))

@@ -60,9 +60,7 @@ class Instance:
         """
         size, total = (checked_whole(name, getattr(self, name), -_MOST, _MOST) for name in ("size", "total"))
         if not 1 <= size <= total or total < 2:
-            raise ParameterError(
-                f"there must be at least 1 sensitive value among at least 2, got size={size} of total={total}."
-            )
+            raise ParameterError("instance.too-small", size=size, total=total)
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
@@ -189,11 +187,11 @@ class Design(BlockNumbers):
         object.__setattr__(self, "alpha", self.instance.check_mass(self.alpha))
         sizes, shares = self.mixture.sizes, self.mixture.shares
         if not sizes or list(sizes) != sorted(set(sizes)) or sizes[0] < 1 or sizes[-1] > self.size:
-            raise ParameterError(f"block sizes must ascend within 1..{self.size}, got {sizes!r}.")
+            raise ParameterError("block-sizes.not-ascending", argument="sizes", size=self.size, sizes=sizes)
         if len(shares) != len(sizes) or min(shares) <= 0 or not isclose(sum(shares), 1, rel_tol=1e-12):
-            raise ParameterError(f"each block size needs a positive weight, with the sum 1, got {shares!r}.")
+            raise ParameterError("block-sizes.wrong-weights", argument="shares", shares=shares)
         if sizes[0] == self.size > 1:
-            raise ParameterError("blocks of all sensitive values tell none from another; add a smaller size.")
+            raise ParameterError("block-sizes.no-information", argument="sizes")
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -300,7 +298,7 @@ class Design(BlockNumbers):
         """
         v, others = self.size, self.instance.clear_size
         if others == 0:
-            raise ParameterError("nothing goes in clear where every value is sensitive.")
+            raise ParameterError("clear-values.none")
         _, among, between = self.mixture.sums(self.instance, self.alpha)
         sensitive = self.alpha / v - 1 / (v * between)
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)

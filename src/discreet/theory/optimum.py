@@ -148,7 +148,7 @@ def optimal_theta(
     """
     instance = Instance(size, total, epsilon)
     if clear_bits and instance.clear_size == 0:
-        raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
+        raise ParameterError("clear-bits.nothing-clear", argument="clear_bits")
     mass = _worst_theta_mass(instance, clear_bits) if sensitive_mass is None else instance.check_mass(sensitive_mass)
     own_cost, noise = _own_cost(instance), _noise_cost(instance, mass, clear_bits)
     return Theta(

@@ -3,7 +3,7 @@
     {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
 
 A signature is over the line ``discreet collection 1``, a line feed, and the bytes of the document. It is checked over
-the bytes as they came, before they are parsed; nobody writes a document anew to check it. The ``code`` of a refusal
+the bytes as they came, before they are parsed; nobody writes a document anew to check it. The ``reason`` of a refusal
 names it in every language.
 """
 
@@ -23,106 +23,106 @@ class CollectionError(DataError):
     """A collection that is refused; nothing of it is kept.
 
     Attributes:
-        code: the reason, one word, the same in every language.
+        reason: one word, the same in every language.
     """
 
-    code: ClassVar[str] = "collection"
+    reason: ClassVar[str] = "collection"
 
 
 class SizeError(CollectionError):
     """The envelope or its document is too large."""
 
-    code = "size"
+    reason = "size"
 
 
 class EnvelopeError(CollectionError):
     """This is no envelope: no JSON, other fields, or base64 that nobody writes."""
 
-    code = "envelope"
+    reason = "envelope"
 
 
 class UntrustedError(CollectionError):
     """No trusted key has signed the document."""
 
-    code = "untrusted"
+    reason = "untrusted"
 
 
 class SignatureError(CollectionError):
     """The signature of a trusted key is not one of this document."""
 
-    code = "signature"
+    reason = "signature"
 
 
 class FormatError(CollectionError):
     """The document is in a format that this version does not know."""
 
-    code = "format"
+    reason = "format"
 
 
 class FieldError(CollectionError):
     """A field of the document is missing, unknown, of another type or out of range."""
 
-    code = "field"
+    reason = "field"
 
 
 class RollbackError(CollectionError):
     """A higher version of this name was seen before."""
 
-    code = "rollback"
+    reason = "rollback"
 
 
 class EquivocationError(CollectionError):
     """Another document of this name and version was seen before."""
 
-    code = "equivocation"
+    reason = "equivocation"
 
 
 class PromiseError(CollectionError):
     """The sampler's integers keep no promise, or a weaker one than the document states."""
 
-    code = "promise"
+    reason = "promise"
 
 
 class LawError(CollectionError):
     """The sampler's block law is unknown here: of a later version, or of a package that is not installed."""
 
-    code = "law"
+    reason = "law"
 
 
 class CapError(CollectionError):
     """A report costs more than the application allows."""
 
-    code = "cap"
+    reason = "cap"
 
 
 class LifetimeError(CollectionError):
     """The collection asks for more in all, or in one epoch, than the application allows."""
 
-    code = "lifetime"
+    reason = "lifetime"
 
 
 class PlanError(CollectionError):
     """The plan in the document is malformed, or is not the one that the sampler was made for."""
 
-    code = "plan"
+    reason = "plan"
 
 
 class RebuiltError(CollectionError):
     """The mechanism that the plan describes has another sampler or another fingerprint."""
 
-    code = "rebuilt"
+    reason = "rebuilt"
 
 
 class UnloggedError(CollectionError):
     """The collection is not in the public log whose key the application pins, or that log is not what it was."""
 
-    code = "log"
+    reason = "log"
 
 
 class SimulatedError(CollectionError):
     """A simulated collection met a device for people, or a device of a simulation met a real collection."""
 
-    code = "simulated"
+    reason = "simulated"
 
 
 REFUSALS: tuple[type[CollectionError], ...] = tuple(CollectionError.__subclasses__())

@@ -48,13 +48,13 @@ class FrameError(DataError):
     """Bytes that are no frame.
 
     Attributes:
-        code: what is wrong: "size" (too long), "structure" (no frame of this form), "records" (none, or too many), or
+        reason: what is wrong: "size" (too long), "structure" (no frame of this form), "records" (none, or too many), or
             "length" (not that of its records).
     """
 
-    def __init__(self, code: str, message: str) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
-        self.code = code
+        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)

@@ -81,9 +81,7 @@ class IndependentBits(BlockLaw):
         checked_whole("depth", self.depth, 1, _GREATEST_DEPTH)
         checked_whole("threshold", self.threshold)
         if not 0 < self.threshold < 1 << self.depth or self.threshold % 2 == 0:
-            raise ParameterError(
-                f"threshold must be odd and below 2^depth, got {self.threshold!r} and depth {self.depth!r}."
-            )
+            raise ParameterError("threshold.not-odd", argument="threshold", threshold=self.threshold, depth=self.depth)
 
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
@@ -269,9 +267,9 @@ class UnaryEncoding(BlockMechanism):
         size = sensitive_size(self.domain)
         object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:
-            raise ParameterError("clear_bits does nothing where every value is sensitive; leave it out.")
+            raise ParameterError("clear-bits.nothing-clear-here", argument="clear_bits")
         if not (self.digits is None or (isinstance(self.digits, str) and self.digits == "few")):
-            raise ParameterError(f"digits must be 'few' or left out, got digits={shown(self.digits)}.")
+            raise ParameterError("digits.unknown", argument="digits", digits=shown(self.digits))
         inclusion = self._noise(size)
         law = IndependentBits.near(size, inclusion)
         if self.digits is None:
@@ -285,20 +283,16 @@ class UnaryEncoding(BlockMechanism):
             return 1 / (1 + exp(self.epsilon / 2))
         if isinstance(self.theta, str) and self.theta == "optimal":
             if self.domain.size < 2:
-                raise ParameterError("theta='optimal' has nothing to choose in a domain of one value; leave it out.")
+                raise ParameterError("theta.nothing-to-choose", argument="theta")
             # Of the best theta, or the nearest that bits can have.
             best = optimal_theta(size, self.domain.size, self.epsilon, clear_bits=self.clear_bits)
             return _inclusion(best.theta, best.complement, self.epsilon)
         theta = real_number(self.theta)
         if not 0 < theta < 1:
-            raise ParameterError(
-                f"theta must be a number between 0 and 1, both excluded, or 'optimal', got theta={shown(self.theta)}."
-            )
+            raise ParameterError("theta.not-between-0-and-1", argument="theta", theta=shown(self.theta))
         noise = _inclusion(theta, 1 - theta, self.epsilon)
         if not 2.0**-_GREATEST_DEPTH < noise < 1 - 2.0**-_GREATEST_DEPTH:
-            raise ParameterError(
-                f"theta={theta!r} needs bits too rare or too frequent at this epsilon; choose another one."
-            )
+            raise ParameterError("theta.not-drawable", argument="theta", theta=theta)
         return noise
 
     def _error(self, law: IndependentBits) -> float:

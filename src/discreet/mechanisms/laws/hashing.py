@@ -378,7 +378,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         checked_whole("size", self.size, 1, self.prime)
         checked_whole("g", self.buckets, 2, min(self.prime, _MOST_COUNTS))
         if self.prime != _LARGEST_POOL_PRIME and not (self.prime < _LARGEST_POOL_PRIME and is_prime(self.prime)):
-            raise ParameterError(f"prime must be a prime of at most {_LARGEST_PRIME}, got prime={self.prime!r}.")
+            raise ParameterError("prime.not-prime", argument="prime", largest_prime=_LARGEST_PRIME, prime=self.prime)
         checked_whole("functions", self.functions, 1, _MOST_COUNTS // self.buckets)
         checked_whole("seed", self.seed, 0, _LARGEST_SEED)
 

@@ -245,7 +245,7 @@ class Subsets(MembersLaw):
         checked_whole("size", self.size)
         checked_whole("k", self.count)
         if not 1 <= self.count <= max(self.size - 1, 1):
-            raise ParameterError(f"k must be in 1..{max(self.size - 1, 1)}, got k={self.count!r}.")
+            raise ParameterError("k.out-of-range", argument="k", max=max(self.size - 1, 1), count=self.count)
 
     @property
     def inclusion(self) -> Fraction:
@@ -370,7 +370,7 @@ class SubsetSelection(BlockMechanism):
         size = sensitive_size(self.domain)
         if self.k is not None:
             if size == 1:
-                raise ParameterError("k does nothing where fewer than two values are sensitive; leave it out.")
+                raise ParameterError("k.nothing-to-choose", argument="k")
             return Subsets(size, checked_whole("k", self.k, 1, size - 1))
         # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2.
         near = int(size / (expm1(self.epsilon) + 2))
@@ -409,7 +409,7 @@ class MixedSubsets(MembersLaw):
         for name in ("size", "count", "larger"):
             checked_whole(name, getattr(self, name), 1, WORD_RANGE)
         if not 1 <= self.count < self.size or not 0 < self.larger < WORD_RANGE:
-            raise ParameterError(f"two sizes must lie in 1..{self.size}, got {self.count!r} and the next.")
+            raise ParameterError("k.sizes-out-of-range", argument="k", size=self.size, count=self.count)
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -543,7 +543,7 @@ class BlockDesign(BlockMechanism):
         """Block sizes, weights, certificate; None where there is nothing to choose."""
         if self.domain.size < 2 or self.domain.sensitive_count == 0:
             if self.sensitive_mass is not None:
-                raise ParameterError("sensitive_mass does nothing where there is nothing to choose; leave it out.")
+                raise ParameterError("sensitive-mass.no-effect", argument="sensitive_mass")
             return None
         size = self.domain.sensitive_count
         return optimal_design(size, self.domain.size, self.epsilon, sensitive_mass=self.sensitive_mass)

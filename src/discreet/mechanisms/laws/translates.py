@@ -189,10 +189,10 @@ class SetTranslates(TranslatesLaw):
         most = min(_MOST_ELEMENTS, self.modulus - 1)
         if not isinstance(self.base, tuple) or not 1 <= len(self.base) <= most:
             size = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
-            raise ParameterError(f"base must be a tuple of 1..{most} integers, got {size}.")
+            raise ParameterError("base.wrong-size", argument="base", most=most, size=size)
         whole = all(map(is_whole, self.base)) and self.base[0] >= 0 and self.base[-1] < self.modulus
         if not whole or any(number >= other for number, other in pairwise(self.base)):
-            raise ParameterError(f"base must be integers in 0..{self.modulus - 1}, ascending, none of them twice.")
+            raise ParameterError("base.not-ascending", argument="base", value=self.modulus - 1)
         object.__setattr__(self, "_elements", np.array(self.base, dtype=np.int64))
 
     @property
@@ -210,10 +210,7 @@ class SetTranslates(TranslatesLaw):
         """
         pairs = _pairs(self.size, self.modulus, self.base)
         if pairs is None:
-            raise ParameterError(
-                f"every difference 1..{self.size - 1} must be that of equally many pairs of base modulo "
-                f"{self.modulus}, so that any two values share as many blocks; choose a difference set."
-            )
+            raise ParameterError("base.not-difference-set", argument="base", value=self.size - 1, modulus=self.modulus)
         return Fraction(pairs, len(self.base))
 
     @property
@@ -288,7 +285,7 @@ class TranslateResponse(BlockMechanism):
             ParameterError: if there is none.
         """
         if not isinstance(self.base, list | tuple):
-            raise ParameterError(f"base must be a list of integers, got {shown(self.base)}.")
+            raise ParameterError("base.not-integers", argument="base", base=shown(self.base))
         object.__setattr__(self, "modulus", checked_whole("modulus", self.modulus))
         object.__setattr__(self, "base", tuple(int(number) if is_whole(number) else number for number in self.base))
         super().__post_init__()

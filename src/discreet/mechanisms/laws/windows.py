@@ -63,7 +63,7 @@ class WindowBlocks(TranslatesLaw):
         starts = self.starts if isinstance(self.starts, tuple) else ()
         whole = bool(starts) and len(starts) <= _MOST_RANGES and all(map(is_whole, starts))
         if not (whole and starts[0] == 0 and starts[-1] < self.size and all(a < b for a, b in pairwise(starts))):
-            raise ParameterError(f"starts must be a tuple of at most {_MOST_RANGES} ascending ranks from 0.")
+            raise ParameterError("starts.not-ascending", argument="starts", most_ranges=_MOST_RANGES)
         checked_whole("the number of places of windows", self.alphabet_size, 1, LARGEST_MODULUS)
 
     @property
@@ -141,7 +141,7 @@ class Windows(BlockMechanism):
             ParameterError: if the domain is a product, a grid or has bots, or the options make no law.
         """
         if not self.domain.space.is_ordered:
-            raise ParameterError("windows need values in one order: numbers, integers, or labels listed in order.")
+            raise ParameterError("windows.no-order")
         super().__post_init__()
 
     @property

@@ -129,13 +129,10 @@ def _sent(
 ) -> tuple[Reports, IntArray, IntArray]:
     """Return reports of the first events of each user, the users who have some, and the rows where theirs begin."""
     if target.event_count != mechanism.domain.size:
-        raise DataError(
-            f"the traces have {target.event_count} different events, the mechanism's domain {mechanism.domain.size}; "
-            "give the domain to Traces.of."
-        )
+        raise DataError("traces.other-domain", event_count=target.event_count, size=mechanism.domain.size)
     sent = target.first(events)
     if not len(sent):
-        raise DataError("no user has an event in the target; split the traces elsewhere.")
+        raise DataError("traces.empty-target")
     users = np.flatnonzero(sent.lengths)
     return mechanism.obfuscate_codes(sent.events, random=random), users, np.append(sent.offsets[users], len(sent))
 
@@ -188,7 +185,7 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
         parts.append(codes[ranks].astype(np.int32))
         done, total = done + len(sizes), total + len(ranks)
         if total > _MOST_MEMBERS:
-            raise DataError(f"the reports list more than {_MOST_MEMBERS} values; attack fewer of them at a time.")
+            raise DataError("reports.too-many-members", most_members=_MOST_MEMBERS)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     features = np.empty(total, dtype=np.int32)
     in_clear = np.repeat(clear, lengths)

@@ -123,7 +123,7 @@ class Probes:
         """
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
-            raise DataError("no user has an event in the target; split the traces elsewhere.")
+            raise DataError("traces.empty-target")
         rows = _Gathered()
         for part in parts(target):
             counted = KeyCounts.of(part, keys)
@@ -409,7 +409,7 @@ class Attacker:
         """The probabilities of users to be the one of each trace."""
         probes = np.flatnonzero(self.split.target.lengths)
         if not len(probes):
-            raise DataError("no user has an event in the target; split the traces elsewhere.")
+            raise DataError("traces.empty-target")
         return Logit.taught(self.split, self.random).posterior(Pairs(self.split, probes, self.random))
 
     def by_markov(self) -> Naming:
@@ -506,7 +506,9 @@ def strongest(
     """
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not names:
-        raise ParameterError(f"attack must be {ALL} or one of {', '.join(ATTACKS)}, got attack={''.join(unknown)!r}.")
+        raise ParameterError(
+            "attack.unknown", argument="attack", all=ALL, names=", ".join(ATTACKS), names_2="".join(unknown)
+        )
     attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
     outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
     # Sorting keeps the order of equals.

@@ -60,7 +60,7 @@ class RiskTarget:
         people = Prior.of(self.users, self.prior)
         checked_whole("reports", self.reports)
         if (self.error is None) == (self.pie is None):
-            raise ParameterError("either error or pie must be given, and not both.")
+            raise ParameterError("calibration.one-target")
         if self.pie is not None:
             checked_positive("pie", self.pie)
         if self.error is None:
@@ -68,10 +68,7 @@ class RiskTarget:
         checked_between("error", self.error)
         blind = people.guessed(checked_whole("largest_list", self.largest_list))
         if 1 - blind <= self.error:
-            raise ParameterError(
-                f"an identification error of {self.error!r} cannot be had: guessing blindly is right with probability "
-                f"{blind:.4g}."
-            )
+            raise ParameterError("calibration.impossible-error", argument="error", error=self.error, blind=blind)
 
     def bounds(self, mechanism: Mechanism) -> Bounds:
         """Return the bounds on both risks of a mechanism."""

@@ -67,11 +67,11 @@ class Prior:
         try:
             numbers = np.array(probabilities, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ParameterError("prior must be one probability per user.") from None
+            raise ParameterError("prior.wrong-dimension", argument="prior") from None
         if numbers.shape != (users,):
-            raise ParameterError(f"prior must have one probability for each of {users} users, got {numbers.shape}.")
+            raise ParameterError("prior.wrong-length", argument="prior", users=users, shape=numbers.shape)
         if not np.isfinite(numbers).all() or numbers.min() < 0 or abs(numbers.sum() - 1) > _TOLERANCE:
-            raise ParameterError(f"prior must hold probabilities that sum to 1, got the sum {float(numbers.sum())!r}.")
+            raise ParameterError("prior.wrong-sum", argument="prior", float=float(numbers.sum()))
         falling = np.sort(numbers / numbers.sum())[::-1]
         # The same as nothing known, and that has closed forms.
         return cls(users) if falling[0] == falling[-1] else cls(users, frozen(falling))

@@ -49,7 +49,7 @@ def room(slots: int) -> int:
         DataError: if numbers would no longer fit into 32 signed bits.
     """
     if slots > _MOST:
-        raise DataError(f"at most {room(_MOST)} different users, events or steps are taken.")
+        raise DataError("traces.too-many", room=room(_MOST))
     return slots * 3 // 4
 
 

@@ -101,7 +101,7 @@ def _without_failed(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
     """Return the scores of users without failed comparisons, and the number of users left out, most failures first."""
     scores = as_array(matrix, "scores")
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1]:
-        raise DataError(f"scores must be a square matrix, got shape {scores.shape}.")
+        raise DataError("scores.not-square", shape=scores.shape)
     if failed is None or scores.dtype.kind not in "fiu":
         return checked_matrix(scores), 0
     bad = np.isnan(scores) | (scores == failed)
@@ -112,5 +112,5 @@ def _without_failed(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
         keep[worst] = False
         marks -= bad[worst] + bad[:, worst].astype(marks.dtype)
     if keep.sum() < _FEWEST:
-        raise DataError(f"only {int(keep.sum())} of {len(scores)} users have no failed score; at least 4 are needed.")
+        raise DataError("scores.too-many-failed", int=int(keep.sum()), scores_count=len(scores))
     return checked_matrix(scores[np.ix_(keep, keep)]), int((~keep).sum())

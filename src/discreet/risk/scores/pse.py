@@ -226,7 +226,7 @@ class StepFunction:
             ParameterError: if there is not one level more than edges, or a level is not finite and positive.
         """
         if len(self.levels) != len(self.edges) + 1 or not (np.isfinite(self.levels) & (self.levels > 0)).all():
-            raise ParameterError("a step function must have one finite level > 0 more than it has edges.")
+            raise ParameterError("step-function.wrong-levels")
         object.__setattr__(self, "edges", frozen(self.edges))
         object.__setattr__(self, "levels", frozen(self.levels))
 
@@ -679,7 +679,7 @@ def checked_matrix(scores: Any) -> AnyArray:
     """
     matrix = as_array(scores, "scores")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 4:
-        raise DataError(f"scores must be a square matrix of at least 4 rows, got shape {matrix.shape}.")
+        raise DataError("scores.matrix-too-small", shape=matrix.shape)
     numbers = checked_numbers(matrix, "matrix", "leave out their users, or let biometric() do so with failed=")
     return scaled(numbers)[0]
 
@@ -760,6 +760,6 @@ def _prior(prior: Any, users: int) -> FloatArray:
     p = as_array(prior, "prior")
     fits = p.shape == (users,) and p.dtype.kind in "fiu" and bool(np.isfinite(p).all())
     if not fits or p.min() < 0 or abs(p.sum() - 1) > _UNEVEN:
-        raise ParameterError(f"prior must be {users} probabilities with the sum 1, got shape {p.shape}.")
+        raise ParameterError("prior.wrong-shape", argument="prior", users=users, shape=p.shape)
     shares: FloatArray = p / p.sum()
     return shares

@@ -94,7 +94,7 @@ def rate(successes: float, trials: int, *, level: float = 0.95) -> Rate:
     """
     level = checked_level(level)
     if trials < 1 or not -_BELOW_ONE_COUNT <= successes <= trials + _BELOW_ONE_COUNT:
-        raise DataError(f"successes must be between 0 and trials, and trials at least 1, got trials={trials}.")
+        raise DataError("rate.impossible-counts", trials=trials)
     least, most = floor(successes + _BELOW_ONE_COUNT), ceil(successes - _BELOW_ONE_COUNT)
     error = (1 - level) / 2
     low = lower_bound(max(least, 0), trials, error)
@@ -168,12 +168,12 @@ def rank_curve(
     level = checked_level(level)
     above, same = _counts(greater, "greater", 0), _counts(ties, "ties", 1)
     if len(above) != len(same) or not len(above):
-        raise DataError(f"there must be as many ties as greater counts, at least 1, got {len(same)} and {len(above)}.")
+        raise DataError("ranks.unequal-counts", same_count=len(same), above_count=len(above))
     if ks is None:
         # Beyond the worst rank everybody is in the list.
         ks = _spread(int((above + same).max()))
     if not len(ks):
-        raise ParameterError("ks must hold at least one length of a list.")
+        raise ParameterError("ranks.no-lengths", argument="ks")
     chosen = tuple(sorted({checked_whole("k", k, 1) for k in ks}))
     rates = tuple(rate(float(listed(above, same, k).sum()), len(above), level=level) for k in chosen)
     return RankCurve(chosen, rates, None if users is None else checked_whole("users", users, 1))
@@ -187,9 +187,11 @@ def _spread(worst: int) -> list[int]:
 def _counts(array: Any, name: str, least: int) -> IntArray:
     counts = as_array(array, name)
     if counts.ndim != 1 or counts.dtype.kind not in "iu":
-        raise DataError(f"{name} must be integers in one dimension, got {counts.ndim} of {counts.dtype}.")
+        raise DataError("ranks.not-integers", name=name, ndim=counts.ndim, dtype=counts.dtype)
     if (counts < least).any():
-        raise DataError(f"{int((counts < least).sum())} of {len(counts)} counts of {name} are below {least}.")
+        raise DataError(
+            "ranks.counts-too-small", int=int((counts < least).sum()), counts_count=len(counts), name=name, least=least
+        )
     return counts.astype(np.int64)
 
 
@@ -223,7 +225,7 @@ def pse_of_ranks(
     users = checked_whole("users", users, 2)
     wrong = above.shape != same.shape or above.ndim != 1 or len(above) < 2
     if wrong or above.min() < 0 or same.min() < 1 or int((above + same).max()) > users:
-        raise DataError(f"ranks must be at least 2, of users among {users}, each tied with at least one, itself.")
+        raise DataError("ranks.impossible", users=users)
     edges = _edges(users)
     # The rank is even among those tied.
     spread = _covered(above, same, edges)

@@ -40,9 +40,9 @@ def checked_scores(scores: Any, kind: str, fewest: int) -> AnyArray:
     """
     array = as_array(scores, f"{kind} scores")
     if array.ndim != 1:
-        raise DataError(f"{kind} scores must have one dimension, got {array.ndim}.")
+        raise DataError("scores.wrong-dimension", kind=kind, ndim=array.ndim)
     if len(array) < fewest:
-        raise DataError(f"there must be at least {fewest} {kind} scores, got {len(array)}.")
+        raise DataError("scores.too-few", fewest=fewest, kind=kind, array_count=len(array))
     return checked_numbers(array, kind)
 
 
@@ -55,7 +55,7 @@ def as_array(values: Any, what: str) -> AnyArray:
     try:
         return unmasked(values, what) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
     except ValueError:
-        raise DataError(f"{what} must be an array of numbers, got rows of unequal lengths.") from None
+        raise DataError("scores.ragged", what=what) from None
 
 
 def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") -> AnyArray:
@@ -70,7 +70,7 @@ def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") 
         DataError: if it holds anything but finite numbers, or integers of more than 62 bits.
     """
     if array.dtype.kind not in "fiu":
-        raise DataError(f"{kind} scores must be real numbers, got an array of {array.dtype}.")
+        raise DataError("scores.not-real", kind=kind, dtype=array.dtype)
     if array.dtype.kind == "f":
         bad = ~np.isfinite(array)
         what = "NaN or infinite"
@@ -79,7 +79,9 @@ def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") 
         what = "integers of more than 62 bits"
     if bad.any():
         where = int(np.flatnonzero(bad)[0])
-        raise DataError(f"{int(bad.sum())} of {array.size} {kind} scores are {what} (first at {where}); {remedy}.")
+        raise DataError(
+            "scores.not-usable", int=int(bad.sum()), size=array.size, kind=kind, what=what, where=where, remedy=remedy
+        )
     return array.astype(np.float64 if array.dtype.kind == "f" else np.int64, copy=False)
 
 
@@ -157,7 +159,7 @@ class Ranks:
         """
         k = checked_whole("k", k)
         if not len(self.greater):
-            raise DataError("there is no probe, so nobody can be found.")
+            raise DataError("scores.no-probe")
         return listed(self.greater, self.ties, k)
 
 
@@ -246,13 +248,13 @@ class Scores:
         """
         whole = as_array(matrix, "matrix")
         if whole.ndim != 2 or whole.dtype.kind not in "iuf":
-            raise DataError(f"matrix must be (n, candidates) numbers, got {whole.dtype} with shape {whole.shape}.")
+            raise DataError("scores.not-matrix", argument="matrix", dtype=whole.dtype, shape=whole.shape)
         missing = int(np.isnan(whole).sum())
         if missing:
-            raise DataError(f"{missing} of {whole.size} scores are missing; leave their users out.")
+            raise DataError("scores.missing", missing=missing, size=whole.size)
         probes, candidates = whole.shape
         if probes > candidates:
-            raise DataError(f"{probes} probes have no diagonal among {candidates} candidates; from_rows says whose.")
+            raise DataError("scores.no-diagonal", probes=probes, candidates=candidates)
         return cls.from_rows(lambda start, stop: whole[start:stop], np.arange(probes), candidates)
 
     @classmethod
@@ -289,7 +291,7 @@ class Scores:
             DataError: if there are none, as of scores of pairs.
         """
         if self.places is None:
-            raise DataError("these scores were not compared candidate by candidate, so there are no ranks.")
+            raise DataError("scores.without-ranks")
         return self.places
 
     def success(self, k: int = 1) -> float:
@@ -306,10 +308,10 @@ class Scores:
             DataError: if there are fewer than 2 genuine scores or no impostor scores, or they are not finite.
         """
         if self.n < FEWEST_GENUINE:
-            raise DataError(f"there must be at least {FEWEST_GENUINE} genuine scores, got {self.n}.")
+            raise DataError("scores.too-few-genuine", fewest_genuine=FEWEST_GENUINE, n=self.n)
         _, genuine = distinct(ascending(checked_numbers(self.genuine, "genuine")))
         if not self.m:
-            raise DataError("there must be at least 1 impostor score, got 0.")
+            raise DataError("scores.no-impostor")
         from_each, ties = self.impostor_counts[1:], self.impostor_ties
         if genuine.max() == 1 and not ties.any():
             return np.stack([genuine, from_each])
@@ -339,7 +341,7 @@ def checked(scores: object) -> Scores:
         DataError: if these are no `Scores`.
     """
     if not isinstance(scores, Scores):
-        raise DataError(f"scores must be Scores, such as of Scores.of_pairs, got {type(scores).__name__}.")
+        raise DataError("scores.wrong-type", argument="scores", kind=type(scores).__name__)
     return scores
 
 
@@ -372,7 +374,7 @@ def _binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
 
 def _checked_rows(scores: AnyArray, rows: int, candidates: int) -> AnyArray:
     if np.shape(scores) != (rows, candidates):
-        raise DataError(f"scores of {rows} probes must have shape ({rows}, {candidates}), got {np.shape(scores)}.")
+        raise DataError("scores.wrong-rows", rows=rows, candidates=candidates, shape=np.shape(scores))
     return scores
 
 

@@ -111,16 +111,13 @@ def _ladder(part: str, events: Events, reports: int) -> list[Defence]:
         return [coarser(column, Step(step)) for step in steps.split("/")]
     if part.endswith(PLANS):
         return [_of_plan(Path(part), reports)]
-    raise ParameterError(
-        "a defence must be first:K, rare:N, a plan, or COLUMN=STEP for the column of --event or --time, "
-        f"{events.event} or {events.time or '-'}; got {part!r}."
-    )
+    raise ParameterError("defence.unknown", event=events.event, events=events.time or "-", part=part)
 
 
 def _of_plan(path: Path, reports: int) -> Defence:
     document = load_plan(path)
     if document.is_personalized:
-        raise ParameterError(f"{path} is personalized; --traces takes plans without secret values.")
+        raise ParameterError("defence.personalized-plan", path=path)
     each = f"{path}, {reports} reports each" if reports > 1 else str(path)
     return reported(each, document.mechanism(), reports)
 
@@ -167,12 +164,9 @@ def compare_risks(
         return
     refuse_idle(_EVENTS, "it goes with --traces")
     if not plans:
-        raise ParameterError(
-            "compare needs the plans that are to be compared, as in discreet risk compare a.toml b.toml --users 1000, "
-            "or --traces."
-        )
+        raise ParameterError("compare.no-plans")
     if users is None:
-        raise ParameterError("--users must say among how many people a report's sender is to be found.")
+        raise ParameterError("compare.without-users", argument="users")
     likely = None if prior is None else _prior(prior, users)
     compared = [_PlanRisk.of(path, users, reports, likely) for path in plans]
     compared.sort(key=lambda row: (row.bounds.identification.value, row.worst_case_mse))
@@ -234,12 +228,12 @@ def _prior(text: str, users: int) -> FloatArray:
         except ValueError:
             slope = -1.0
         if not 0 <= slope < inf:
-            raise ParameterError(f"--prior zipf:S needs a number S of at least 0, got {text!r}.")
+            raise ParameterError("prior.no-exponent", argument="prior", text=text)
         weights = np.arange(1.0, users + 1) ** -slope
     else:
         weights = reals(read_columns(text, lambda _: {"weight": NUMBERS}, ["weight"])["weight"], "weights")
         if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
-            raise ParameterError(f"{text}: weights must be finite numbers of at least 0, not all of them 0.")
+            raise ParameterError("prior.wrong-weights", argument="prior", text=text)
     prior: FloatArray = weights / weights.sum()
     return prior
 

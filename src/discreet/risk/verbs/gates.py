@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 
 def _checked_limit(_: click.Context, __: click.Parameter, limit: float | None) -> float | None:
     if limit is not None and not (isfinite(limit) and 0 <= limit < 1):
-        raise ParameterError(f"--fail-above must be a probability from 0 to below 1, got {limit:g}.")
+        raise ParameterError("fail-above.out-of-range", argument="fail_above", limit=limit)
     return limit
 
 

@@ -123,7 +123,7 @@ def plan_for_risk(
     leave. DOMAIN is a file with a [domain] table, or a plan.
     """
     if out.output is not None and epsilon is None:
-        raise ParameterError("-o writes what is recommended, which needs a limit on epsilon; give --epsilon as well.")
+        raise ParameterError("output.needs-epsilon", argument="output")
     values, _ = domain_of(domain)
     wanted = RiskTarget(users, error=identification_error, reports=reports_per_user)
     options = plan_identification(values, wanted, epsilon=epsilon)

@@ -135,10 +135,7 @@ class _Attack(OptionGroup):
             return None, None
         document = load_plan(self.plan)
         if document.is_personalized:
-            raise ParameterError(
-                "events under a personalized plan are attacked only with each user's secret values, which their table "
-                "does not have; bound its risk with discreet risk compare instead."
-            )
+            raise ParameterError("plan.personalized")
         mechanism = document.mechanism()
         return mechanism, mechanism.domain
 

@@ -1,0 +1,92 @@
+"""The rules of words: catalogues of messages agree with the code, and sentences are plain.
+
+A room's ``messages.toml`` holds the sentence of each error. Each is raised somewhere in its room, with a value for each
+of its places; ``argument`` is a place too. `tools/house.py` prints what is wrong.
+"""
+
+import ast
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from wings import PACKAGE, ROOT
+
+MOST_WORDS = 25
+"""Words of a sentence of a message or of a docstring's first line."""
+
+RIDDLES = re.compile(
+    r"\b(that of|those of|of which|what is|what was|so many|so few|is none|is such|told apart|in place of the)\b"
+    r"|\b(spelled|judged|given away|stretch|held back|towards)\b",
+    flags=re.IGNORECASE,
+)
+"""Words that make a reader go back: a pronoun in place of its noun, or a verb that is no term of the field."""
+
+_CODE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
+_PLACE = re.compile(r"(?<!\{)\{(\w+)(?:![rsa])?(?::[^{}]*)?\}(?!\})")
+_OF_PLACES_ALONE = {"ParameterError", "DataError", "MismatchError", "EngineError", "SecretError"}
+_RAISED = re.compile(r"(Error|Refused|error|Verb)$")
+
+
+def catalogue_of(room: Path) -> dict[str, str]:
+    """Return the sentences of a room by code; none if it has no catalogue."""
+    file = room / "messages.toml"
+    tables = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {f"{subject}.{reason}": text for subject in tables for reason, text in tables[subject].items()}
+
+
+def room_of(path: Path) -> Path:
+    """Return the folder whose catalogue a file of the package uses: its room, and the core for files of the face."""
+    parts = path.relative_to(PACKAGE).parts
+    return PACKAGE / (parts[0] if len(parts) > 1 else "core")
+
+
+def long_or_riddling(sentence: str) -> str:
+    """Return the fault of a sentence in a few words; empty if it is plain."""
+    if (riddle := RIDDLES.search(sentence)) is not None:
+        return f"{riddle[0]!r} makes readers go back"
+    longest = max(len(part.split()) for part in re.split(r"(?<=[.?!:;])\s", sentence))
+    return f"a sentence of {longest} words, and it may have {MOST_WORDS}" if longest > MOST_WORDS else ""
+
+
+def of_messages(trees: Mapping[Path, ast.Module]) -> Iterator[str]:
+    """Yield the places where code and catalogues disagree, and the sentences that are not plain.
+
+    Args:
+        trees: the files of the package, by their path below the project.
+    """
+    rooms = {room: catalogue_of(room) for room in sorted({room_of(ROOT / path) for path in trees})}
+    written: dict[Path, set[str]] = {room: set() for room in rooms}
+    for path, tree in trees.items():
+        room = room_of(ROOT / path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and _CODE.fullmatch(node.value):
+                written[room].add(node.value)
+            if isinstance(node, ast.Call) and _RAISED.search(ast.unparse(node.func)):
+                yield from _of_call(path, node, rooms[room])
+    homes = Counter(code for sentences in rooms.values() for code in sentences)
+    for room, sentences in rooms.items():
+        for code, sentence in sentences.items():
+            wrong = long_or_riddling(sentence) or ("another room has this code too" if homes[code] > 1 else "")
+            wrong = wrong or ("nothing in its room raises it" if code not in written[room] else "")
+            if wrong:
+                yield f"{(room / 'messages.toml').relative_to(ROOT)}: {code}: {wrong}"
+
+
+def _of_call(path: Path, call: ast.Call, sentences: Mapping[str, str]) -> Iterator[str]:
+    """Yield the faults of a call that makes an error, if it is given a code."""
+    code = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        return
+    if code not in sentences:
+        yield f"{path}:{call.lineno}: the catalogue of this room has no {code}"
+        return
+    names, places = (
+        {word.arg for word in call.keywords} - {"argument"},
+        set(_PLACE.findall(sentences[code])) - {"argument"},
+    )
+    if None not in names and (places - names or (names - places and ast.unparse(call.func) in _OF_PLACES_ALONE)):
+        yield f"{path}:{call.lineno}: {code} has the places {sorted(places)}, got {sorted(map(str, names))}"
+    if "{argument}" in sentences[code] and all(word.arg != "argument" for word in call.keywords):
+        yield f"{path}:{call.lineno}: {code} names an argument, and the call does not"
