@@ -108,8 +108,9 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
 def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
     """Return heading and style, set all at once: with every property that is set later Altair copies each panel."""
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=11.5)
-    style = alt.Config(view=alt.ViewConfig(stroke="#d6d3d1"), axis=alt.AxisConfig(gridColor="#f0efed"))
-    return {"title": heading, "config": style}
+    # Letters may be wider where the picture is looked at, so labels are set further apart; the legend's are, too.
+    view, axis = alt.ViewConfig(stroke="#d6d3d1"), alt.AxisConfig(gridColor="#f0efed")
+    return {"title": heading, "config": alt.Config(view=view, axis=axis, axisX=alt.AxisConfig(labelSeparation=10))}
 
 
 @self_contained
@@ -163,7 +164,7 @@ def _colour(alt: Any, curves: Curves) -> Any:
     palette = cycle(COLOURS)
     colours = [_BOUND if name == curves.bound else next(palette) for name in curves.lines]
     colours = [*colours, _BASELINE][: len(names)]
-    legend = alt.Legend(orient="top", direction="horizontal", title=None, symbolOpacity=1, labelLimit=0)
+    legend = alt.Legend(orient="top", title=None, symbolOpacity=1, labelLimit=0, columnPadding=36)
     return alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 
