@@ -325,9 +325,14 @@ class Device:
                 )
             keep_places(database, current, places)
 
+    def _named(self, collection: Collection | str) -> Collection:
+        return self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+
     def _current(self, collection: Collection | str) -> Collection:
-        newest = self.collection(collection if isinstance(collection, str) else _checked(collection).name)
-        if not isinstance(collection, str) and collection.id != newest.id:
+        if isinstance(collection, str):
+            return self.collection(collection)
+        newest = self.collection(_checked(collection).name)
+        if collection.id != newest.id:
             raise ParameterError("a later version of this collection was accepted; show people that version.")
         return newest
 
@@ -349,7 +354,7 @@ class Device:
             RandomnessError: if there is no randomness; nothing is charged.
             StoreError: if the memory refuses; nothing is charged.
         """
-        known = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+        known = self._named(collection)
         with self._memory.transaction() as database:
             now = self._clock()
             latest = note_time(database, now)
@@ -365,7 +370,7 @@ class Device:
         Raises:
             ParameterError: if it was not accepted, or the survey's first question was not.
         """
-        known = self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
+        known = self._named(collection)
         with self._memory.transaction() as database:
             return is_drawn(database, known, self._person)
 

@@ -1,5 +1,6 @@
 """Signing: from a plan and terms to the envelope of a collection, and to its next version."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,7 @@ from discreet.device.protocol.collection import (
 from discreet.device.protocol.envelope import document_bytes, opened, parsed, public_key, signed
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.sampler import Sampler
+from discreet.device.protocol.shapes import fits
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.domains import all_composed, described_values
 from discreet.formats.plan import Plan, PlanDocument
@@ -127,19 +129,17 @@ def read_survey_texts(path: Path) -> dict[str, dict[str, Any]]:
         FieldError: as for `read_texts`.
     """
     content = _read_toml(path)
-    tables = content.get("questions")
-    if set(content) - {"language", "questions"} or not isinstance(tables, dict):
+    if not fits(content, {"language?": Any, "questions": dict}):
         raise ParameterError(f"{path} must have tables of texts by question, such as [questions.age], and a language.")
-    language = {"language": content["language"]} if "language" in content else {}
-    if not all(isinstance(table, dict) and "language" not in table for table in tables.values()):
+    tables = content.pop("questions")
+    if not fits([*tables.values()], [dict]) or any("language" in table for table in tables.values()):
         raise ParameterError(f"{path} must have tables of texts by question, and one language for all of them.")
-    return {name: _checked_texts(path, {**language, **table}) for name, table in tables.items()}
+    return {name: _checked_texts(path, {**content, **table}) for name, table in tables.items()}
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, Any] = all_composed(tomllib.loads(path.read_text(encoding="utf-8")))
-        return content
+        return dict(all_composed(tomllib.loads(path.read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
 
@@ -380,12 +380,12 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
 
 def spelled_out(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON: the labels of a file in their place, a product as pairs, nothing that is not said."""
-    content: dict[str, Any] = _without_none(msgspec.to_builtins(plan.document))
+    content: dict[str, Any] = json.loads(msgspec.json.encode(plan.document), object_hook=_without_none)
     for name in ("attribute", "exact"):
         if not content["domain"][name]:
             del content["domain"][name]
     if plan.document.domain.product is not None:
-        if not all(isinstance(labels, list) for labels in plan.document.domain.product.values()):
+        if not fits([*plan.document.domain.product.values()], [list]):
             raise ParameterError(
                 "devices cannot ask for combinations with numbers; ask for the numbers in a question of their own."
             )
@@ -405,10 +405,8 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
     return content
 
 
-def _without_none(content: Any) -> Any:
-    if isinstance(content, Mapping):
-        return {str(name): _without_none(item) for name, item in content.items() if item is not None}
-    return [_without_none(item) for item in content] if isinstance(content, list | tuple) else content
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
+    return {name: item for name, item in table.items() if item is not None}
 
 
 def terms_of(collection: Collection) -> Terms:
@@ -464,8 +462,8 @@ def plan_fields(collection: Collection) -> dict[str, Any]:
     """Return the fields of the plan that a collection spells out, as a file of a plan has them."""
     content = dict(collection.plan)
     table = content["domain"] = dict(content["domain"])
-    if isinstance(product := table.get("product"), list):
-        table["product"] = dict(product)
+    if table.get("product") is not None:
+        table["product"] = dict(table["product"])
     if table.get("number") is not None and table.get("sensitive"):
         domain = domain_of(collection.plan, table["sensitive"])
         table["sensitive"] = described_values(domain.space, domain.sensitive)

@@ -21,6 +21,7 @@ import numpy as np
 from discreet.arrays import BoolArray, WordArray
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.envelope import FieldError
+from discreet.device.protocol.shapes import fits
 
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 """Names of collections and surveys."""
@@ -28,7 +29,7 @@ MOST_QUESTIONS = 256
 """Of a survey, each of which has a document of its own."""
 
 _SHARE = re.compile(r"[1-9][0-9]{0,19}")
-_FIELDS = {"name", "answers", "epsilon", "questions"}
+_SHAPE = {"name": NAME, "answers": int, "epsilon": int | float, "questions": [(NAME, _SHARE)]}
 _LARGEST = (1 << 53) - 1
 _WRONG = "the field survey of a collection must be a name, answers, epsilon, and questions with shares that add up to"
 
@@ -84,19 +85,11 @@ def checked_assignment(_: str, entry: Any) -> Assignment:
         FieldError: if it is none.
     """
     wrong = FieldError(f"{_WRONG} answers, and it is not.")
-    if type(entry) is not dict or set(entry) != _FIELDS or type(entry["questions"]) is not list:
+    if not fits(entry, _SHAPE):
         raise wrong
-    pairs = [pair for pair in entry["questions"] if type(pair) is list and len(pair) == 2 and all(map(_is_text, pair))]
-    names = {name for name, _ in pairs}
-    fits = _is_text(entry["name"]) and all(NAME.fullmatch(name) for name in (entry["name"], *names))
-    fits = fits and len(names) == len(entry["questions"]) <= MOST_QUESTIONS
-    fits = fits and all(_SHARE.fullmatch(share) and int(share) <= WORD_RANGE for _, share in pairs)
-    answers, epsilon = entry["answers"], entry["epsilon"]
-    fits = fits and type(answers) is int and sum(int(share) for _, share in pairs) == answers * WORD_RANGE > 0
-    if not fits or type(epsilon) not in {int, float} or not 0 < epsilon <= _LARGEST:
+    answers, epsilon, pairs = entry["answers"], entry["epsilon"], entry["questions"]
+    questions = {name: int(share) for name, share in pairs}
+    once = len(questions) == len(pairs) <= MOST_QUESTIONS and max(questions.values(), default=0) <= WORD_RANGE
+    if not once or not sum(questions.values()) == answers * WORD_RANGE > 0 or not 0 < epsilon <= _LARGEST:
         raise wrong
-    return Assignment(entry["name"], answers, float(epsilon), {name: int(share) for name, share in pairs})
-
-
-def _is_text(entry: Any) -> bool:
-    return type(entry) is str
+    return Assignment(entry["name"], answers, float(epsilon), questions)

@@ -40,6 +40,7 @@ from discreet.device.protocol.envelope import (
 from discreet.device.protocol.languages import (
     BASE,
     TAG,
+    TEXT,
     SurveyTexts,
     check_labels,
     check_together,
@@ -47,6 +48,7 @@ from discreet.device.protocol.languages import (
     label_lists,
 )
 from discreet.device.protocol.sampler import Sampler, SamplerError, UnknownSamplerError
+from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
 from discreet.mechanisms.memo import Memo
@@ -107,11 +109,11 @@ def _refuse(name: str, wanted: str) -> FieldError:
     return FieldError(f"the field {name} of a collection must be {wanted}, and it is not.")
 
 
-def _checked(fits: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
-    """Return a function that returns an entry of a field if it fits, and refuses it otherwise."""
+def _checked(accepts: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
+    """Return a function that returns an entry of a field that a condition accepts, and refuses another."""
 
     def check(name: str, entry: Any) -> Any:
-        if not fits(entry):
+        if not accepts(entry):
             raise _refuse(name, wanted)
         return entry
 
@@ -119,10 +121,7 @@ def _checked(fits: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], A
 
 
 def _fitting(pattern: re.Pattern[str]) -> Callable[[str, Any], str]:
-    fits = pattern.fullmatch
-    return _checked(
-        lambda entry: type(entry) is str and fits(entry) is not None, f"a text of the form {pattern.pattern}"
-    )
+    return _checked(lambda entry: fits(entry, pattern), f"a text of the form {pattern.pattern}")
 
 
 def _either(*known: str) -> Callable[[str, Any], str]:
@@ -133,7 +132,7 @@ def _whole(least: int, most: int = _LARGEST) -> Callable[[str, Any], int]:
     return _checked(lambda entry: type(entry) is int and least <= entry <= most, f"an integer in {least}..{most}")
 
 
-_text = _checked(lambda entry: type(entry) is str and bool(entry.strip()), "a text that is not empty")
+_text = _checked(lambda entry: fits(entry, TEXT), "a text that is not empty")
 _flag = _checked(lambda entry: type(entry) is bool, "true or false")
 _mark = _checked(lambda entry: entry is True, "true, or left out")
 _table = _checked(lambda entry: type(entry) is dict, "an object")
@@ -146,7 +145,7 @@ def _nats(name: str, entry: Any) -> float:
 
 
 def _epochs(name: str, entry: Any) -> Epochs:
-    if type(entry) is not dict or set(entry) != set(Epochs.__slots__):
+    if not fits(entry, dict.fromkeys(Epochs.__slots__, Any)):
         raise _refuse(name, "an object of start, seconds and count")
     start = _whole(0)("epochs.start", entry["start"])
     seconds = _whole(SHORTEST_EPOCH)("epochs.seconds", entry["seconds"])
@@ -157,7 +156,7 @@ def _epochs(name: str, entry: Any) -> Epochs:
 
 
 def _memo(name: str, entry: Any) -> MemoTerms:
-    if type(entry) is not dict or set(entry) != set(MemoTerms.__slots__):
+    if not fits(entry, dict.fromkeys(MemoTerms.__slots__, Any)):
         raise _refuse(name, "an object of epsilon and truth")
     truth = _fitting(_DECIMAL)("memo.truth", entry["truth"])
     return MemoTerms(_nats("memo.epsilon", entry["epsilon"]), int(truth))
@@ -198,12 +197,13 @@ def _texts(content: Any) -> Iterator[str]:
     parts = [content]
     while parts:
         part = parts.pop()
-        if isinstance(part, str):
-            yield part
-        elif isinstance(part, dict):
-            parts += [*part.keys(), *part.values()]
-        elif isinstance(part, list):
-            parts += part
+        match part:
+            case str():
+                yield part
+            case dict():
+                parts += [*part.keys(), *part.values()]
+            case list():
+                parts += part
 
 
 def is_origin(text: str) -> bool:
@@ -255,10 +255,16 @@ OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
 """Fields that a document may have beside them: a mark, a second coin, a survey, and languages and texts."""
 
 
-_KINDS = ("labels", "range", "number", "product", "grid")
-_DOMAIN_FIELDS = {*_KINDS, "sensitive", "allow_unprotected", "missing", "cuts", "attribute", "exact"}
-_FIELDS = {"domain", "epsilon", "mechanism"}
-_OPTIONAL = {"version", "title", "tags", "others", "cells"}
+_KINDS = {"labels": list, "range": (int, int), "number": dict, "product": [(str, list)], "grid": dict}
+_BESIDE = ("sensitive", "allow_unprotected", "missing", "cuts")
+_DOMAIN = {**dict.fromkeys((f"{name}?" for name in (*_KINDS, *_BESIDE)), Any), "attribute?": str, "exact?": bool}
+_PLAN = {
+    "domain": dict,
+    "epsilon": int | float,
+    "mechanism": dict,
+    "others?": bool,
+    **dict.fromkeys(("version?", "title?", "tags?", "cells?"), Any),
+}
 _UNFIT = "the plan in the collection must be one that `discreet collection sign` writes, and it is not."
 
 
@@ -281,8 +287,7 @@ def check_fields(plan: Mapping[str, Any]) -> None:
     Raises:
         PlanError: if it has.
     """
-    fields_fit = _FIELDS <= set(plan) <= _FIELDS | _OPTIONAL and isinstance(plan["mechanism"], dict)
-    if not fields_fit or isinstance(plan["epsilon"], bool) or not isinstance(plan.get("others", True), bool):
+    if not fits(plan, _PLAN):
         raise PlanError(_UNFIT)
 
 
@@ -297,29 +302,29 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         PlanError: if the plan says no such domain.
     """
     table = plan["domain"]
-    if not isinstance(table, dict) or not set(table) <= _DOMAIN_FIELDS or type(table.get("exact", False)) is not bool:
-        raise PlanError(_UNFIT)
-    kinds = [kind for kind in _KINDS if table.get(kind) is not None]
-    if len(kinds) != 1:
+    kinds = [kind for kind in _KINDS if fits(table, _DOMAIN) and table.get(kind) is not None]
+    if len(kinds) != 1 or not fits(table[kinds[0]], _KINDS[kinds[0]]):
         raise PlanError(_UNFIT)
     protection = {"sensitive": sensitive, "allow_unprotected": True}
     # Whether labels that read alike are refused depends on the state of the collection: see `check_plan`.
-    labelled = {**protection, "exact": True}
+    labelled, attribute = {**protection, "exact": True}, table.get("attribute", "")
     try:
         if kinds == ["product"]:
-            return Domain.product(_attributes(table["product"]), **labelled)
+            if len(attributes := dict(table["product"])) < len(table["product"]):
+                raise ParameterError("an attribute is there twice.")
+            return Domain.product(attributes, **labelled)
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
         if kinds == ["number"]:
             space: Any = Domain.number(**table["number"]).space
-            if isinstance(sensitive, list) and are_pairs(sensitive):
+            if type(sensitive) is list and are_pairs(sensitive):
                 # A range that ends at a border ends below it: none does in a document of this version, whose ranges end
                 # within their last bins, and samplers of documents before protect nothing above.
                 sensitive = space.ranges(sensitive)
                 space = _with_ends(space, sensitive)
-            return Domain.over(space, sensitive).about(_attribute(table))
-        labels = range(*_two(table["range"])) if kinds == ["range"] else _listed(table["labels"])
-        return Domain(labels, **labelled).about(_attribute(table))
+            return Domain.over(space, sensitive).about(attribute)
+        labels = range(*table["range"]) if kinds == ["range"] else table["labels"]
+        return Domain(labels, **labelled).about(attribute)
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError(_UNFIT) from None
 
@@ -330,34 +335,6 @@ def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
     A document does not say where within its last bin a range ends, so it is taken to end at the next border.
     """
     return space.ending(sensitive, np.nextafter(space.borders[1:], -inf).tolist())
-
-
-def _attribute(table: Mapping[str, Any]) -> str:
-    """Return the attribute of a survey that the values are of; empty for a plan that stands alone."""
-    attribute = table.get("attribute", "")
-    if not isinstance(attribute, str):
-        raise PlanError(_UNFIT)
-    return attribute
-
-
-def _attributes(attributes: Any) -> dict[str, list[Any]]:
-    """Return the attributes of a product, in the order of its codes, from pairs of name and labels."""
-    pairs = [(name, _listed(labels)) for name, labels in _listed(attributes)]
-    if len(dict(pairs)) < len(pairs) or not all(isinstance(name, str) for name, _ in pairs):
-        raise PlanError(_UNFIT)
-    return dict(pairs)
-
-
-def _two(entry: Any) -> tuple[int, int]:
-    if not isinstance(entry, list) or len(entry) != 2 or not all(type(number) is int for number in entry):
-        raise PlanError(_UNFIT)
-    return entry[0], entry[1]
-
-
-def _listed(entry: Any) -> list[Any]:
-    if not isinstance(entry, list):
-        raise PlanError(_UNFIT)
-    return entry
 
 
 def bots_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Bots | None:

@@ -16,6 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError, ParameterError
 
 
@@ -139,6 +140,7 @@ KEY_BYTES, SIGNATURE_BYTES = 32, 64
 _SIGNED = b"discreet collection 1\n"
 _MOST_SIGNATURES = 16
 _LARGEST = (1 << 53) - 1
+_ENVELOPE = {"document": str, "signatures": [{"key": str, "signature": str}]}
 
 
 def document_bytes(document: Mapping[str, Any]) -> bytes:
@@ -148,12 +150,12 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
         ParameterError: if it holds what not every language reads alike: an integer beyond 2^53 - 1, a number that is
             not finite, half of a character; or is larger than 1 MiB.
     """
-    _refuse_large_integers(document)
     try:
         spelled = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
         written = spelled.encode()
     except ValueError:
         raise ParameterError("a collection must hold finite numbers and whole characters, and it does not.") from None
+    json.loads(spelled, parse_int=_shared_integer)
     if len(written) > MOST_BYTES:
         raise ParameterError(
             f"a collection must have at most {MOST_BYTES} bytes, got {len(written)}; shorten labels or take a range."
@@ -161,14 +163,10 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
     return written
 
 
-def _refuse_large_integers(content: Any) -> None:
-    if type(content) is int and abs(content) > _LARGEST:
+def _shared_integer(digits: str) -> int:
+    if abs(number := int(digits)) > _LARGEST:
         raise ParameterError("integers of a collection must lie within 2^53 - 1, which every language reads alike.")
-    if isinstance(content, Mapping):
-        content = list(content.values())
-    if isinstance(content, list | tuple):
-        for item in content:
-            _refuse_large_integers(item)
+    return number
 
 
 def parsed(written: bytes) -> Any:
@@ -277,27 +275,19 @@ def checked_trust(trust: Any) -> frozenset[bytes]:
 def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
     try:
         content = parsed(envelope)
-        document, signatures = _fields(content, "document", "signatures")
-        if not isinstance(signatures, list) or not 1 <= len(signatures) <= _MOST_SIGNATURES:
-            raise ValueError("signatures are missing")
-        pairs = [_fields(entry, "key", "signature") for entry in signatures]
-        return _bytes(document), [(_bytes(key, KEY_BYTES), _bytes(value, SIGNATURE_BYTES)) for key, value in pairs]
+        if not fits(content, _ENVELOPE) or not 1 <= len(content["signatures"]) <= _MOST_SIGNATURES:
+            raise ValueError("other fields")
+        pairs = [(part["key"], part["signature"]) for part in content["signatures"]]
+        signatures = [(_bytes(key, KEY_BYTES), _bytes(text, SIGNATURE_BYTES)) for key, text in pairs]
+        return _bytes(content["document"]), signatures
     except ValueError:
         raise EnvelopeError(
             "an envelope must be JSON with a document and its signatures, in base64, and nothing else, and this is not."
         ) from None
 
 
-def _fields(table: Any, *names: str) -> tuple[Any, ...]:
-    if not isinstance(table, dict) or set(table) != set(names):
-        raise ValueError("other fields")
-    return tuple(table[name] for name in names)
-
-
-def _bytes(text: Any, length: int | None = None) -> bytes:
+def _bytes(text: str, length: int | None = None) -> bytes:
     """Return the bytes of canonical base64, as `_base64` writes it; of another form one document had many envelopes."""
-    if not isinstance(text, str):
-        raise ValueError("no text")
     data = b64decode(text.encode("ascii"), validate=True)
     if _base64(data) != text or (length is not None and len(data) != length):
         raise ValueError("not as it is written")

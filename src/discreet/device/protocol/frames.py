@@ -19,6 +19,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.checks import checked_whole
+from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError
 from discreet.formats.records import JsonRows, RecordCodec, once
 from discreet.mechanisms import Mechanism
@@ -205,7 +206,7 @@ def head_of_json(data: bytes) -> tuple[bytes, int, int]:
 
 
 _HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[A-Za-z0-9_-]{22}")
-_FIELDS = {"collection", "epoch", "reports"}
+_SHAPE = {"collection": _HEX, "epoch": int, "reports": list}
 
 
 def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
@@ -215,21 +216,19 @@ def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
     # Swallowed, not chained: the library's error holds the whole text.
     with suppress(ValueError, RecursionError):
         frame = json.loads(bytes(data).decode("utf-8"), object_pairs_hook=once)
-    if not isinstance(frame, dict) or set(frame) != _FIELDS:
-        raise FrameError("structure", "a frame as JSON must be an object of collection, epoch and reports.")
-    collection, epoch, listed = frame["collection"], frame["epoch"], frame["reports"]
-    if not isinstance(collection, str) or not _HEX.fullmatch(collection):
-        raise FrameError("structure", "a frame's collection must be 64 digits, 0-9 and a-f.")
-    if type(epoch) is not int or not 0 <= epoch <= _LARGEST_EPOCH or not isinstance(listed, list):
-        raise FrameError("structure", "a frame's epoch must be an integer in 0..2^32 - 1, its reports a list.")
-    return bytes.fromhex(collection), epoch, listed
+    if not fits(frame, _SHAPE) or not 0 <= frame["epoch"] <= _LARGEST_EPOCH:
+        raise FrameError(
+            "structure",
+            "a frame as JSON must be an object of collection (64 digits, 0-9 and a-f), epoch (an integer in "
+            "0..2^32 - 1) and reports (a list).",
+        )
+    return bytes.fromhex(frame["collection"]), frame["epoch"], frame["reports"]
 
 
 def _id_of(report: Any, row: int, names: Set[str]) -> AnyArray:
-    spelled = report.get("id") if isinstance(report, dict) else None
-    if not isinstance(spelled, str) or not _ID.fullmatch(spelled) or not set(report) <= {"id", *names}:
+    if not fits(report, {"id": _ID, **dict.fromkeys((f"{name}?" for name in names), Any)}):
         raise FrameError("structure", f"report {row} must have an id of 22 letters and the fields of a report.")
-    raw = b""
+    raw, spelled = b"", report["id"]
     with suppress(binascii.Error):
         raw = base64.urlsafe_b64decode(spelled + "==")
     if base64.urlsafe_b64encode(raw).rstrip(b"=") != spelled.encode("ascii"):

@@ -10,12 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.device.protocol.envelope import FieldError, PlanError
+from discreet.device.protocol.shapes import fits
 
 BASE = "en"
 """The language of a document that names none."""
 TAG = re.compile(r"[a-z]{2,3}")
 """Names of languages, as in BCP 47, without script and region."""
-_NEEDED = {"title", "purpose", "labels"}
+TEXT = re.compile(r".*\S.*", re.DOTALL)
+"""Texts that are not empty."""
+_TEXTS = {"title": TEXT, "purpose": TEXT, "question?": TEXT, "labels": dict}
 
 
 @dataclass(frozen=True)
@@ -43,11 +46,7 @@ def checked_languages(name: str, content: Any) -> Mapping[str, Mapping[str, Any]
     Raises:
         FieldError: if it is not.
     """
-    if (
-        type(content) is not dict
-        or not content
-        or not all(TAG.fullmatch(tag) and _is_text_of(texts) for tag, texts in content.items())
-    ):
+    if type(content) is not dict or not content or not all(map(_are_texts, content.items())):
         raise FieldError(
             f"the field {name} of a collection must be an object of languages such as de, with title, purpose, perhaps "
             "a question, and labels, none of them empty, and it is not."
@@ -55,15 +54,9 @@ def checked_languages(name: str, content: Any) -> Mapping[str, Mapping[str, Any]
     return content
 
 
-def _is_text_of(content: Any) -> bool:
-    if (
-        type(content) is not dict
-        or not _NEEDED <= set(content) <= _NEEDED | {"question"}
-        or type(content["labels"]) is not dict
-    ):
-        return False
-    words = [*content["labels"].values(), *(text for name, text in content.items() if name != "labels")]
-    return all(type(word) is str and word.strip() for word in words)
+def _are_texts(of_language: tuple[str, Any]) -> bool:
+    tag, texts = of_language
+    return bool(TAG.fullmatch(tag)) and fits(texts, _TEXTS) and fits([*texts["labels"].values()], [TEXT])
 
 
 def check_together(content: Mapping[str, Any]) -> None:

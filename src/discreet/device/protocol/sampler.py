@@ -7,6 +7,7 @@ description, spelled out. What may pass 2^53 is a decimal text. The promise foll
 whoever holds a sampler can check it.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from discreet.core.guarantee import likelihood_ratio, logarithm
 from discreet.core.random import WORD_RANGE, RandomSource, toss
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.device.protocol.frames import LARGEST_RECORD
+from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError, ParameterError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism, law_of, spelled_out
@@ -32,7 +34,8 @@ from discreet.mechanisms.registry import UnknownLawError
 _LARGEST_SIZE = (1 << 31) - 1
 # Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
 _MARKING, _MOST_MARKS = ("subsets", "mixed subsets"), 1 << 22
-_FIELDS = ("size", "sensitive", "truth", "clear_blocks", "law")
+_TRUTH = re.compile(r"[1-9][0-9]{0,19}")
+_SHAPE = {"size": int, "sensitive": [(int, int)], "truth": _TRUTH, "clear_blocks": bool, "law": dict}
 
 
 class SamplerError(DataError):
@@ -119,19 +122,13 @@ class Sampler:
         Raises:
             SamplerError: if it is none, or written differently from `document`.
         """
-        if not isinstance(document, dict) or set(document) != set(_FIELDS):
-            raise SamplerError(f"a sampler must be an object of {', '.join(_FIELDS)}, and nothing else.")
-        listed, truth = document["sensitive"], document["truth"]
-        pairs = isinstance(listed, list) and all(isinstance(pair, list) and len(pair) == 2 for pair in listed)
-        if not pairs:
-            raise SamplerError("a sampler's sensitive codes must be a list of ranges, each of two integers.")
-        if not isinstance(truth, str) or not truth.isascii() or not truth.isdecimal() or len(truth) > 20:
-            raise SamplerError("a sampler's truth must be an integer as decimal text.")
-        ranges = tuple((start, stop) for start, stop in listed)
-        sampler = cls(document["size"], ranges, int(truth), document["clear_blocks"], document["law"])
-        if sampler.document()["truth"] != truth:
-            raise SamplerError("a sampler's truth must be an integer as decimal text without leading zeros.")
-        return sampler
+        if not fits(document, _SHAPE):
+            raise SamplerError(
+                "a sampler must be an object of size, sensitive, truth, clear_blocks and law, and nothing else; "
+                "sensitive lists ranges of two integers, and truth is decimal text without leading zeros."
+            )
+        ranges = tuple((start, stop) for start, stop in document["sensitive"])
+        return cls(document["size"], ranges, int(document["truth"]), document["clear_blocks"], document["law"])
 
     def document(self) -> dict[str, Any]:
         """Return the sampler as values of JSON."""
