@@ -23,7 +23,7 @@ _HOMES = {
     "Personalized": "discreet.mechanisms.personalized",
     "Plan": "discreet.formats.plan",
     "Questionnaire": "discreet.surveys.documents",
-    "Question": "discreet.surveys.survey",
+    "Question": "discreet.surveys.questions",
     "RandomizedResponse": "discreet.mechanisms",
     "Reports": "discreet.core.reports",
     "Rounds": "discreet.surveys.rounds",

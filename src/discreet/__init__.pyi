@@ -36,8 +36,8 @@ from discreet.results.estimate import Estimate as Estimate
 from discreet.surveys.documents import Questionnaire as Questionnaire
 from discreet.surveys.estimating import estimate_survey as estimate_survey
 from discreet.surveys.planning import plan_survey as plan_survey
+from discreet.surveys.questions import Question as Question
 from discreet.surveys.rounds import Rounds as Rounds
-from discreet.surveys.survey import Question as Question
 from discreet.surveys.survey import Survey as Survey
 
 __version__: str

@@ -13,7 +13,7 @@ from discreet import Plan
 from discreet.core.labels.bins import Numbers
 from discreet.formats.domains import described_domain
 from discreet.surveys.obfuscation import obfuscate_survey, survey_columns
-from discreet.surveys.survey import question_domain
+from discreet.surveys.questions import question_domain
 from packing import each
 
 TENTHS = {"low": 0, "high": 1, "bins": 10}

@@ -12,7 +12,8 @@ from discreet.estimators.linear import LinearStart
 from discreet.surveys.consistency import Combination
 from discreet.surveys.joint import Answered, JointTable, joint_maximum
 from discreet.surveys.marginals import basis
-from discreet.surveys.survey import SurveyReports, SurveyTally, question_domain
+from discreet.surveys.questions import question_domain
+from discreet.surveys.survey import SurveyReports, SurveyTally
 from discreet.testing import spell_out
 
 SIZES = {"a": 2, "b": 3, "c": 4}

@@ -176,10 +176,10 @@ attributes = {{ a = {{ labels = [0, 1] }}, b = {{ labels = [0, 1, 2] }} }}
 def test_rounds_are_written_and_read_as_they_are(tmp_path, ending, rounds):
     asked = dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds)))
     survey = planned(asked).survey
-    assert survey.rounds == asked.rounds
+    assert survey.rounds == asked.document.rounds
     full = asked.asking(survey).save(tmp_path / f"full{ending}")
     assert full.survey() == survey == dc.Questionnaire.of(survey).survey()
-    assert dc.Questionnaire.load(tmp_path / f"full{ending}").rounds == asked.rounds
+    assert dc.Questionnaire.load(tmp_path / f"full{ending}").document.rounds == asked.document.rounds
     assert (
         full.survey().fingerprint
         != planned(
@@ -191,7 +191,7 @@ def test_rounds_are_written_and_read_as_they_are(tmp_path, ending, rounds):
 @pytest.mark.parametrize(
     ("rounds", "words"),
     [
-        ("number = 12", "missing required field `how`"),
+        ('how = "memo"', "missing required field `number`"),
         ('number = 12\nhow = "memo"\ntimes = 3', "times"),
         ('number = 12.0\nhow = "memo"', "rounds.number"),
         ('number = 12\nhow = "keep"', "rounds.how"),

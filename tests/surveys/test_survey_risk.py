@@ -11,8 +11,8 @@ import pytest
 import discreet as dc
 from discreet import Question, Survey
 from discreet.errors import ParameterError
+from discreet.surveys.questions import question_domain
 from discreet.surveys.risk import clear_information, survey_bounds
-from discreet.surveys.survey import question_domain
 from running import done, refusal, run, told
 
 EXAMPLES = Path(dc.__file__).parent / "examples"

@@ -15,7 +15,7 @@ from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, ParameterError
 from discreet.privacy.publication import Publication
 from discreet.surveys.guarantees import SurveyPublication, verify_survey
-from discreet.surveys.survey import question_domain
+from discreet.surveys.questions import question_domain
 from histories import listed, whole
 
 SIZES = {"a": 3, "b": 2}

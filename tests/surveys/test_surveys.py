@@ -13,7 +13,7 @@ import discreet as dc
 from discreet.core.guarantee import likelihood_ratio, logarithm
 from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.surveys.survey import question_domain
+from discreet.surveys.questions import question_domain
 from discreet.testing import spell_out
 
 SIZES = {"a": 2, "b": 3, "c": 2}

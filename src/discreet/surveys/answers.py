@@ -10,7 +10,8 @@ import numpy as np
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, number_of, text_column
 from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
-from discreet.surveys.survey import Survey, question_name
+from discreet.surveys.questions import question_name
+from discreet.surveys.survey import Survey
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 # Rows that are printed of each question, the most frequent.

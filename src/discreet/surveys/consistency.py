@@ -30,7 +30,8 @@ from discreet.results.estimate import Estimate
 from discreet.results.functionals import marginal
 from discreet.results.limits import ConfidenceLimits, SumLimits
 from discreet.surveys.marginals import Axes, mixed
-from discreet.surveys.survey import Survey, question_domain, question_name
+from discreet.surveys.questions import question_domain, question_name
+from discreet.surveys.survey import Survey
 from discreet.theory.covariance import Covariance, LowRankCovariance
 
 Names = tuple[str, ...]

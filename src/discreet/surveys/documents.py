@@ -20,7 +20,7 @@ collected. One question is an ordinary plan, as `Questionnaire.plan` returns it.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -54,18 +54,17 @@ from discreet.formats.plan import (
 )
 from discreet.formats.toml import document_text, toml_key, toml_table, toml_text
 from discreet.surveys.patterns import with_ends
-from discreet.surveys.rounds import How, Rounds
-from discreet.surveys.shares import whole_shares
-from discreet.surveys.survey import (
-    Promise,
+from discreet.surveys.questions import (
     Question,
-    Survey,
     checked_attributes,
     checked_patterns,
     question_domain,
     question_name,
     wanted_tables,
 )
+from discreet.surveys.rounds import Rounds
+from discreet.surveys.shares import whole_shares
+from discreet.surveys.survey import Promise, Survey
 
 # Digits of a share as it is written, where these are all of it.
 _DIGITS = 9
@@ -92,22 +91,6 @@ class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Bring labels and names of attributes to Unicode's normal form C."""
         for name in ("want", "combinations"):
             structs.force_setattr(self, name, all_composed(getattr(self, name)))
-
-
-class RoundsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Rounds in which the same people are asked again, with all of epsilon for all of them together.
-
-    Attributes:
-        number: of rounds.
-        how: "memo" for permanent reports, "rotate" for some rounds of each person, "fresh" for new reports in each.
-        first: of memos with a second coin, the epsilon that one round tells at most, below that of all.
-        answers: of rotate, the number of rounds in which each person answers.
-    """
-
-    number: int
-    how: How
-    first: float | None = None
-    answers: int = 1
 
 
 class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -151,7 +134,7 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     title: str = ""
     ask: AskSpec = AskSpec()
     question: list[QuestionSpec] = []
-    rounds: RoundsSpec | None = None
+    rounds: Rounds | None = None
 
     def __post_init__(self) -> None:
         """Bring names of attributes to Unicode's normal form C."""
@@ -203,16 +186,6 @@ class Questionnaire:
         document = SurveyDocument(2, survey.epsilon, specs, survey.promise, title, ask)
         return cls(document).asking(survey)
 
-    @property
-    def rounds(self) -> Rounds | None:
-        """The rounds; None where people are asked once.
-
-        Raises:
-            ParameterError: if they are none.
-        """
-        spec = self.document.rounds
-        return None if spec is None else Rounds(**structs.asdict(spec))
-
     @cached_property
     def attributes(self) -> Mapping[str, Domain]:
         """The domains of attributes by name.
@@ -252,7 +225,7 @@ class Questionnaire:
         """The arguments of `discreet.plan_survey`, beside the attributes."""
         document, ask = self.document, self.document.ask
         wishes = {"want": ask.want, "answers": ask.answers, "combinations": ask.combinations or ()}
-        return {"epsilon": document.epsilon, "promise": self.promise, "rounds": self.rounds, **wishes}
+        return {"epsilon": document.epsilon, "promise": self.promise, "rounds": document.rounds, **wishes}
 
     def asking(self, survey: Survey) -> "Questionnaire":
         """Return the questionnaire with the questions of a survey over its attributes.
@@ -280,7 +253,7 @@ class Questionnaire:
             ask=ask,
             promise=survey.promise,
             question=msgspec.convert(questions, list[QuestionSpec]),
-            rounds=None if survey.rounds is None else RoundsSpec(**asdict(survey.rounds)),
+            rounds=survey.rounds,
         )
         questionnaire = replace(self, document=document)
         if questionnaire.fingerprint != survey.fingerprint:
@@ -322,7 +295,7 @@ class Questionnaire:
             promise=self.promise,
             answers=1 if ask.answers is None else ask.answers,
             combinations=tuple(patterns),
-            rounds=self.rounds,
+            rounds=document.rounds,
         )
         for table in wanted_tables(self.attributes, ask.want):
             if not any({*table} <= {*question.attributes} for question in questions):

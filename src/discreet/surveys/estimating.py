@@ -27,7 +27,8 @@ from discreet.surveys.answers import Answers
 from discreet.surveys.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
 from discreet.surveys.joint import Answered, JointTable, joint_maximum, marginal_of
 from discreet.surveys.marginals import Axes
-from discreet.surveys.survey import MOST_CELLS, Survey, SurveyParts
+from discreet.surveys.questions import MOST_CELLS
+from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
 
 

@@ -17,7 +17,8 @@ from discreet.errors import ParameterError
 from discreet.risk.bounds.fano import ldp_success, tight_fano
 from discreet.risk.bounds.identification import Bound, identification_bounds
 from discreet.risk.bounds.leakage import Prior, report_leakage
-from discreet.surveys.survey import Question, Survey
+from discreet.surveys.questions import Question
+from discreet.surveys.survey import Survey
 from discreet.theory.capacity import BITS
 
 _OF_DRAWS = "draws of questions, weighted by their chances"

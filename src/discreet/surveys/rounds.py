@@ -1,8 +1,10 @@
 """The same question in several rounds: permanent reports, rotation or fresh reports, and the epsilon of one round."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, get_args
+
+import msgspec
+from msgspec import structs
 
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.errors import ParameterError
@@ -17,8 +19,7 @@ ROUND = "round"
 """The column of rounds beside reports of surveys that have some."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rounds:
+class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The rounds in which a survey asks the same people, with all of its epsilon for all of them together.
 
     Attributes:
@@ -41,11 +42,13 @@ class Rounds:
     answers: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "number", checked_whole("number", self.number, 2, MOST_ROUNDS))
+        """Refuse numbers that make no rounds; see the class."""
         checked_choice("how", self.how, get_args(How))
-        object.__setattr__(self, "answers", checked_whole("answers", self.answers, 1, self.number))
-        if self.first is not None:
-            object.__setattr__(self, "first", checked_epsilon(self.first))
+        number = checked_whole("number", self.number, 2, MOST_ROUNDS)
+        first = None if self.first is None else checked_epsilon(self.first)
+        plain = {"number": number, "first": first, "answers": checked_whole("answers", self.answers, 1, number)}
+        for name, entry in plain.items():
+            structs.force_setattr(self, name, entry)
         if self.first is not None and not self.keeps:
             raise ParameterError(f"first is for how = 'memo', the epsilon of one of its rounds; got how={self.how!r}.")
         if self.answers > 1 and self.how != "rotate":

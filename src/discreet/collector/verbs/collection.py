@@ -231,7 +231,7 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
         return
     # Texts of a survey belong to its questions, and what language they are in to all of them.
     texts = {} if stated.texts is None else read_survey_texts(stated.texts)
-    epochs = stated.epochs or (None if document.rounds is None else document.rounds.number)
+    epochs = stated.epochs or (None if document.document.rounds is None else document.document.rounds.number)
     plain = replace(stated, texts=None, epochs=epochs).first(document.document.title, name, simulated=simulated)
     asked = {question: {part: text[part] for part in text if part != "language"} for question, text in texts.items()}
     language = next((text["language"] for text in texts.values()), BASE)

@@ -181,12 +181,12 @@ def plan(
         "options": [asdict(option) for option in planned.options],
     }
     ways: list[str | ResultTable] = []
-    if number := rounds or (document.rounds and document.rounds.number):
+    if number := rounds or (document.document.rounds and document.document.rounds.number):
         asked.pop("rounds")
         again = survey_schedules(document.attributes, number=number, users=users, **asked, **limits.given())
         listed = _schedules_table(again)
         record["rounds"] = listed.records()
-        ways = [listed, _WAYS, *([] if document.rounds is not None else [CHANGES_ARE_VISIBLE])]
+        ways = [listed, _WAYS, *([] if document.document.rounds is not None else [CHANGES_ARE_VISIBLE])]
     alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
     parts = [planned.view(), *ways, *alike]
     VerbResult(lambda: record | named, parts).show(output)

@@ -1,0 +1,210 @@
+"""Questions: attributes with their domains, the tables that are wanted, and a mechanism with a share for each question.
+
+A question is a mechanism over one attribute, or over the combinations of several.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations as choices
+from math import prod
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.arrays import BoolArray
+from discreet.core.checks import checked_choice, checked_whole, meant
+from discreet.core.domain import Domain, checked_domain, value_mask
+from discreet.core.labels.products import Product
+from discreet.core.labels.reading import composed, composed_names
+from discreet.core.random import WORD_RANGE
+from discreet.errors import ParameterError
+from discreet.mechanisms.law import BlockMechanism
+
+Want: TypeAlias = Literal["singles", "pairs"] | Sequence[Any]
+"""Tables that will be estimated: of each attribute, of each two, or lists of names of attributes."""
+
+MOST_CELLS = 2_000_000
+"""Combinations of labels that a question may be over."""
+
+_JOIN, _PART = ",", "#"
+
+
+def question_name(attributes: Sequence[str]) -> str:
+    """Return the name of a question about attributes.
+
+    Example:
+        >>> question_name(["age", "income"])
+        'age,income'
+    """
+    return _JOIN.join(attributes)
+
+
+def checked_attributes(attributes: object) -> Mapping[str, Domain]:
+    """Return the domains of attributes by name, each of which knows its name.
+
+    Raises:
+        ParameterError: if there is none, a name cannot be part of a question's name, or values are no plain labels.
+    """
+    if not isinstance(attributes, Mapping) or not attributes:
+        raise ParameterError("attributes must be domains by name, at least one.")
+    for name, domain in attributes.items():
+        if not isinstance(name, str) or not name.strip() or {_JOIN, _PART} & {*name}:
+            raise ParameterError(f"attributes must be named by text without {_JOIN!r} and {_PART!r}, got {name!r}.")
+        if checked_domain(domain).space.column_names:
+            raise ParameterError(f"attribute {name!r} must have plain labels; make each of its columns an attribute.")
+    named = map(Domain.about, attributes.values(), attributes)
+    return MappingProxyType(dict(zip(composed_names(attributes), named, strict=True)))
+
+
+def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple[str, ...]:
+    """Return names of attributes, or a question's name, in the order of the attributes.
+
+    Raises:
+        ParameterError: if one is none of them, or is named twice; it says what was ``wanted``.
+    """
+    listed = names.split(_JOIN) if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
+    listed = [composed(str(name)) for name in listed]
+    for name in listed:
+        if name not in attributes:
+            near = meant(name, attributes)
+            raise ParameterError(f"{wanted} must name attributes of the survey, and {name!r} is none{near}.")
+    if not listed or len({*listed}) < len(listed):
+        raise ParameterError(f"{wanted} must name attributes of the survey, each once, got {listed}.")
+    return tuple(name for name in attributes if name in listed)
+
+
+def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
+    """Return the tables that are wanted, as names of attributes in order.
+
+    Raises:
+        ParameterError: if there is none, one is wanted twice, or it names what is no attribute.
+
+    Example:
+        >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
+        (('a', 'b'), ('a', 'c'), ('b', 'c'))
+    """
+    if isinstance(want, str):
+        size = {"singles": 1, "pairs": 2}[checked_choice("want", want, ("singles", "pairs"))]
+        if len(attributes) < size:
+            raise ParameterError("want='pairs' needs at least two attributes, got one.")
+        return tuple(choices(attributes, size))
+    if not isinstance(want, Sequence) or not want:
+        raise ParameterError("want must be 'singles', 'pairs' or a list of lists of attributes, at least one.")
+    tables = tuple(in_order(attributes, table, "want") for table in want)
+    twice = next((table for table in tables if tables.count(table) > 1), None)
+    if twice is not None:
+        raise ParameterError(f"want must name each table once, got {question_name(twice)!r} again.")
+    return tables
+
+
+def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tuple[Mapping[str, Any], ...]:
+    """Return the patterns of combinations that are sensitive.
+
+    Raises:
+        ParameterError: if they are no list of patterns, or one names what is no attribute.
+
+    Names of attributes are in Unicode's normal form C in what is returned.
+    """
+    listed = combinations if isinstance(combinations, list | tuple) else (None,)
+    for pattern in listed:
+        if not isinstance(pattern, Mapping) or not pattern:
+            raise ParameterError("combinations must be a list of patterns, each of them labels by attribute.")
+        in_order(attributes, [*pattern], "combinations")
+    return tuple(dict(zip(composed_names(pattern), pattern.values(), strict=True)) for pattern in listed)
+
+
+def question_domain(
+    attributes: Mapping[str, Domain], names: Sequence[str], combinations: Sequence[Mapping[str, Any]] = ()
+) -> Domain:
+    """Return the domain of a question: of one attribute, or of the combinations of several.
+
+    A combination is sensitive if one of its parts is; where combinations of attributes are what is sensitive, if it is
+    part of one of these.
+
+    Args:
+        attributes: domains by name.
+        names: of those that are asked about.
+        combinations: patterns over attributes, as `Domain` takes them.
+
+    Raises:
+        ParameterError: if a name or pattern is not of the attributes, or the question is over too many combinations.
+
+    Example:
+        >>> sexes, ages = Domain(["f", "m"], sensitive=[], allow_unprotected=True), Domain(range(3), sensitive=[2])
+        >>> question_domain({"sex": sexes, "age": ages}, ["sex", "age"])
+        Domain(6 values, 2 sensitive)
+    """
+    names, combinations = in_order(attributes, names, "a question"), checked_patterns(attributes, combinations)
+    parts = {name: attributes[name] for name in names}
+    shape = tuple(part.size for part in parts.values())
+    if prod(shape) > MOST_CELLS:
+        raise ParameterError(
+            f"question {question_name(names)!r} must be over at most {MOST_CELLS:,} combinations, got {prod(shape):,}; "
+            "ask about fewer attributes at once, or about coarser labels."
+        )
+    space = Product({name: part.space for name, part in parts.items()})
+    sensitive: BoolArray = np.full(shape, bool(combinations))
+    within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
+    if within and all(within):
+        # A pattern that says nothing of these attributes leaves no value of theirs out.
+        sensitive = value_mask(space, within, "combinations", closed=True)
+    for axis, part in enumerate(() if combinations else parts.values()):
+        np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
+    sensitive = sensitive.reshape(-1)
+    exact = [name for name, part in parts.items() if part.exact]
+    if len(parts) > 1:
+        return Domain.over(space, sensitive, exact=exact)
+    return Domain.over(parts[names[0]].space, sensitive, exact=bool(exact)).about(names[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question of a survey.
+
+    Attributes:
+        attributes: the attributes that it is about, in the survey's order.
+        mechanism: of its answers, over the domain that `question_domain` returns.
+        share: the share of people who answer it, an integer over 2^64; 2^64 if everybody does.
+
+    Example:
+        >>> import discreet as dc
+        >>> ages = dc.Domain(["<18", "18-64", "65+"]).about("age")
+        >>> question = Question(("age",), dc.RandomizedResponse(ages, 1.0), share=1 << 64)
+        >>> question.name, question.epsilon
+        ('age', 1.0)
+    """
+
+    attributes: tuple[str, ...]
+    mechanism: BlockMechanism
+    share: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no question.
+
+        Raises:
+            ParameterError: if it is about nothing or about an attribute twice, nobody answers it, or it has no
+                mechanism.
+        """
+        if isinstance(self.attributes, str) or not isinstance(self.attributes, Sequence) or not self.attributes:
+            raise ParameterError("a question must be about a list of attributes, at least one.")
+        object.__setattr__(self, "attributes", tuple(composed(str(name)) for name in self.attributes))
+        if len({*self.attributes}) < len(self.attributes):
+            raise ParameterError(f"a question must name each attribute once, got {list(self.attributes)}.")
+        BlockMechanism.checked(self.mechanism)
+        object.__setattr__(self, "share", checked_whole(f"the share of {self.name!r}", self.share, most=WORD_RANGE))
+
+    @property
+    def name(self) -> str:
+        """The names of its attributes, with commas."""
+        return question_name(self.attributes)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the promise of one answer, in nats; 0 where no value is sensitive, so that none is made."""
+        return self.mechanism.epsilon if self.mechanism.domain.sensitive_count else 0.0
+
+    @property
+    def realised(self) -> float:
+        """The realised epsilon of one answer, in nats; 0 where no value is sensitive."""
+        return self.mechanism.guarantee.realised if self.mechanism.domain.sensitive_count else 0.0
