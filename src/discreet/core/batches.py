@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from discreet.core.checks import is_whole, shown
 from discreet.errors import MismatchError, ParameterError
@@ -87,7 +87,7 @@ def new_batches(n: int) -> tuple[NamedBatch, ...]:
     return (NamedBatch(new_name(), n, n),) if n > 1 else ()
 
 
-def is_name(name: object) -> bool:
+def is_name(name: object) -> TypeGuard[str]:
     """Return true if a batch can have this name."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
@@ -104,7 +104,7 @@ def checked_name(name: object) -> str:
     """
     if name is None:
         return new_name()
-    if not isinstance(name, str) or not is_name(name):
+    if not is_name(name):
         raise ParameterError(
             f"name must be 1 to 100 letters, digits and signs of ASCII, without blanks at its ends, got {shown(name)}."
         )

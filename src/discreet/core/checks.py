@@ -35,6 +35,11 @@ def is_whole(argument: object) -> TypeGuard[Integral]:
     return isinstance(argument, Integral) and not isinstance(argument, _NO_NUMBERS)
 
 
+def is_flag(argument: object) -> TypeGuard[bool]:
+    """Return true if this is a truth value, Python's or NumPy's."""
+    return isinstance(argument, bool | np.bool_)
+
+
 def is_real(argument: object) -> TypeGuard[Real]:
     """Return true if this is a real number, nan and inf among them; a boolean or a length of time is none."""
     return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)
@@ -144,7 +149,7 @@ def checked_flag(name: str, argument: object) -> bool:
     Raises:
         ParameterError: if it is neither True nor False.
     """
-    if not isinstance(argument, bool | np.bool_):
+    if not is_flag(argument):
         raise ParameterError("argument.not-boolean", argument=name, value=shown(argument))
     return bool(argument)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
-from discreet.core.checks import is_real, real_number
-from discreet.core.labels.reading import as_composed, composed
+from discreet.core.checks import is_flag, is_real, real_number
+from discreet.core.labels.reading import as_composed
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
@@ -220,7 +220,7 @@ def marks(values: Any, wanted: str) -> AnyArray:
     column = _numpy_column(values, wanted)
     if column.dtype.kind == "O":
         refuse_missing(_missing(column), wanted)
-        if all(isinstance(value, bool | np.bool_) for value in column):
+        if all(map(is_flag, column)):
             return column.astype(np.bool_)
     if column.dtype.kind != "b":
         raise DataError(f"{wanted} must be true or false, got {_described(column)}.")
@@ -236,7 +236,7 @@ def reals(values: Any, wanted: str) -> FloatArray:
     array = None
     # Swallowed, not chained: the library's error quotes what it cannot take.
     with suppress(TypeError, ValueError, OverflowError):
-        array = np.asarray(unmasked(values, wanted) if isinstance(values, np.ndarray) else values)
+        array = np.asarray(unmasked(values, wanted))
         if array.dtype.kind == "O" and all(isinstance(value, Real) for value in array.flat):
             array = array.astype(np.float64)
     if array is None or array.dtype.kind not in "biuf":
@@ -339,18 +339,18 @@ def _spellings(table: Any, name: str) -> Iterator[str]:
     if name.isascii():
         return
     for other in names_of(table) or ():
-        if isinstance(other, str) and other != name and composed(other) == name:
+        if other != name and as_composed(other) == name:
             yield other
 
 
-def unmasked(array: AnyArray, wanted: str) -> AnyArray:
-    """Return an array without mask; masked entries are missing, and refused."""
+def unmasked(array: Any, wanted: str) -> Any:
+    """Return an array without mask, and any other object as it is; masked entries are missing, and refused."""
     if is_masked(array):
         hidden = np.ma.getmaskarray(array)
         if hidden.any():
             refuse_missing(np.asarray(hidden.reshape(len(hidden), -1).any(axis=1)), wanted)
         array = array.data
-    return np.asarray(array)
+    return np.asarray(array) if isinstance(array, np.ndarray) else array
 
 
 def _refuse_single(values: Any, wanted: str) -> None:
@@ -367,11 +367,9 @@ def _arrow_column(values: Any, wanted: str) -> Any:
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     _refuse_single(values, wanted)
-    values = unmasked(values, wanted) if isinstance(values, np.ndarray) else values
+    values = unmasked(values, wanted)
     known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
     with suppress(*known):
-        if isinstance(values, np.ndarray):
-            return pa.array(values, from_pandas=True)
         if hasattr(values, "__arrow_c_stream__"):
             return pa.chunked_array(values)
         if hasattr(values, "__arrow_c_array__"):
@@ -383,7 +381,7 @@ def _arrow_column(values: Any, wanted: str) -> Any:
 
 def _numpy_column(values: Any, wanted: str) -> AnyArray:
     if isinstance(values, np.ndarray):
-        column = unmasked(values, wanted)
+        column: AnyArray = unmasked(values, wanted)
     elif isinstance(values, range):
         column = np.arange(values.start, values.stop, values.step)
     elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):

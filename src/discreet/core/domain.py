@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
 from discreet.core import columns
-from discreet.core.checks import are_names, checked_flag, is_real, real_number
+from discreet.core.checks import are_names, checked_flag, is_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.alike import AlikeLabels, alike_labels, refuse_alike
 from discreet.core.labels.bins import Numbers
@@ -148,12 +148,12 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
 
 def _is_mask(sensitive: Any) -> bool:
     if isinstance(sensitive, list | tuple):
-        return bool(sensitive) and all(isinstance(item, bool | np.bool_) for item in sensitive)
+        return bool(sensitive) and all(map(is_flag, sensitive))
     if isinstance(sensitive, set | frozenset | range):
         return False
     kind = str(getattr(sensitive, "dtype", getattr(sensitive, "type", ""))).lower()
     if kind == "object" and isinstance(getattr(sensitive, "shape", None), tuple):
-        return any(isinstance(item, bool | np.bool_) for item in sensitive)
+        return any(map(is_flag, sensitive))
     return kind in ("bool", "boolean")
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray
-from discreet.core.checks import is_whole
+from discreet.core.checks import is_flag, is_whole
 from discreet.errors import ParameterError
 
 KEY_SIZE = 32
@@ -314,7 +314,7 @@ def checked_source(random: RandomSource | None) -> RandomSource:
     if isinstance(random, type):
         raise ParameterError(f"random must be an instance, got the class {random.__name__}; call it.")
     secure = getattr(random, "secure", None)
-    if not callable(getattr(random, "words", None)) or not isinstance(secure, bool | np.bool_):
+    if not callable(getattr(random, "words", None)) or not is_flag(secure):
         raise ParameterError(
             "random must be a SecureRandom or a SeededRandom, or have a method words(n) and an attribute secure (True "
             f"or False), got {type(random).__name__}."

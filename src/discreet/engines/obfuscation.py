@@ -17,8 +17,9 @@ from discreet.files.reading import Progress, prefetched
 from discreet.formats.reports import reports_ending, write_beside, write_reports
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
+from discreet.tables.kept import check_writable, joined_schema, recast
 from discreet.tables.scan import table_files
-from discreet.tables.values import CodedValues, ReadAs, ValueColumns, check_writable, joined_schema, recast
+from discreet.tables.values import CodedValues, ReadAs, ValueColumns
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 

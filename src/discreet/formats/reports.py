@@ -20,7 +20,7 @@ from discreet.formats.plan import Plan
 from discreet.formats.scanned import plain
 from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
-from discreet.tables.values import check_writable
+from discreet.tables.kept import check_writable
 
 _BATCH = 1 << 18
 # Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.

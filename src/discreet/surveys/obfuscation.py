@@ -24,8 +24,9 @@ from discreet.formats.reports import facts_of, report_file
 from discreet.surveys.documents import Questionnaire, question_files
 from discreet.surveys.rounds import ROUND
 from discreet.surveys.survey import Survey
+from discreet.tables.kept import check_writable, joined_schema
 from discreet.tables.scan import table_files
-from discreet.tables.values import ReadAs, ValueColumns, check_writable, joined_schema
+from discreet.tables.values import ReadAs, ValueColumns
 
 
 def survey_columns(

@@ -4,7 +4,7 @@ Dates are compared as text, from the year on (2026-03-01T12:00): a cut is a year
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 from discreet.core.arrow import array_of, flags_of
 from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
-from discreet.core.labels.spaces import TEXT, LabelSpace
+from discreet.core.labels.spaces import TEXT
 from discreet.errors import DataError, ParameterError
 from discreet.tables.text import NUMBERS, Cells, Kind
 
@@ -24,6 +24,23 @@ Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
 
 DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII)
 """A date from the year on, perhaps with a time."""
+
+
+def by_attribute(given: Any) -> dict[str, Any]:
+    """Return an entry of a plan by attribute; an entry for values without attributes has an empty name."""
+    return given if isinstance(given, dict) else {"": given}
+
+
+def each_column(values: Any, change: Callable[[str, Any], Any]) -> Any:
+    """Return values with every column changed, given its name: a table of Arrow, or one column with an empty name."""
+    if not isinstance(values, pa.Table):
+        return change("", values)
+    return pa.table({name: change(name, values[name]) for name in values.column_names})
+
+
+def are_dates(cuts: Sequence[Cut]) -> bool:
+    """Return true if cuts are dates, and false if they are numbers."""
+    return isinstance(cuts[0], str)
 
 
 def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
@@ -36,7 +53,7 @@ def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
         (['below 0.5', '0.5 to below 2', '2 and above'], ['before 2025', 'from 2025'])
     """
     first, last = cuts[0], cuts[-1]
-    if isinstance(first, str):
+    if are_dates(cuts):
         return [f"before {first}", *(f"{low} to before {high}" for low, high in pairwise(cuts)), f"from {last}"]
     if all(isinstance(cut, int) for cut in cuts):
         whole = [int(cut) for cut in cuts]
@@ -48,7 +65,7 @@ def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
 
 def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
     """Return the reading of a column that is cut."""
-    return Cells(Kind.TEXT) if isinstance(cuts[0], str) else NUMBERS
+    return Cells(Kind.TEXT) if are_dates(cuts) else NUMBERS
 
 
 def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
@@ -57,9 +74,9 @@ def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
     Raises:
         ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
     """
-    for name, some in (cuts if isinstance(cuts, dict) else {"": cuts}).items():
+    for name, some in by_attribute(cuts).items():
         space = domain.space.flat_parts.get(name)
-        lacking = stand.get(name) if isinstance(stand, dict) else stand
+        lacking = by_attribute(stand).get(name)
         sizes = {len(some) + 1}
         if lacking is not None and space is not None and space.names(np.array([space.size - 1])) == [lacking]:
             sizes.add(len(some) + 2)
@@ -94,18 +111,16 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
     Raises:
         DataError: if a column holds neither numbers nor dates, as its cuts are.
     """
-    if not isinstance(cuts, dict):
-        return _cut("values", values, cuts, domain.space)
-    columns = {name: values[name] for name in values.column_names}
-    named = {
-        name: _cut(f"column {name!r}", columns[name], some, domain.space.parts[name]) for name, some in cuts.items()
-    }
-    return pa.table(columns | named)
+    named = by_attribute(cuts)
 
+    def changed(name: str, column: Any) -> Any:
+        if name not in named:
+            return column
+        space, what = domain.space.flat_parts[name], f"column {name!r}" if name else "values"
+        above = _dates_above if are_dates(named[name]) else _numbers_above
+        return pa.array(space.names(np.arange(space.size)), pa.string()).take(above(what, column, named[name]))
 
-def _cut(what: str, column: Any, cuts: list[Cut], space: LabelSpace) -> Any:
-    places = _dates_above(what, column, cuts) if isinstance(cuts[0], str) else _numbers_above(what, column, cuts)
-    return pa.array(space.names(np.arange(space.size)), pa.string()).take(places)
+    return each_column(values, changed)
 
 
 def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:

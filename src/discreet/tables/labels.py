@@ -24,7 +24,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import readable
 from discreet.tables.columns import checked_columns, is_number, shown
-from discreet.tables.cuts import DATE, Cut, check_ascending, labels_of_cuts
+from discreet.tables.cuts import DATE, Cut, are_dates, check_ascending, labels_of_cuts
 from discreet.tables.scan import is_text, scan, table_files
 from discreet.tables.spellings import Join, joined_counts, other_texts
 from discreet.tables.text import SPELLINGS, Cells, Kind
@@ -268,7 +268,7 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False
         ParameterError: if the cuts are not ascending.
     """
     check_ascending(cuts)
-    if look.rows and (look.kind not in _CUT or (look.kind == DATES) != isinstance(cuts[0], str)):
+    if look.rows and (look.kind not in _CUT or (look.kind == DATES) != are_dates(cuts)):
         raise DataError(
             f"column {look.name!r} holds {look.kind}, which these cuts do not fit; cut numbers at numbers, and dates "
             "at dates, such as 2026-07-31."

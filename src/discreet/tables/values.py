@@ -1,6 +1,6 @@
 """Values of people in tables: their codes in a domain, batch by batch, with users, tags and kept columns.
 
-A plan says which label stands for a missing value. A kept column is public and is written beside the reports, in clear.
+A plan says which label stands for a missing value. Kept columns are public (`discreet.tables.kept`).
 Values without a code are counted over the whole table before it is refused.
 """
 
@@ -14,21 +14,19 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import array_of, arrow_numbers, flags_of, is_plain, is_textual, spelled_out, value_type
-from discreet.core.checks import are_names
+from discreet.core.arrow import array_of, arrow_numbers, flags_of, spelled_out
 from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
 from discreet.core.labels.reading import composed
 from discreet.core.labels.spaces import INTEGERS, TEXT, LabelSpace
-from discreet.core.reports import RESERVED, is_count
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import COLUMNS, File, file_of, spelled
+from discreet.files.paths import COLUMNS, File, file_of
 from discreet.files.reading import readable
-from discreet.mechanisms import Mechanism
 from discreet.tables.columns import checked_columns, is_number, shown
-from discreet.tables.cuts import Cuts, cells_with_cuts, cut
+from discreet.tables.cuts import Cuts, by_attribute, cells_with_cuts, cut, each_column
+from discreet.tables.kept import check_apart, checked_keep, kept_in, kept_schema
 from discreet.tables.scan import TableScan, is_text, kind_of, scan
-from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed, without_empty
+from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed
 
 Label: TypeAlias = str | int
 Stand: TypeAlias = Label | dict[str, Label]
@@ -46,7 +44,7 @@ def check_stand(domain: Domain, stand: Stand) -> None:
             "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
         )
     parts = domain.space.flat_parts
-    for name, label in (stand if isinstance(stand, dict) else {"": stand}).items():
+    for name, label in by_attribute(stand).items():
         if name not in parts or not _is_label(parts[name], label):
             where = f" of {name!r}" if name else ""
             raise ParameterError(f"missing must be one of the labels{where}, got {label!r}; add it to them.")
@@ -64,11 +62,8 @@ def filled(values: Any, stand: Stand | None) -> Any:
         values: Arrow, as `discreet.tables.values.read_values` returns them.
         stand: the label; None if there is none. See `check_stand`.
     """
-    if stand is None:
-        return values
-    if not isinstance(stand, dict):
-        return _filled(values, stand)
-    return pa.table({name: _filled(values[name], stand.get(name)) for name in values.column_names})
+    labels = by_attribute(stand)
+    return values if stand is None else each_column(values, lambda name, column: _filled(column, labels.get(name)))
 
 
 def _filled(column: Any, label: Label | None) -> Any:
@@ -87,12 +82,13 @@ def as_float32(values: Any) -> Any:
     Raises:
         DataError: if a number is no float32.
     """
-    if isinstance(values, pa.Table):
-        return pa.table({name: as_float32(values[name]) for name in values.column_names})
-    values = spelled_out(values)
-    if not pa.types.is_float64(values.type):
-        return values
-    return array_of(columns.float32(values.fill_null(np.nan)))
+
+    def narrowed(_: str, column: Any) -> Any:
+        column = spelled_out(column)
+        is_wide = pa.types.is_float64(column.type)
+        return array_of(columns.float32(column.fill_null(np.nan))) if is_wide else column
+
+    return each_column(values, narrowed)
 
 
 def absent_rows(values: Any) -> BoolArray:
@@ -136,122 +132,6 @@ def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[st
             counts[f"have no {wanted}"] = int(np.count_nonzero(rows))
             remaining = {name: without(column, rows) for name, column in remaining.items()}
     return remaining, counts
-
-
-def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of kept columns.
-
-    Raises:
-        ParameterError: if one is no text or empty, or is named twice.
-    """
-    names = (keep,) if isinstance(keep, str) else tuple(keep)
-    if not are_names(names):
-        raise ParameterError("columns to be kept must be named by text, each once.")
-    return names
-
-
-def check_apart(keep: Sequence[str], secret: Sequence[str]) -> None:
-    """Refuse to keep the columns of values and of users.
-
-    Raises:
-        ParameterError: if one of them is to be kept.
-    """
-    clash = sorted({*keep} & {*secret})
-    if clash:
-        raise ParameterError(
-            f"a kept column must not be that of values or of users, got {clash[0]!r}: it would be written in clear."
-        )
-
-
-def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None:
-    """Refuse kept columns that reports have no place for.
-
-    Args:
-        keep: names of the kept columns.
-        mechanism: of the reports.
-        kind: ending of the file of reports.
-
-    Raises:
-        ParameterError: if one has the name of a column of reports or is named ``count``, or the file is one of lines.
-    """
-    reserved = RESERVED | {column.name for column in mechanism.columns}
-    clash = sorted(name for name in keep if name in reserved or is_count(name))
-    if clash:
-        raise ParameterError(
-            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(reserved))}), nor count, "
-            f"which would say how many reports a row stands for, got {clash[0]!r}; rename it."
-        )
-    if keep and kind not in COLUMNS:
-        raise ParameterError(
-            f"columns are kept beside reports in {spelled(COLUMNS)} files, got {kind}; write such one."
-        )
-
-
-def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
-    """Return the types in which columns of a table are kept: without dictionaries, and dates in text as text.
-
-    Args:
-        types: of the columns in the table.
-        is_text: whether the file carries no types, so that dates are what the reader took text for.
-
-    Raises:
-        DataError: if a column holds neither text, numbers, nor true and false.
-    """
-    return pa.schema([(name, _kept_type(name, kind, is_text)) for name, kind in types.items()])
-
-
-def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
-    kind = value_type(kind)
-    if pa.types.is_string_view(kind) or (is_text and pa.types.is_temporal(kind)):
-        return pa.string()
-    if is_textual(kind) or is_plain(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return kind
-    raise DataError(
-        f"kept columns must hold text, integers, numbers, or true and false, and {name!r} holds {str(kind)[:40]}; "
-        "write it as text."
-    )
-
-
-def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the types of kept columns of several tables: those that hold the cells of all of them.
-
-    Raises:
-        DataError: if a column is of different kinds.
-    """
-    fields = []
-    for name in schemas[0].names if schemas else []:
-        try:
-            wide = pa.unify_schemas([pa.schema([each.field(name)]) for each in schemas], promote_options="permissive")
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            kinds = " and ".join(dict.fromkeys(str(each.field(name).type) for each in schemas))
-            raise DataError(
-                f"the kept column {name!r} must be of one kind in all tables, got {kinds}; write it in one."
-            ) from None
-        fields.append(wide.field(0))
-    return pa.schema(fields)
-
-
-def kept_in(rows: Any, schema: pa.Schema) -> Any:
-    """Return the kept columns of rows of a table, in their types; an empty text is missing."""
-    selected = rows.select(schema.names)
-    selected.validate(full=True)
-    cast = selected.cast(schema).columns
-    columns = [without_empty(column) if is_textual(column.type) else column for column in cast]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-def recast(table: Any, schema: pa.Schema) -> Any:
-    """Return kept columns of one table in the types of all tables.
-
-    Raises:
-        DataError: if a number has no exact place there.
-    """
-    try:
-        return table.cast(schema)
-    except pa.ArrowInvalid:
-        raise DataError(
-            "some numbers of a kept column have no exact place in the type that all tables share; write it in one type."
-        ) from None
 
 
 BATCH_ROWS = 1 << 18

@@ -16,7 +16,7 @@ from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.bins import borders_at
-from discreet.core.labels.reading import composed
+from discreet.core.labels.reading import as_composed
 from discreet.core.labels.spaces import NUMBERS, LabelSpace
 from discreet.errors import DataError, ParameterError
 
@@ -52,7 +52,7 @@ def _entry(row: Mapping[Any, Any], name: str) -> Any:
     """Return the entry of a row by its name in normal form C; None where there is none."""
     if name in row or name.isascii():
         return row.get(name)
-    return next((entry for key, entry in row.items() if isinstance(key, str) and composed(key) == name), None)
+    return next((entry for key, entry in row.items() if as_composed(key) == name), None)
 
 
 def _column(values: Any, name: str, names: list[str]) -> Any:

@@ -413,7 +413,7 @@ def _looks_like_text(labels: Any) -> bool:
     if isinstance(labels, list | tuple):
         return any(isinstance(label, str) for label in labels)
     kind = getattr(getattr(labels, "dtype", None), "kind", None)
-    if isinstance(labels, range) or (kind is not None and kind in "iufb"):
+    if kind is not None and kind in "iufb":
         return False
     sample = np.asarray(labels[:1] if hasattr(labels, "__getitem__") else list(labels)[:1])
     return sample.dtype.kind in "UTO"
