@@ -49,6 +49,11 @@ def run(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
+def flat(text: str) -> str:
+    """Return text without its line breaks."""
+    return " ".join(text.split())
+
+
 def done(*arguments: object) -> str:
     result = run(*arguments)
     assert result.exit_code == 0, result.output

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.collector.documents.signing import new_key
-from running import done, refusal, told
+from running import done, flat, refusal, told
 
 GENES = 'labels = ["AA", "Aa", "aa", "krank", "Krank"]\nsensitive = ["aa", "krank", "Krank"]\nexact = true'
 SENTENCES = [
@@ -35,10 +35,6 @@ def plan(folder: Path, domain: str) -> Path:
     path = folder / "plan.toml"
     path.write_text(f'title = "t"\nepsilon = 1.0\n[domain]\n{domain}\n[mechanism]\nname = "rr"\n', encoding="utf-8")
     return path
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 @pytest.mark.parametrize("verb", [["verify"], ["plan", "--users", 1000]])

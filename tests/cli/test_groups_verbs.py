@@ -82,18 +82,6 @@ def test_groups_are_those_of_python(folder: Path, method: str) -> None:
     assert "tiny" not in printed
 
 
-def test_weights_and_shares_are_those_of_python(folder: Path) -> None:
-    mechanism, reports = reports_of(folder)
-    line = "estimate plan.toml all.parquet --by sex --weights w --shares sexes.csv"
-    found = told(*placed(folder, line))
-    alike = dc.estimate_groups(mechanism, reports, groups=SEX, weights=WEIGHTS, shares={"f": 0.25, "m": 0.75})
-    assert columns(found["overall"])["frequency"] == pytest.approx(alike.overall.frequencies.tolist(), rel=1e-12)
-    assert columns(found["overall"])["lower"] == pytest.approx(alike.overall.interval()[0].tolist(), rel=1e-12)
-    alone = told(*placed(folder, "estimate plan.toml all.parquet --weights w"))
-    weighted = dc.estimate(mechanism, reports, weights=WEIGHTS)
-    assert columns(alone["overall"])["frequency"] == pytest.approx(weighted.frequencies.tolist(), rel=1e-12)
-
-
 def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, tmp_path: Path) -> None:
     mechanism, reports = reports_of(folder)
     sides = [dc.estimate(mechanism, reports.take(np.flatnonzero(name == REGION))) for name in ("north", "south")]

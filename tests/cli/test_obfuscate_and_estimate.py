@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet import Reports, estimate, read_reports
+from discreet import estimate, read_reports
 from discreet.cli import main
-from discreet.formats.tallies import read_tally, write_tally
 from discreet.tables.columns import read_table
 from json_rows import columns
 from packing import each
@@ -106,26 +105,6 @@ def test_estimate_shows_labels_as_they_are(files: Files) -> None:
     assert "600 reports, method linear" in text
     assert text.endswith("These reports are simulated with a known seed: they protect nobody.\n")
     assert "protect nobody" in text
-
-
-def test_estimate_takes_several_files_of_reports_and_tallies(files: Files) -> None:
-    reports = files.obfuscated()
-    done("obfuscate", files.plan, files.values, "-o", files.folder / "one.parquet", "--seed", 8)
-    tally = files.mechanism.tally(read_reports(files.folder / "one.parquet", files.mechanism))
-    write_tally(files.folder / "one.tally.parquet", tally)
-    done("obfuscate", files.plan, files.values, "-o", files.folder / "two.arrow", "--seed", 9)
-    other = read_reports(files.folder / "two.arrow", files.mechanism)
-    kept = files.folder / "all.tally.parquet"
-    sources = (files.reports, files.folder / "one.tally.parquet", files.folder / "two.arrow")
-    facts = told("estimate", files.plan, *sources, "--tally", kept)
-    whole = tally + files.mechanism.tally(reports) + files.mechanism.tally(other)
-    assert facts["n"] == 1800
-    assert columns(facts)["frequency"] == estimate(files.mechanism, whole).frequencies.tolist()
-    assert read_tally(kept, files.mechanism) == whole
-    assert columns(told("estimate", files.plan, kept)) == columns(facts)
-    both = told("estimate", files.plan, files.reports, files.folder / "two.arrow", "--method", "mle")
-    mle = estimate(files.mechanism, Reports.concatenate([reports, other]), method="mle")
-    np.testing.assert_allclose(columns(both)["frequency"], mle.frequencies, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "feather", "ipc", "json"])

@@ -2,23 +2,18 @@
 
 import json
 
-from running import Files, done, refusal, run
-
-
-def words(text: str) -> str:
-    """Return text without its line breaks."""
-    return " ".join(text.split())
+from running import Files, done, flat, refusal, run
 
 
 def test_reports_are_sealed_and_checked(files: Files) -> None:
     reports = files.obfuscated()
     sealed = files.folder / "sealed.parquet"
-    text = words(done("seal", files.plan, files.reports, "-o", sealed))
+    text = flat(done("seal", files.plan, files.reports, "-o", sealed))
     assert f"600 reports of plan {reports.fingerprint[:12]} sealed in {sealed}, sorted by what they say." in text
     assert "each person has one report" in text
     assert f"discreet verify {files.plan} --sealed {sealed}" in text
     assert "simulated with a known seed" in text
-    text = words(done("verify", files.plan, "--sealed", sealed))
+    text = flat(done("verify", files.plan, "--sealed", sealed))
     assert "600 reports" in text
     assert "can show that each person has one report" in text
     found = json.loads(done("verify", files.plan, "--sealed", sealed, "--json"))
@@ -32,7 +27,7 @@ def test_a_file_that_is_not_sealed_is_named_with_exit_code_1(files: Files) -> No
     files.obfuscated()
     result = run("verify", files.plan, "--sealed", files.reports)
     assert result.exit_code == 1
-    assert "do not say that it is sealed" in words(result.stdout)
+    assert "do not say that it is sealed" in flat(result.stdout)
     found = run("verify", files.plan, "--sealed", files.reports, "--json")
     assert found.exit_code == 1
     assert json.loads(found.stdout)["sealed"] is False

@@ -28,7 +28,7 @@ from discreet.device.protocol.envelope import (
     public_key,
 )
 from discreet.device.protocol.notice import notice
-from discreet.errors import DataError, ParameterError
+from discreet.errors import ParameterError
 from refusals import refused
 from signed import EPOCH, PLAIN, PUBLIC, START, TRUST, altered, collection, document, envelope, key, resigned
 
@@ -102,34 +102,6 @@ def test_bots_are_those_of_the_library(name: str) -> None:
     assert found.bots.tags == wanted.tags
     assert found.fingerprint == wanted.fingerprint
     assert found.sampler.size == wanted.domain.size + len(wanted.tags)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("labels", "planted-value"),
-        ("labels", None),
-        ("labels", 3),
-        ("labels", ["daily"]),
-        ("labels", {"daily": 1}),
-        ("range", 40),
-        ("range", 1.0),
-        ("range", True),
-        ("range", "1"),
-        ("range", 1 << 80),
-        ("integers", 4),
-        ("product", {"age": "30s"}),
-        ("product", {"age": "30s", "home": "flat", "more": 1}),
-        ("product", ("30s",)),
-        ("product", ("flat", "planted-value")),
-        ("grid", (39.999, -73.5)),
-        ("grid", (float("nan"), -73.5)),
-        ("grid", ("planted-value", 1)),
-        ("grid", {"lat": 40.0}),
-    ],
-)
-def test_values_outside_are_refused_without_a_quotation(name: str, value: Any) -> None:
-    refused(DataError, lambda: collection(PLANS[name]).code_of(value), "planted", "39.9")
 
 
 def test_epochs() -> None:

@@ -108,21 +108,6 @@ def test_only_hashes_of_tokens_are_kept(tmp_path: Path, token: str) -> None:
             new_token(store, "ana", "operator", days=None, actor="test")
 
 
-def test_ended_tokens_are_none(tmp_path: Path, token: str) -> None:
-    from discreet.collector.keeper import end_token
-
-    added(tmp_path)
-    with serving(tmp_path) as served:
-        path = "/v1/collections/habits/facts"
-        assert served.client.get(path, Authorization=f"Bearer {token}").status == 200
-        with stored(tmp_path) as store:
-            end_token(store, "ana", actor="test")
-            with pytest.raises(ParameterError, match="no token"):
-                end_token(store, "ana", actor="test")
-        served.app.keeper.load()
-        assert served.client.get(path, Authorization=f"Bearer {token}").status == 401
-
-
 # Pages
 
 

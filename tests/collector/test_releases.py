@@ -2,7 +2,6 @@
 
 import csv
 import io
-import pickle
 import sqlite3
 import threading
 import time
@@ -266,17 +265,3 @@ def test_what_several_ask_for_at_once_is_worked_out_once(tmp_path: Path, monkeyp
     assert all(one == found[0] for one in found)
     assert found[0]["method"] == "mle"
     assert len(calls) == 1
-
-
-@pytest.mark.parametrize("plan", ["rr", "unary", "hashing"])
-def test_an_estimate_comes_whole_out_of_a_pickle_without_its_reports(tmp_path: Path, plan: str) -> None:
-    """Limits and errors to the last digit; what is kept does not grow with the reports."""
-    mechanism = added(tmp_path, plan).mechanism
-    codes = np.arange(3000) % mechanism.domain.size
-    made = estimate(mechanism, mechanism.obfuscate_codes(codes, random=SeededRandom(1)), method="mle")
-    written = pickle.dumps(made)
-    found = pickle.loads(written)
-    assert [ends.tolist() for ends in found.interval(0.9)] == [ends.tolist() for ends in made.interval(0.9)]
-    assert found.standard_errors.tolist() == made.standard_errors.tolist()
-    assert found.remark == made.remark
-    assert "ratios" not in vars(found.intervals) if plan != "rr" else len(written) < 6000

@@ -2,9 +2,7 @@
 
 import gzip
 import json
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +26,14 @@ from discreet import (
     write_reports,
 )
 from discreet.engines import gather, tally
-from discreet.errors import DataError, MismatchError, SourceWarning
+from discreet.errors import DataError, MismatchError
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.mechanisms.row_checks import UNREADABLE
 from laws import Case, cases, sampled
 from packing import each
 from refusals import refused
+from source_notes import notes
 
 DOMAIN = Domain(range(30), sensitive=list(range(20)))
 RR, UNARY, SUBSET = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0), SubsetSelection(DOMAIN, 1.0, k=3)
@@ -47,16 +46,6 @@ def bare(mechanism: Any, codes: Any = CODES) -> pa.Table:
     """Return reports as a table without a stamp."""
     reports = mechanism.obfuscate_codes(np.asarray(codes) % mechanism.domain.size, random=SeededRandom(1))
     return to_arrow(mechanism, reports).replace_schema_metadata(None)
-
-
-@contextmanager
-def notes() -> Iterator[list[str]]:
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    assert all(each.category is SourceWarning for each in caught)
-    said += [str(each.message) for each in caught]
 
 
 def trusted(mechanism: Any, path: Path, **options: Any) -> Any:

@@ -61,18 +61,6 @@ def only(reports: Reports, in_clear: bool) -> Reports:
 
 @formats
 @laws
-@each("n", [0, 1, 200])
-def test_one_batch(case: Case, suffix: str, n: int, tmp_path: Path) -> None:
-    mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"
-    reports = made(mechanism, n)
-    assert write_reports(path, mechanism, reports) == n
-    found = read_reports(path, mechanism)
-    assert_same(found, reports) if n else assert_same(found, made(mechanism, 0, seed=None if suffix == "jsonl" else 3))
-    assert np.array_equal(mechanism.tally(found).support, mechanism.tally(reports).support)
-
-
-@formats
-@laws
 def test_several_batches(case: Case, suffix: str, tmp_path: Path) -> None:
     """Full, empty, only in clear, only blocks, and back again as one."""
     mechanism, path = case.mechanism, tmp_path / f"reports.{suffix}"

@@ -1,8 +1,6 @@
 """Tables of pandas, polars and Arrow are sources of reports, checked as files are."""
 
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import pytest
 import discreet as dc
 from discreet import write_reports
 from discreet.engines import LocalEngine, gather, seal, tally
-from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
+from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.reports import read_public
 from refusals import refused
+from source_notes import notes
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
 MECHANISMS: dict[str, Any] = {
@@ -42,16 +41,6 @@ KINDS: dict[str, Callable[[pa.Table], Any]] = {
     "pandas": pandas_frame,
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-@contextmanager
-def notes() -> Iterator[list[str]]:
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    assert all(each.category is SourceWarning for each in caught)
-    said += [str(each.message) for each in caught]
 
 
 def made(mechanism: Any, n: int = 600) -> dc.Reports:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from discreet import Channel, Domain
+from discreet.privacy.shuffling_pairs import ValuePair
 
 
 def rr_matrix(size: int, epsilon: float) -> Any:
@@ -34,3 +35,10 @@ def rr(size: int, k: int, epsilon: float) -> Channel:
 
 def urr(size: int, k: int, epsilon: float) -> Channel:
     return Channel(urr_matrix(size, k, epsilon), first_are_sensitive(size, k))
+
+
+def law_pair(epsilon: float, pi: float, rho: float) -> ValuePair:
+    """Return the pair of two sensitive values of a law with a promise."""
+    e, odds = exp(epsilon), pi * (exp(epsilon) - 1)
+    shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
+    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), shares / (1 + odds), odds / (1 + odds))

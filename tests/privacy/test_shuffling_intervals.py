@@ -6,21 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matrices import law_pair
 from mpmath import iv, mp
 
 from discreet.privacy import shuffling_pairs
-from discreet.privacy.shuffling_pairs import ValuePair
 
 mp.dps = iv.dps = 40
 
 LAWS = [(1.0, 0.5, 0.0), (5.0, 0.5, 0.0), (2.0, 0.05, 0.0), (3.0, 0.25, 0.25), (8.0, 0.02, 0.02)]
 CASES = [(law, n, share) for law in LAWS for n, share in ((3, 0.2), (11, 0.5), (11, 0.97), (19, 0.05))]
-
-
-def pair_of(epsilon: float, pi: float, rho: float) -> ValuePair:
-    e, odds = exp(epsilon), pi * (exp(epsilon) - 1)
-    shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
-    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), shares / (1 + odds), odds / (1 + odds))
 
 
 def in_intervals(values: Any, probabilities: Any, n: int) -> Any:
@@ -50,7 +44,7 @@ def in_intervals(values: Any, probabilities: Any, n: int) -> Any:
 def test_both_ways_enclose_what_interval_arithmetic_finds(
     law: Any, n: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pair = pair_of(*law)
+    pair = law_pair(*law)
     ratio = exp(share * law[0])
     values = np.append(pair.first - ratio * pair.second, 0.0)
     weights = np.append(pair.weights, pair.silent)

@@ -7,19 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matrices import law_pair
 from scipy.special import ndtr
 
 import discreet as dc
 from discreet import SeededRandom, shuffled
-from discreet.privacy.shuffling_pairs import ValuePair, excess
+from discreet.privacy.shuffling_pairs import excess
 from discreet.privacy.shuffling_rounds import CentralCurve, pair_epsilon
-
-
-def law_pair(epsilon: float, pi: float, rho: float) -> ValuePair:
-    """Return the pair of two sensitive values of a law with a promise."""
-    e, odds = exp(epsilon), pi * (exp(epsilon) - 1)
-    shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
-    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), shares / (1 + odds), odds / (1 + odds))
 
 
 def test_what_is_too_small_for_a_float_is_no_error() -> None:

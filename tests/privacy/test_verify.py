@@ -3,7 +3,6 @@
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import inf, log
-from typing import Any
 
 import numpy as np
 import pytest
@@ -142,26 +141,6 @@ def test_nobody_protected() -> None:
 
 
 # Explicit matrices
-
-
-def first(size: int, k: int) -> Any:
-    return np.arange(size) < k
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
-def test_matrix_of_rr(epsilon: float) -> None:
-    assert matrix_epsilon(rr_matrix(6, epsilon), first(6, 6)) == pytest.approx(epsilon, rel=1e-9)
-    # The guarantee is for every value, whatever is called sensitive.
-    assert matrix_epsilon(rr_matrix(6, epsilon), first(6, 1)) == pytest.approx(epsilon, rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0])
-@pytest.mark.parametrize("k", [1, 3, 5])
-def test_matrix_of_urr(k: int, epsilon: float) -> None:
-    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, k)) == pytest.approx(epsilon, rel=1e-9)
-    # Called sensitive, a value that is told in clear is not protected at all.
-    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, 6)) == inf
-    assert matrix_epsilon(urr_matrix(6, k, epsilon), first(6, k + 1)) == inf
 
 
 def test_explicit_channels() -> None:

@@ -10,11 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet import Domain
-from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.risk.traces import Split, Traces, by_count, by_time
-from packing import each
-from refusals import refused
+from discreet.risk.traces import Traces
 from slow_matching import events_of
 
 SECRET = 8_675_309
@@ -83,40 +79,3 @@ def test_nobody_writes_and_nobody_is_named() -> None:
         assert column is not None
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
-
-
-@each(
-    "kind, attempt",
-    [
-        (DataError, lambda: Traces.of([SECRET, None], [1, 2])),
-        (DataError, lambda: Traces.of(["a", None], [1, 2])),
-        (DataError, lambda: Traces.of([SECRET, float("nan")], [1, 2])),
-        (DataError, lambda: Traces.of([SECRET + 0.5, 1], [1, 2])),
-        (DataError, lambda: Traces.of([SECRET, "a"], [[1], 2])),
-        (DataError, lambda: Traces.of(SECRET, [1])),
-        (DataError, lambda: Traces.of("secret", [1])),
-        (DataError, lambda: Traces.of([SECRET], [1, 2])),
-        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET])),
-        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, None])),
-        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, float("nan")])),
-        (DataError, lambda: Traces.of([1, 2], [1, 2], [SECRET, "x"])),
-        (DataError, lambda: Traces.of([1, 2], [1, 2], ["8675309", "x"])),
-        (DataError, lambda: Traces.of([1, 2], [1, SECRET], domain=Domain(range(3)))),
-        (DataError, lambda: Traces.of([1, 2], [pa.scalar(SECRET), 2])),
-        (DataError, lambda: Traces.from_table({"a": [SECRET]}, user="a", event="b")),
-        (DataError, lambda: Traces.from_table(pl.DataFrame({"a": [SECRET]}), user="a", event="b")),
-        (DataError, lambda: Traces.from_table(pa.table({"a": [SECRET]}), user="a", event="b")),
-        (DataError, lambda: Traces.of([1], [1]).select([SECRET])),
-        (DataError, lambda: Traces.of([1], [1], [datetime.datetime(8675, 3, 9)])),
-        (DataError, lambda: by_time(Traces.of([1], [2]), SECRET)),
-        (DataError, lambda: Traces(np.array([0, 2]), np.array([SECRET]), 1)),
-        (DataError, lambda: Traces(np.array([0, 1]), np.array([SECRET]), 1)),
-        (DataError, lambda: Traces(np.array([0, 1]), np.array([0.5]), 1)),
-        (DataError, lambda: Traces(np.array([1]), np.array([0]), 1)),
-        (DataError, lambda: Split(Traces.of([1], [1]), Traces.of([1, 2], [1, 1]))),
-        (ParameterError, lambda: by_count(Traces.of([1], [1]), -1)),
-        (ParameterError, lambda: by_count(Traces.of([1], [1]), 1.5)),  # type: ignore[arg-type]
-    ],
-)
-def test_refusals(kind: type[DiscreetError], attempt: Callable[[], Any]) -> None:
-    refused(kind, attempt, SECRET, "secret")
