@@ -205,13 +205,6 @@ def test_a_truth_that_is_too_large(name: str) -> None:
     refused(RebuiltError, lambda: rebuild(one_more))
 
 
-@pytest.mark.parametrize("name", PLANS)
-def test_an_understated_epsilon(name: str) -> None:
-    said = document(envelope(PLANS[name]))
-    understated = {**said, "epsilon": said["epsilon"] * (1 - 1e-6)}
-    refused(PromiseError, lambda: open_envelope(resigned(understated), TRUST))
-
-
 def test_bots_that_the_coin_does_not_look_at() -> None:
     said = document(envelope(PLANS["tags"]))
     sampler = {**said["sampler"], "sensitive": [[1, 5]]}

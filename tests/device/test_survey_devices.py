@@ -13,11 +13,10 @@ from discreet.collector.documents.signing import renew, sign_survey, withdraw
 from discreet.device import Device, Limits, Outcome
 from discreet.device.protocol.assignment import Assignment
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
-from discreet.device.protocol.envelope import FieldError
 from discreet.device.sending import Answer
 from discreet.errors import ParameterError
 from refusals import refused
-from signed import EPOCH, START, TRUST, altered, document, key, terms
+from signed import EPOCH, START, TRUST, key, terms
 
 LIMITS = Limits(report=2.0, epoch=4.0, lifetime=20.0)
 QUESTIONNAIRE = dc.Questionnaire.load(str(files("discreet") / "examples" / "health_survey.toml"))
@@ -131,31 +130,6 @@ def test_a_key_that_is_gone_lets_nobody_answer_more_than_the_survey_allows(tmp_p
 def test_nothing_is_drawn_before_the_first_question_is_there(tmp_path: Path) -> None:
     person = People(tmp_path, _survey(1)[1:])
     assert "accept abc-1 too" in refused(ParameterError, lambda: person.device.asks("abc-2"))
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        None,
-        {"answers": 2, "epsilon": 9.0},
-        {"answers": 1.0},
-        {"epsilon": 0.5},
-        {"epsilon": "2"},
-        {"name": "ABC"},
-        {"more": 1},
-        {"questions": []},
-        {"questions": [["abc-1", str(2**64)], ["abc-1", "0"]]},
-        {"questions": [["abc-2", str(2**64)]]},
-        {"questions": [["abc-1", "018446744073709551616"]]},
-        {"questions": [["abc-1", 2**64]]},
-        {"questions": [["abc-1", str(2**65)]]},
-    ],
-)
-def test_what_is_no_survey_is_refused(said: dict[str, Any] | None) -> None:
-    first = _survey(1)[0]
-    field = None if said is None else {**document(first)["survey"], **said}
-    with pytest.raises(FieldError):
-        open_envelope(altered(first, survey=field), TRUST)
 
 
 def test_a_next_version_is_a_question_of_the_same_survey() -> None:
