@@ -12,7 +12,7 @@ import pytest
 import discreet as dc
 from discreet import Reports, write_reports
 from discreet.core.tally import GroupedTally
-from discreet.engines import LocalEngine, groups
+from discreet.engines import LocalEngine, folds
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BlockMechanism, LawMechanism
@@ -98,10 +98,10 @@ def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypa
     mechanism = MECHANISMS["rr"]
     write(tmp_path / "all.parquet", mechanism)
     row = 8 * (1 + sum(mechanism.tally_sizes))
-    monkeypatch.setattr(groups, "memory_limit", lambda: 39 * row)
+    monkeypatch.setattr(folds, "memory_limit", lambda: 39 * row)
     with pytest.raises(DataError, match=r"40 groups or more need 0\.0 GB; group by fewer columns"):
         LocalEngine().tally_by(mechanism, tmp_path, "age")
-    monkeypatch.setattr(groups, "memory_limit", lambda: 40 * row)
+    monkeypatch.setattr(folds, "memory_limit", lambda: 40 * row)
     assert same(LocalEngine().tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
 
 
@@ -110,29 +110,29 @@ def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     mechanism = MECHANISMS["rr"]
     for place in range(4):
         write(tmp_path / f"{place}.parquet", mechanism, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
-    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], groups.GroupState.grow
-    granted: dict[groups.GroupState, int] = {}
+    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], folds.GroupState.grow
+    granted: dict[folds.GroupState, int] = {}
 
-    def watched(state: groups.GroupState) -> None:
+    def watched(state: folds.GroupState) -> None:
         real(state)
         # Those that were granted, without those that another thread is about to be refused.
         granted[state] = len(state.places)
         largest[0] = max(largest[0], sum(granted.get(one, 0) for one in state.states))
 
-    monkeypatch.setattr(groups.GroupState, "grow", watched)
-    monkeypatch.setattr(groups, "memory_limit", lambda: 41 * row)
+    monkeypatch.setattr(folds.GroupState, "grow", watched)
+    monkeypatch.setattr(folds, "memory_limit", lambda: 41 * row)
     assert same(LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
     assert largest[0] <= 41
-    monkeypatch.setattr(groups, "memory_limit", lambda: 39 * row)
+    monkeypatch.setattr(folds, "memory_limit", lambda: 39 * row)
     with pytest.raises(DataError, match="group by fewer columns"):
         LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age")
 
 
-@pytest.mark.parametrize("table", [0, groups.TABLE_ENTRIES])
+@pytest.mark.parametrize("table", [0, folds.TABLE_ENTRIES])
 def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(groups, "TABLE_ENTRIES", table)
+    monkeypatch.setattr(folds, "TABLE_ENTRIES", table)
     columns = [pa.array(["b", "a", "b", "b"]), pa.array([3, 3, 1, 3]), pa.array([True, True, True, False])]
-    codes, labels = groups.groups_in(columns, ("x", "y", "z"))
+    codes, labels = folds.groups_in(columns, ("x", "y", "z"))
     assert [labels[code] for code in codes] == [("b", 3, True), ("a", 3, True), ("b", 1, True), ("b", 3, False)]
     assert len(labels) == 4
 

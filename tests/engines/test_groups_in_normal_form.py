@@ -9,7 +9,7 @@ import pytest
 import discreet as dc
 from discreet.core.grouping import Grouping
 from discreet.engines import LocalEngine
-from discreet.engines.groups import groups_in
+from discreet.engines.folds import groups_in
 from discreet.tables.values import ValueColumns
 
 COMPOSED, APART = "K\u00f6ln", "Ko\u0308ln"

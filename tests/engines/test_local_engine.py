@@ -169,7 +169,7 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, gap: bool) -> None:
 def test_an_interruption_ends_all_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in range(20):
         write_reports(tmp_path / f"{name}.parquet", UNARY, reports_of(UNARY, 400 + name))
-    monkeypatch.setattr("discreet.engines.local.SECONDS_BETWEEN", 0.0)
+    monkeypatch.setattr("discreet.engines.engine.SECONDS_BETWEEN", 0.0)
     part, stop, begun, stopped = SourceReader.part, SourceReader.stop, [], Event()
 
     def held(reader: SourceReader, each: Any) -> Any:
@@ -196,5 +196,5 @@ def test_every_thread_needs_a_state_that_fits(tmp_path: Path, monkeypatch: pytes
     reports = reports_of(mechanism, 5000)
     for part, some in enumerate(batches(reports, 1000)):
         write_reports(tmp_path / f"{part}.parquet", mechanism, some)
-    monkeypatch.setattr("discreet.engines.local.STATES_BYTES", 1)
+    monkeypatch.setattr("discreet.engines.engine.STATES_BYTES", 1)
     assert tally(mechanism, tmp_path, threads=4).tally == mechanism.tally(reports)

@@ -12,7 +12,6 @@ import pytest
 
 from discreet import Domain, SeededRandom, Sources, UnaryEncoding, write_reports
 from discreet.engines import Counted, gather, tally
-from discreet.engines.evidence import memory_needed
 from discreet.errors import DataError
 from discreet.files.paths import ending, lines_of, opened_text, text_bytes
 from refusals import refused
@@ -97,5 +96,5 @@ def test_what_compressed_reports_take_in_memory_is_what_they_say(tmp_path: Path)
     reports = REPORTING.obfuscate_codes(np.zeros(20_000, np.int64), random=SeededRandom(1))
     for name in ("a.jsonl", "b.jsonl.gz"):
         write_reports(tmp_path / name, REPORTING, reports)
-    plain, packed = (memory_needed(Sources(tmp_path / n).scan(REPORTING)) for n in ("a.jsonl", "b.jsonl.gz"))
+    plain, packed = (Sources(tmp_path / n).scan(REPORTING).memory for n in ("a.jsonl", "b.jsonl.gz"))
     assert plain == packed > 5 * (tmp_path / "b.jsonl.gz").stat().st_size

@@ -59,10 +59,12 @@ _WINGS = {
 _HOMES = {name: f"discreet.cli.verbs.{_BESIDE.get(name, name)}" for name in VERBS} | _WINGS
 
 
-@click.group(cls=Verbs, commands=LazyVerbs(_HOMES, VERBS), groups=GROUPS)
-@click.version_option(__version__, prog_name="discreet")
-def main() -> None:
-    """Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected."""
-
+main = Verbs(
+    "main",
+    commands=LazyVerbs(_HOMES, VERBS),
+    groups=GROUPS,
+    help="Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected.",
+)
+click.version_option(__version__, prog_name="discreet")(main)
 
 __all__ = ["VERBS", "main"]

@@ -138,7 +138,7 @@ NOT_TRUSTED: dict[str, Any] = {
 """The option ``--not-trusted`` of a verb that prints a privacy statement."""
 
 
-ENGINES = {"local": "discreet.engines.local", "spark": "discreet.spark.engine"}
+ENGINES = {"local": "discreet.engines.engine", "spark": "discreet.spark.engine"}
 """Modules of engines, each with a context manager ``running``: names only, since the core imports no wing."""
 
 

@@ -8,9 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine, Sealed
+    from discreet.engines.engine import Engine, LocalEngine, Sealed, gather, seal, tally
     from discreet.engines.folds import Counted, Fold, TallyFold
-    from discreet.engines.local import LocalEngine, gather, seal, tally
     from discreet.engines.obfuscation import Obfuscated, obfuscate
     from discreet.files.reading import Progress
     from discreet.formats.sources import Sources
@@ -19,16 +18,16 @@ _HOMES = {
     "Counted": "engines.folds",
     "Engine": "engines.engine",
     "Fold": "engines.folds",
-    "LocalEngine": "engines.local",
+    "LocalEngine": "engines.engine",
     "Obfuscated": "engines.obfuscation",
     "Progress": "files.reading",
     "Sealed": "engines.engine",
     "Sources": "formats.sources",
     "TallyFold": "engines.folds",
-    "gather": "engines.local",
+    "gather": "engines.engine",
     "obfuscate": "engines.obfuscation",
-    "seal": "engines.local",
-    "tally": "engines.local",
+    "seal": "engines.engine",
+    "tally": "engines.engine",
 }
 
 __all__ = [

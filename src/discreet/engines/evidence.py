@@ -1,4 +1,4 @@
-"""Evidence from files of reports: the reports in memory, or their blocks on disk.
+"""Blocks of more reports than memory holds, on disk.
 
 Blocks larger than memory wait in temporary files, in the columns of their `BlockLayout`, and are mapped back: the same
 arrays go through the same kernels in the same order. The files have no names: they disappear with the last array that
@@ -7,8 +7,7 @@ reads them, or with the process, however it ends.
 
 import errno
 import tempfile
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +18,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core.reports import Blocks, Reports, block_count
-from discreet.engines.engine import Observed
-from discreet.engines.folds import TallyFold, memory_limit
+from discreet.engines.folds import TallyFold
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.likelihood import LocalRows
 from discreet.formats.scanned import CheckedBatch
@@ -180,25 +178,17 @@ class BlockWriter:
         return self._layout.membership({name: file.mapped() for name, file in self._files.items()}, self._rows)
 
 
-# Reports are held as batches, as one, and as what the law lays them out as.
-_COPIES = 3
-
-
-def gathered(scan: ScannedSources, *, memory: int | None, folder: str | Path | None, threads: int | None) -> Observed:
-    """Return the reports of sources, or blocks on disk where they exceed the memory; see `LocalEngine`."""
-    most = memory_limit() if memory is None else memory
-    # One pass, in order, so that rows stay in the order of the files.
-    with scan.reader() as reader:
-        batches = reader.batches(threads=threads)
-        if memory_needed(scan) > most:
-            return _onto_disk(scan, reader, batches, folder)
-        reports = Reports.concatenate(batch.reports for batch in batches)
-    return replace(reports, batches=scan.batches), reader.account.left_out
-
-
-def _onto_disk(
+def onto_disk(
     scan: ScannedSources, reader: SourceReader, batches: Iterator[CheckedBatch], folder: str | Path | None
-) -> Observed:
+) -> tuple[StoredBlocks, Mapping[str, int]]:
+    """Return the blocks of reports in temporary files, and the number of rows left out by reason.
+
+    Args:
+        scan: the sources.
+        reader: of the sources.
+        batches: that the reader yields.
+        folder: as for `StoredArray`.
+    """
     fold = TallyFold(scan.mechanism)
     state = fold.zero()
     with BlockWriter(scan.mechanism, folder) as stored:
@@ -210,8 +200,3 @@ def _onto_disk(
         pa.default_memory_pool().release_unused()
         rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
         return StoredBlocks(scan.whole(counted.tally), stored.membership(), rows_of), counted.left_out
-
-
-def memory_needed(scan: ScannedSources) -> int:
-    """Return about how many bytes the reports of sources would take in memory."""
-    return _COPIES * sum(source.memory for source in scan.sources)

@@ -1,24 +1,30 @@
-"""Folds: computations over batches of checked reports whose states add up.
+"""Folds: computations over batches of checked reports whose states add up: a tally, or a tally of each group.
 
 The state of a fold is one array of integers, and states of different reports add up entry by entry. So batches may be
 added to any state and states merged in any order; and a state may be cut anywhere, sent as int64, and summed piece by
 piece.
 """
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.arrays import IntArray
-from discreet.core.tally import Tally
+from discreet.arrays import AnyArray, IntArray
+from discreet.core.arrow import arrow_numbers, is_textual, present, value_type
+from discreet.core.checks import are_names
+from discreet.core.columns import refuse_missing
+from discreet.core.labels.reading import as_composed
+from discreet.core.tally import GroupedTally, Tally
+from discreet.errors import DataError, ParameterError
 from discreet.formats.scanned import CheckedBatch
 from discreet.formats.sources import Account
+from discreet.kernels.parallel import memory_limit
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.mechanism import GroupedCounts
 
 State = TypeVar("State")
 Answer = TypeVar("Answer")
@@ -129,16 +135,139 @@ class TallyFold(Fold[IntArray, Counted]):
         return state[:support], state[support:]
 
 
-_UNKNOWN_MEMORY = 1 << 32
-_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
+# Combinations of labels of several columns that are looked up in a table; more are sorted.
+TABLE_ENTRIES = 1 << 20
 
 
-def memory_limit() -> int:
-    """Return half of the memory of this machine, or of this process's container, in bytes."""
-    memory = _UNKNOWN_MEMORY
-    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
-        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    if _CONTAINER_LIMIT.is_file():
-        limit = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
-        memory = min(memory, int(limit)) if limit.isdecimal() else memory
-    return memory // 2
+class CountsTooLargeError(DataError):
+    """The counts of all threads together need too much memory."""
+
+
+def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the columns of groups.
+
+    Raises:
+        ParameterError: if there is none, one is no text, or one is named twice.
+    """
+    names = (by,) if isinstance(by, str) else tuple(by)
+    if not names or not are_names(names):
+        raise ParameterError("by must name one public column or more, each once.")
+    return names
+
+
+@dataclass(slots=True, eq=False)
+class GroupState:
+    """The counts of each group so far.
+
+    Attributes:
+        places: the row of each group, in the order in which they came.
+        counts: a row for each group.
+        states: all states of the fold, which share the memory.
+    """
+
+    places: dict[Any, int]
+    counts: GroupedCounts
+    states: "list[GroupState]"
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the state."""
+        return self.counts.row_bytes * self.counts.groups
+
+    def rows_of(self, labels: Sequence[Any]) -> AnyArray:
+        """Return the rows of groups, new ones for those that are new.
+
+        Raises:
+            DataError: if their counts would need more than half of the memory.
+        """
+        rows = np.array([self.places.setdefault(label, len(self.places)) for label in labels], dtype=np.int32)
+        if len(self.places) > self.counts.groups:
+            self.grow()
+        return rows
+
+    def grow(self) -> None:
+        """Make room for all groups that came, if the rows of all threads fit into memory."""
+        size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
+        if size > memory_limit():
+            raise CountsTooLargeError(
+                f"counts by group must fit into half of the memory, and {len(self.places)} groups or more need "
+                f"{size / 1e9:.1f} GB; group by fewer columns, or by one with fewer labels."
+            )
+        self.counts.grow(len(self.places))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupFold(Fold[GroupState, GroupedTally]):
+    """The fold that tallies reports by group.
+
+    Attributes:
+        mechanism: what made the reports.
+        by: names of the public columns that make the groups.
+        states: those in use.
+    """
+
+    mechanism: Mechanism
+    by: tuple[str, ...]
+    states: list[GroupState] = field(default_factory=list)
+
+    def zero(self) -> GroupState:
+        """Return the state of no reports."""
+        self.states.append(GroupState({}, GroupedCounts.of_nobody(self.mechanism), self.states))
+        return self.states[-1]
+
+    def add(self, state: GroupState, batch: CheckedBatch) -> None:
+        """Add reports with the public columns beside them, in place."""
+        codes, labels = groups_in([batch.public.column(name) for name in self.by], self.by)
+        state.counts.add(batch.reports, state.rows_of(labels)[codes])
+
+    def merge(self, state: GroupState, other: GroupState) -> None:
+        """Add another state, in place."""
+        rows = state.rows_of(list(other.places))
+        state.counts.add_rows(rows, other.counts)
+
+    def finish(self, state: GroupState, account: Account) -> GroupedTally:
+        """Return the tally of each group, in the order of the labels."""
+        del account
+        # A dictionary may list labels that nobody has.
+        there = sorted(label for label, row in state.places.items() if state.counts.people[row])
+        return GroupedTally(self.by, {label: state.counts.tally(state.places[label]) for label in there})
+
+
+def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, list[Any]]:
+    """Return ``(n,)`` codes of the groups of a batch, and their labels; tuples where there are several columns.
+
+    Raises:
+        DataError: if a label is missing, or a column is neither text nor integers nor true and false.
+    """
+    parts = [_labels_in(column, name) for column, name in zip(columns, names, strict=True)]
+    codes, labels = parts[0]
+    if len(parts) == 1:
+        return codes, labels
+    tuples = [(label,) for label in labels]
+    for more, added in parts[1:]:
+        combined = codes.astype(np.int64) * len(added) + more
+        distinct, codes = _numbered(combined, len(tuples) * len(added))
+        tuples = [(*tuples[at // len(added)], added[at % len(added)]) for at in distinct.tolist()]
+    return codes, tuples
+
+
+def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
+    """Return the different entries, ascending, and the place of each among them."""
+    if bound > TABLE_ENTRIES:
+        distinct, places = np.unique(entries, return_inverse=True)
+        return distinct, places
+    there = np.zeros(bound, np.bool_)
+    there[entries] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[entries]
+
+
+def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
+    refuse_missing(~present(column), f"labels of {name!r} in a batch")
+    column.validate(full=True)
+    kind = value_type(column.type)
+    if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+        raise DataError(f"groups must be text, integers, or true and false, and {name!r} holds {kind}.")
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if encoded.dictionary.null_count:
+        raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
+    return arrow_numbers(encoded.indices), list(map(as_composed, encoded.dictionary.to_pylist()))

@@ -44,6 +44,8 @@ from discreet.mechanisms.row_checks import reasons
 
 # Bytes of small files of services that are held until they are read.
 _MOST_HELD = 1 << 28
+# Reports are held as batches, as one, and as what the law lays them out as.
+_COPIES = 3
 _NAMES_SHOWN, _LETTERS = 5, 1 << 25
 # The first entries of an account: reports, simulated reports, simulated batches; then rows left out for each reason.
 _REASONS = 3
@@ -231,6 +233,11 @@ class ScannedSources:
         """Number of rows of all files and tables; None if some are not counted yet."""
         counts = [source.rows for source in self.sources]
         return None if None in counts else sum(count for count in counts if count)
+
+    @property
+    def memory(self) -> int:
+        """About how many bytes the reports take in memory while a likelihood is worked out."""
+        return _COPIES * sum(source.memory for source in self.sources)
 
     def reader(self) -> "SourceReader":
         """Return a reader of all reports, for one pass."""

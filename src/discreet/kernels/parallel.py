@@ -1,4 +1,4 @@
-"""Work on several threads over fixed blocks of rows, of arrays in memory or mapped from files.
+"""Threads and memory of this machine: work over fixed blocks of rows, of arrays in memory or mapped from files.
 
 The blocks depend on the data only, and results come back in block order. So a sum over the results is bitwise the same
 for any number of threads. `forget` lets the pages of a mapped array leave the memory of this process.
@@ -8,12 +8,15 @@ import mmap
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 _Result = TypeVar("_Result")
+_UNKNOWN_MEMORY = 1 << 32
+_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def map_blocks(
@@ -70,6 +73,17 @@ def _threads_from_environment() -> int | None:
     if not setting.isdecimal() or int(setting) < 1:
         raise ValueError(f"DISCREET_THREADS must be a whole number >= 1, got {setting!r}.")
     return int(setting)
+
+
+def memory_limit() -> int:
+    """Return half of the memory of this machine, or of this process's container, in bytes."""
+    memory = _UNKNOWN_MEMORY
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if _CONTAINER_LIMIT.is_file():
+        limit = _CONTAINER_LIMIT.read_text(encoding="ascii").strip()
+        memory = min(memory, int(limit)) if limit.isdecimal() else memory
+    return memory // 2
 
 
 def forget(part: NDArray[Any]) -> None:

@@ -338,7 +338,7 @@ class Mechanism(ABC):
         return Tally(self.fingerprint, 0, blocks, clear)
 
     def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports; engines tally tables and files (`discreet.engines.local`).
+        """Return the tally of reports; engines tally tables and files (`discreet.engines.engine`).
 
         Raises:
             DataError: if they are no reports that this mechanism can make.

@@ -16,8 +16,7 @@ from discreet.arrays import IntArray
 from discreet.core.tally import GroupedTally
 from discreet.engines.engine import Engine, Observed
 from discreet.engines.evidence import with_blocks
-from discreet.engines.folds import Fold, TallyFold
-from discreet.engines.groups import GroupFold
+from discreet.engines.folds import Fold, GroupFold, TallyFold
 from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files

@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core.arrow import from_buffer
-from discreet.engines.folds import Fold
-from discreet.engines.groups import GroupFold, GroupState
+from discreet.engines.folds import Fold, GroupFold, GroupState
 from discreet.errors import DataError, DiscreetError
 from discreet.files.reading import Progress
 from discreet.formats.sealing import CanonicalOrder

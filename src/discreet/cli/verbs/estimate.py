@@ -42,7 +42,6 @@ from discreet.core.result_table import ResultColumn, ResultTable, number_of, tex
 from discreet.core.tally import Tally
 from discreet.engines import LocalEngine
 from discreet.engines.engine import Engine
-from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators import METHODS
 from discreet.estimators import estimate as estimated
@@ -54,6 +53,7 @@ from discreet.formats.plan import Plan
 from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
 from discreet.formats.tallies import put_tally
+from discreet.kernels.parallel import memory_limit
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.personalized import Personalized

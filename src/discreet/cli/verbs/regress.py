@@ -13,13 +13,13 @@ from discreet.cli.output import InputFile, OutputFile, file_notes, notes_of
 from discreet.cli.results import Ending, VerbResult, publication_of
 from discreet.core.batches import NamedBatch
 from discreet.core.result_table import ResultTable
-from discreet.engines.folds import memory_limit
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
 from discreet.files.paths import ESTIMATES, spelled
 from discreet.formats.plan import Plan
 from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
+from discreet.kernels.parallel import memory_limit
 from discreet.results.regression import Regression
 
 
