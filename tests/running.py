@@ -34,7 +34,6 @@ VERBS = [
     "verify",
     "attest",
     "plan",
-    "audit",
     "risk",
     "examples",
     "collection",

@@ -6,10 +6,11 @@ import re
 import shlex
 import time
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -44,19 +45,45 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(re.sub(r"\s#.*", "", part)) for part in parts if part.startswith("discreet ")]
 
 
+def check_command(words: list[str]) -> None:
+    """Check that every verb, option and argument of a command exists, and that none is missing."""
+    key, verb = b64encode(bytes(32)).decode(), cast("click.Command", main)
+    while isinstance(verb, click.Group):
+        # Of the kinds of risk, that of traces need not be named.
+        named = words.pop(0) if verb.name != "risk" or words[0] in verb.commands else "traces"
+        found = verb.get_command(click.Context(verb), named)
+        assert found is not None, named
+        verb = found
+    assert verb.make_context(verb.name, [key if word == "KEY" else word for word in words])
+
+
 @each("page", PAGES)
 def test_commands_in_the_documents_are_commands(page: Path) -> None:
-    """Every verb, option and argument of theirs is one, and none is lacking."""
-    key = b64encode(bytes(32)).decode()
     for _, *words in commands(page):
-        verb: click.Command = main
-        while isinstance(verb, click.Group):
-            # Of the kinds of risk, that of traces need not be named.
-            named = words.pop(0) if verb.name != "risk" or words[0] in verb.commands else "traces"
-            found = verb.get_command(click.Context(verb), named)
-            assert found is not None, named
-            verb = found
-        assert verb.make_context(verb.name, [key if word == "KEY" else word for word in words])
+        check_command(words)
+
+
+def verbs_of(group: click.Group, path: list[str]) -> Iterator[tuple[list[str], click.Command]]:
+    for name in group.list_commands(click.Context(group)):
+        verb = group.get_command(click.Context(group), name)
+        assert verb is not None
+        if isinstance(verb, click.Group):
+            yield from verbs_of(verb, [*path, name])
+        else:
+            yield [*path, name], verb
+
+
+def test_the_help_of_every_verb_ends_with_an_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for words, verb in verbs_of(cast("click.Group", main), []):
+        assert verb.epilog, words
+        example = shlex.split(verb.epilog.removeprefix("Example: "))
+        assert example[: len(words) + 1] == ["discreet", *words]
+        for name in {word for word in example if "." in word and "/" not in word and "@" not in word}:
+            Path(name).write_text("")
+        for folder in ("collector-data/sealed/habits/v1", "reports", "sealed"):
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        check_command(example[1:])
 
 
 def test_the_example_of_the_readme_runs() -> None:

@@ -49,7 +49,7 @@ FORMS: dict[str, list[str]] = {
     "compare": ["compare", "plan.toml", "reports.parquet", "r.jsonl"],
     "verify": ["verify", "plan.toml"],
     "attest": ["attest", "plan.toml", "-o", "new.html", "--draws", "0"],
-    "audit": ["audit", "plan.toml", "--draws", "2000", "--seed", "1"],
+    "verify by draws": ["verify", "plan.toml", "--draws", "2000", "--seed", "1"],
     # Of two values: whatever is planned is planned again for each option.
     "plan": ["plan", "two.toml", "--epsilon", "1", "--users", "1000"],
     "plan-identification": ["risk", "plan", "two.toml", "--users", "1000", "--identification-error", "0.9"],
@@ -121,7 +121,7 @@ OF_VERB: dict[tuple[str, str], list[str]] = {
     ("estimate", "--output"): ["-o new.csv"],
     ("attest", "--output"): ["-o other.html"],
     ("attest", "--users"): ["--users 50"],
-    ("audit", "--draws"): ["--draws 3000"],
+    ("verify by draws", "--draws"): ["--draws 3000"],
     ("plan", "--output"): ["-o new.toml"],
     ("plan-identification", "--output"): ["-o new.toml"],
     ("simulate", "--output"): ["-o elsewhere"],

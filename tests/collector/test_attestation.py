@@ -70,7 +70,7 @@ def test_every_sentence_and_figure_is_that_of_a_noun(plan: str) -> None:
         f"discreet {dc.__version__}",
         identification_bounds(mechanism, 1000).identification_sentence,
         identification_bounds(mechanism, 1000).per_user_sentence,
-        "`discreet audit PLAN` draws them",
+        "`discreet attest --draws N` draws them",
         "signature",
         *(f"{name} {value}" for name, value in found.figures),
         *getattr(mechanism, "tags", ()),

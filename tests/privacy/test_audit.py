@@ -237,7 +237,7 @@ def plan(tmp_path: Path) -> str:
 
 
 def run(*arguments: str) -> Any:
-    return CliRunner().invoke(main, ["audit", *arguments])
+    return CliRunner().invoke(main, ["verify", *arguments])
 
 
 def test_the_verb_exits_with_1_if_the_promise_is_broken(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,4 +254,4 @@ def test_the_verb_exits_with_1_if_the_promise_is_broken(plan: str, monkeypatch: 
     assert "THE PROMISE IS BROKEN" in result.stdout
     result = run(plan, "--draws", "50000", "--seed", "3", "--json")
     assert result.exit_code == 1
-    assert json.loads(result.stdout)["holds"] is False
+    assert json.loads(result.stdout)["audit"]["holds"] is False

@@ -11,7 +11,6 @@ from discreet.cli.commands import LazyVerbs, Verbs
 
 VERBS = {
     "attest": "Write a page on a plan or collection for privacy officers.",
-    "audit": "Bound epsilon from below by reports drawn under PLAN.",
     "collection": "Sign a plan with its terms; show, renew or withdraw it.",
     "collector": "Operate a collector: collections, tokens, seals, backups.",
     "compare": "Compare two groups of people, or one with known shares.",
@@ -33,7 +32,7 @@ VERBS = {
 """The first sentence of each verb's help, by its name."""
 
 GROUPS = {
-    "Plan": "init plan verify audit attest examples",
+    "Plan": "init plan verify attest examples",
     "Collect": "obfuscate seal tally collection device",
     "Analyse": "estimate compare regress simulate",
     "Surveys": "survey",
@@ -42,7 +41,7 @@ GROUPS = {
 }
 """The verbs by the groups in which help lists them."""
 
-_BESIDE = {"audit": "verify", "examples": "simulate", "tally": "seal"}
+_BESIDE = {"examples": "simulate", "tally": "seal"}
 """Verbs of the core that are in the module of another verb."""
 
 _WINGS = {

@@ -6,6 +6,7 @@ from itertools import pairwise
 from discreet.errors import ParameterError
 
 REMOVED = {
+    "audit": "use discreet verify PLAN --draws N, with the same options",
     "estimate --method consistent": "use discreet survey estimate, with the same options",
     "estimate --method joint": "use discreet survey estimate, with the same options",
     "estimate --margins": "use --shares with the share of each combination of the columns of --by",

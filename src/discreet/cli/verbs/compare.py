@@ -106,7 +106,7 @@ class DifferenceFiles(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet compare plan.toml north.parquet south.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @Sides.options

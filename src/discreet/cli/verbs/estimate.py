@@ -205,7 +205,7 @@ class EstimateFiles(Writing):
     )
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet estimate plan.toml reports.parquet -o estimate.csv")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @method_options(METHODS.values())

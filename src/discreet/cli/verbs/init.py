@@ -53,7 +53,10 @@ class _Columns(OptionGroup):
     )
 
 
-@click.command(cls=Verb)
+@click.command(
+    cls=Verb,
+    epilog="Example: discreet init people.csv --column diagnosis --sensitive diabetes --epsilon 1 -o plan.toml",
+)
 @click.argument("tables", nargs=-1, required=True, type=InputFile(urls=True), metavar="TABLE...")
 @_Columns.options
 @Labels.options

@@ -139,7 +139,9 @@ def value_source(values: str | Path) -> str | Path | Piped:
     return piped
 
 
-@click.command(cls=Verb)
+@click.command(
+    cls=Verb, epilog="Example: discreet obfuscate plan.toml people.csv --column diagnosis -o reports.parquet"
+)
 @click.argument("plan", type=InputFile())
 @click.argument("values", type=InputFile(urls=True))
 @click.option(

@@ -172,7 +172,7 @@ class _Outputs(PlanFile):
         return [*sentences, *written(self.plot)]
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet plan domain.toml --epsilon 1 --users 100000 -o plan.toml")
 @click.argument("domain", type=InputFile())
 @_Promise.options
 @_People.options

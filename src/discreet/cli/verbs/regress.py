@@ -89,7 +89,7 @@ class CoefficientFile(Writing):
     )
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet regress plan.toml reports.parquet --on age")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @Model.options

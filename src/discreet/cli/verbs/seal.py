@@ -54,7 +54,7 @@ class SealedBatch(OptionGroup):
     not_trusted: int = option("--not-trusted", **NOT_TRUSTED)
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet seal plan.toml reports.parquet -o sealed.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
@@ -151,7 +151,7 @@ def seal_reports(
     return VerbResult(lambda: {**result, **details}, sentences, ending=ending)
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet tally plan.toml sealed -o all.tally.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(

@@ -1,7 +1,7 @@
-"""The verbs ``verify`` and ``audit``, and the check of sealed files."""
+"""The verb ``verify``: a plan's integers, reports drawn under it, permanent reports, or sealed files."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
 from discreet.cli.output import SIMULATED_REPORTS, InputFile, alike_in
 from discreet.cli.results import VerbResult
-from discreet.core.random import RandomSource, SeededRandom
+from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES, spelled
@@ -54,7 +54,7 @@ class Batches(OptionGroup):
         "--delta",
         type=float,
         **_OF_BATCHES,
-        help="With --statement: what is left out, as delta and as a chance, below 1/N. [1e-6, or 0.1/N]",
+        help="With --statement: the delta of (epsilon, delta), below 1/N. [1e-6, or 0.1/N]",
     )
     rounds: int = option(
         "--rounds",
@@ -105,29 +105,86 @@ MEMO = click.option(
     cls=RuledOption,
     bars=_NOT_SEALED,
     metavar="EPSILON",
-    help="Also verify permanent reports with a second coin, with so much for all rounds.",
+    help="Also verify permanent reports with a second coin, with this epsilon for all rounds.",
 )
 SEALED = click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
 )
 
 
-@click.command(cls=Verb)
+@dataclass(frozen=True, slots=True)
+class Draws(OptionGroup):
+    """The reports that are drawn to test a promise."""
+
+    draws: int | None = option(
+        "--draws",
+        type=Count(),
+        metavar="N",
+        bars=_NOT_SEALED,
+        help="Also draw N reports, a million for example, and bound epsilon from below by what they show.",
+    )
+    confidence: float = option(
+        "--confidence",
+        type=float,
+        default=0.999,
+        show_default=True,
+        needs={"draws": "{} goes with --draws; name a number of reports."},
+        help="With --draws: confidence of the lower bound on epsilon.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=int,
+        needs={"draws": "{} goes with --draws; name a number of reports."},
+        help="With --draws: seed for a simulation; without it the reports are drawn as on devices.",
+    )
+
+    def audit(self, document: Plan) -> VerbResult | None:
+        """Return the audit of a plan by reports drawn under it; None if no draws are asked for."""
+        if self.draws is None:
+            return None
+        # Which draws and counts.
+        from discreet.privacy.audit import audit
+
+        random = None if self.seed is None else SeededRandom(self.seed)
+        mechanism = document.mechanism()
+        result = audit(mechanism, draws=self.draws, confidence=self.confidence, random=random)
+        first, second = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
+        event = result.event.describe(first, second)
+        numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
+        tested = {"event": event, "values": (first, second), "counts": result.counts, "trials": result.trials}
+        record = {**{name: getattr(result, name) for name in numbers}, "tested": tested}
+        what = "reports" if result.event.first.beside is None else "pairs of reports"
+        lines = [
+            f"  from {value}: {count:,} of {trials:,} {what}"
+            for value, count, trials in zip((first, second), result.counts, result.trials, strict=True)
+        ]
+        return VerbResult(lambda: record, [f"Tested: {event}.", *lines, str(result)], code=0 if result.holds else 1)
+
+
+@click.command(cls=Verb, epilog="Example: discreet verify plan.toml --draws 1000000")
 @click.argument("plan", type=InputFile())
 @Batches.options
+@Draws.options
 @MEMO
 @SEALED
 @allow_outside
-def verify(plan: Path, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
+def verify(plan: Path, batches: Batches, drawn: Draws, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the epsilon of PLAN from the sampler's integers.
 
-    Exit code 1 says that the promise is broken.
+    Exit code 1: the promise is broken.
 
-    With --statement, also what publishing N reports without names and order reveals of a person; with --memo, what
-    rounds of permanent reports tell.
+    With --draws, also test the promise by reports drawn under the plan. With --statement, also what publishing N
+    reports reveals about a person. With --memo, also what rounds of permanent reports reveal.
     """
     document = load_plan(plan)
-    result = verification(document, batches, memo) if sealed is None else check_sealed_files(document, [sealed])
+    if sealed is not None:
+        check_sealed_files(document, [sealed]).show()
+        return
+    result, audited = verification(document, batches, memo), drawn.audit(document)
+    if audited is not None:
+        record = result.record() | {"audit": audited.record()}
+        parts, code = chain(result.parts, audited.parts), max(result.code, audited.code)
+        result = replace(result, record=lambda: record, parts=parts, code=code)
     result.finish(None, batches.plot, force=batches.force)
 
 
@@ -169,48 +226,6 @@ def _memo_parts(memo: MemoVerification) -> Iterator[str | ResultTable]:
     yield ResultTable.of("Permanent reports with a second coin", ["what", "value"], cells)
     yield memo.one.verdict if memo.holds else "THE PROMISE OF THE MEMO IS BROKEN: do not use it."
     yield CHANGES_ARE_VISIBLE
-
-
-DRAWS = click.option("--draws", type=Count(), default=1_000_000, show_default=True, help="How many reports to draw.")
-CONFIDENCE = click.option(
-    "--confidence", type=float, default=0.999, show_default=True, help="Of the lower bound on epsilon."
-)
-
-
-@click.command(cls=Verb)
-@click.argument("plan", type=InputFile())
-@DRAWS
-@CONFIDENCE
-@options.seed
-@allow_outside
-def audit(plan: Path, *, draws: int, confidence: float, seed: int | None) -> None:
-    """Bound epsilon from below by reports drawn under PLAN.
-
-    Exit code 1 says that the promise is broken.
-    """
-    random = None if seed is None else SeededRandom(seed)
-    audited(load_plan(plan), draws=draws, confidence=confidence, random=random).show()
-
-
-def audited(document: Plan, *, draws: int, confidence: float, random: RandomSource | None) -> VerbResult:
-    """Return the audit of a plan by reports that are drawn under it."""
-    # Which draws and counts, and verify does not.
-    from discreet.privacy.audit import audit
-
-    mechanism = document.mechanism()
-    result = audit(mechanism, draws=draws, confidence=confidence, random=random)
-    first, second = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
-    event = result.event.describe(first, second)
-    numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
-    tested = {"event": event, "values": (first, second), "counts": result.counts, "trials": result.trials}
-    record = {"plan": mechanism.fingerprint, **{name: getattr(result, name) for name in numbers}, "tested": tested}
-    what = "reports" if result.event.first.beside is None else "pairs of reports"
-    lines = [
-        f"  from {value}: {count:,} of {trials:,} {what}"
-        for value, count, trials in zip((first, second), result.counts, result.trials, strict=True)
-    ]
-    parts = [str(mechanism), f"Tested: {event}.", *lines, str(result)]
-    return VerbResult(lambda: record, parts, code=0 if result.holds else 1)
 
 
 def _verification_record(

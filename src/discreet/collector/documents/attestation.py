@@ -67,10 +67,7 @@ _ASSUMED = (
     "The plan's author named all sensitive values, and no other value reveals them.",
     "If a person answers the same question elsewhere, that answer adds its own epsilon.",
 )
-_NOT_AUDITED = (
-    "No reports were drawn for this page to test the promise; `discreet audit PLAN` draws them, and `discreet attest` "
-    "states the result (--draws)."
-)
+_NOT_AUDITED = "No reports were drawn for this page to test the promise. `discreet attest --draws N` draws them."
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _SURE = 0.999999
 _DRAWS, _MOST_DRAWN = 100_000, 1000
 
 
-@click.command(cls=Verb)
+@click.command(cls=Verb, epilog="Example: discreet attest plan.toml -o attestation.html")
 @click.argument("plan", metavar="PLAN|SURVEY|COLLECTION", type=InputFile())
 @click.option(
     "-o",

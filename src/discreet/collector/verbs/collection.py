@@ -195,7 +195,7 @@ def collection() -> None:
     """Sign a plan with its terms; show, renew or withdraw it."""
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection key new key.pem")
 @click.argument("action", type=click.Choice(["new", "show"]))
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def key(action: str, file: Path) -> None:
@@ -210,7 +210,7 @@ def key(action: str, file: Path) -> None:
     print_result(facts, [f"Public key, for devices to trust: {public}"], whole=True)
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection sign plan.toml --name habits --key key.pem -o habits.json")
 @click.argument("plan", type=InputFile())
 @click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
 @_Said.options
@@ -238,7 +238,7 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
     by.write_survey(signing.sign_survey(document, replace(plain, language=language), by.private, asked))
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection show habits.json")
 @click.argument("file", type=InputFile())
 @TRUST
 @click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
@@ -253,7 +253,7 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     print_result(*_shown(collection, trusted=bool(trust), language=language), whole=True)
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection statement collector-data/sealed/habits/v1")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @TRUST
 @click.option("--not-trusted", **NOT_TRUSTED)
@@ -273,7 +273,7 @@ def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> No
     print_result({**names, "publication": publication.to_dict()}, filter(None, publication.lines()))
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection renew habits.json --epochs 60 --key key.pem -o habits-2.json")
 @click.argument("file", type=InputFile())
 @click.option("--plan", type=InputFile(), help="Another plan. [the same]")
 @_other_terms
@@ -293,7 +293,7 @@ def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: 
     by.write(renewed)
 
 
-@collection.command()
+@collection.command(epilog="Example: discreet collection withdraw habits.json --key key.pem -o withdrawn.json")
 @click.argument("file", type=InputFile())
 @TRUST
 @_Signing.options

@@ -54,7 +54,7 @@ def collector() -> None:
     """
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector add habits.json --data collector-data")
 @click.argument("collection", type=InputFile())
 @click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; repeatable.")
 @_Place.options
@@ -83,7 +83,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     show(facts, [sentence], whole=True)
 
 
-@collector.command("list")
+@collector.command("list", epilog="Example: discreet collector list --data collector-data")
 @_Place.options
 def list_collections(*, place: _Place) -> None:
     """List the collections, all versions."""
@@ -92,7 +92,7 @@ def list_collections(*, place: _Place) -> None:
     show(facts, [ResultTable.of("Collections", ["name", "version", "state", "id"], cells, left=4)])
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector status --data collector-data")
 @_Place.options
 def status(*, place: _Place) -> None:
     """Show how many reports wait, are sealed, or were refused.
@@ -111,7 +111,7 @@ def _spelled(batch: dict[str, Any]) -> str:
     return f"{batch['epoch']}" if batch["epoch"] == batch["last"] else f"{batch['epoch']}-{batch['last']}"
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector seal habits --data collector-data")
 @click.argument("name")
 @click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
 @click.option("--version", type=Count(1), help="Of the collection. [the newest]")
@@ -146,7 +146,7 @@ def token() -> None:
     """
 
 
-@token.command("add")
+@token.command("add", epilog="Example: discreet collector token add ana --role analyst --data collector-data")
 @click.argument("name")
 @click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="What the holder may see.")
 @click.option("--days", type=Count(1), help="How long it is good for. [until it is ended]")
@@ -157,7 +157,7 @@ def add_token(name: str, *, role: str, days: int | None, place: _Place) -> None:
     show(facts, [facts["token"]], whole=True)
 
 
-@token.command("list")
+@token.command("list", epilog="Example: discreet collector token list --data collector-data")
 @_Place.options
 def list_tokens(*, place: _Place) -> None:
     """List the tokens by name."""
@@ -166,7 +166,7 @@ def list_tokens(*, place: _Place) -> None:
     show(facts, [ResultTable.of("Tokens", ["name", "role", "good"], cells, left=3)])
 
 
-@token.command("end")
+@token.command("end", epilog="Example: discreet collector token end ana --data collector-data")
 @click.argument("name")
 @_Place.options
 def end_token(name: str, *, place: _Place) -> None:
@@ -175,7 +175,7 @@ def end_token(name: str, *, place: _Place) -> None:
     show(facts, [f"The token of {name} is ended."], whole=True)
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector backup /backup/today --data collector-data")
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
 @_Place.options
@@ -188,7 +188,7 @@ def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
     show(facts, [f"{facts['files']} files are in {target}."], whole=True)
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector restore /backup/today --data collector-data")
 @click.argument("source", type=InputFile())
 @_Place.options
 def restore(source: Path, *, place: _Place) -> None:
@@ -203,7 +203,7 @@ def restore(source: Path, *, place: _Place) -> None:
     _judged(operations.restore(backup, place.folder(make=True)))
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector check --data collector-data")
 @_Place.options
 def check(*, place: _Place) -> None:
     """Check every invariant of the data, changing nothing.
@@ -219,7 +219,7 @@ def _judged(flaws: Sequence[str]) -> None:
         raise click.exceptions.Exit(1)
 
 
-@collector.command()
+@collector.command(epilog="Example: discreet collector purge habits --data collector-data")
 @click.argument("name")
 @click.option("--yes", is_flag=True, help="Do it without asking.")
 @_Place.options
@@ -259,7 +259,7 @@ class _Flags(OptionGroup):
     )
 
 
-@click.command(cls=Verb, has_result=False)
+@click.command(cls=Verb, has_result=False, epilog="Example: discreet serve --demo")
 @click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/reference/collector.md).")
 @_Flags.options
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")

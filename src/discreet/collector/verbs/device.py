@@ -168,7 +168,7 @@ def device() -> None:
     """
 
 
-@device.command()
+@device.command(epilog="Example: discreet device join https://collect.example.org/v1/collections/habits --trust KEY")
 @click.argument("address")
 @_Joining.options
 @click.option("--agree", is_flag=True, help="Agree without being asked.")
@@ -213,7 +213,9 @@ def _asked() -> bool:
     return click.confirm("Do you agree?", default=False)
 
 
-@device.command(context_settings={"ignore_unknown_options": True})
+@device.command(
+    context_settings={"ignore_unknown_options": True}, epilog="Example: discreet device answer habits daily"
+)
 @click.argument("name")
 @click.argument("value", nargs=-1, required=True)
 @_STORE
@@ -243,7 +245,9 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
         raise click.exceptions.Exit(2)
 
 
-@device.command(context_settings={"ignore_unknown_options": True})
+@device.command(
+    context_settings={"ignore_unknown_options": True}, epilog="Example: discreet device tag habits home=Berlin"
+)
 @click.argument("name")
 @click.argument("places", nargs=-1)
 @_STORE
@@ -263,7 +267,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
     show({"name": name, "places": count}, [sentence], whole=True)
 
 
-@device.command()
+@device.command(epilog="Example: discreet device send")
 @_PROXY
 @_STORE
 def send(*, proxy: str | None, store: Path) -> None:
@@ -275,7 +279,7 @@ def send(*, proxy: str | None, store: Path) -> None:
     show(facts, [f"Sent {outcome.sent}, dropped {outcome.dropped}; {outcome.waiting} wait.", *why], whole=True)
 
 
-@device.command()
+@device.command(epilog="Example: discreet device status")
 @_STORE
 def status(*, store: Path) -> None:
     """Show the collections that were joined, and what was spent."""
@@ -291,7 +295,7 @@ def status(*, store: Path) -> None:
     show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], whole=True)
 
 
-@device.command()
+@device.command(epilog="Example: discreet device log")
 @_STORE
 def log(*, store: Path) -> None:
     """Show the reports that wait, were sent, or were dropped.
@@ -308,7 +312,7 @@ def log(*, store: Path) -> None:
     show({"reports": [entry.document() for entry in entries]}, lines or ["No reports."], whole=True)
 
 
-@device.command()
+@device.command(epilog="Example: discreet device decline habits")
 @click.argument("name")
 @_STORE
 def decline(name: str, *, store: Path) -> None:
@@ -325,7 +329,7 @@ def decline(name: str, *, store: Path) -> None:
     )
 
 
-@device.command()
+@device.command(epilog="Example: discreet device forget")
 @_STORE
 def forget(*, store: Path) -> None:
     """Erase everything but what was spent.
@@ -352,7 +356,7 @@ class _Crowd(OptionGroup):
     seed: int = option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
 
 
-@device.command()
+@device.command(epilog="Example: discreet device simulate habits.json people.csv -o frames")
 @click.argument("file", type=InputFile())
 @click.argument("values", type=InputFile())
 @_Crowd.options

@@ -17,7 +17,7 @@ from discreet.tables.scan import table_files
 from discreet.tables.text import Cells, Kind
 
 
-@click.command("reports", cls=Verb)
+@click.command("reports", cls=Verb, epilog="Example: discreet risk reports plan.toml people.csv --by age,sex")
 @click.argument("plan", type=InputFile())
 @click.argument("table", type=InputFile(urls=True))
 @click.option("--by", required=True, metavar="A,B", help="Public columns that are published beside the reports.")

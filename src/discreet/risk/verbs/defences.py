@@ -122,7 +122,7 @@ def _of_plan(path: Path, reports: int) -> Defence:
     return reported(each, document.mechanism(), reports)
 
 
-@click.command("compare", cls=Verb)
+@click.command("compare", cls=Verb, epilog="Example: discreet risk compare a.toml b.toml --users 1000")
 @click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
 @click.option(
     "--users", type=Count(), cls=RuledOption, bars=_OF_PLANS, help="Among how many people.  [required for plans]"

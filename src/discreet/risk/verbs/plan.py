@@ -96,7 +96,9 @@ def _odds(bounds: list[Bounds]) -> str:
     return f"At the largest epsilon: {odds}" if odds else ""
 
 
-@click.command("plan", cls=Verb)
+@click.command(
+    "plan", cls=Verb, epilog="Example: discreet risk plan domain.toml --users 1000 --identification-error 0.9"
+)
 @click.argument("domain", type=InputFile())
 @click.option(
     "--identification-error", type=float, required=True, help="How often whoever guesses the user errs, at least."

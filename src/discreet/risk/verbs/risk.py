@@ -181,7 +181,7 @@ class _Pages(Writing):
             yield [self.per_user]
 
 
-@risk.command(_TRACES)
+@risk.command(_TRACES, epilog="Example: discreet risk traces checkins.csv --event place --time day")
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
 @Events.options
 @_Attack.options
@@ -389,7 +389,7 @@ class _Scores(OptionGroup):
     failed: float | None = option("--failed", type=float, help="What stands for no score, such as -1.")
 
 
-@risk.command()
+@risk.command(epilog="Example: discreet risk scores scores.csv --score score")
 @click.argument("table", type=InputFile(urls=True))
 @_Scores.options
 @FAIL_ABOVE
