@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Self
 
-_ARGUMENT = re.compile(r"`(\w+)(?:=([^`]*))?`")
+_ARGUMENT = re.compile(r"`(\w+)(?:='?([^`]*?)'?)?`")
 """An argument in a sentence of a catalogue, with a value or without: `unknown='drop'`."""
 
 

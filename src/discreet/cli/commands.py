@@ -293,13 +293,11 @@ class Verb(click.Command):
 
     def name_of(self, argument: str, value: str | None = None) -> str:
         """Return the option for an argument that a message of Python names, with its value; else the argument."""
-        options = {option.name: option for option in self.params if isinstance(option, click.Option)}
-        option: Any = options.get(argument) or options.get(f"as_{argument}")
-        plain = "" if value is None else value.strip("\"'")
-        if option is None:
-            return argument if value is None else f"{argument}={value}"
-        word = max(option.opts, key=len)
-        return word if value is None or option.is_flag else f"{word} {plain}"
+        for option in self.params:
+            if isinstance(option, click.Option) and option.name in {argument, f"as_{argument}"}:
+                word = max(option.opts, key=len)
+                return word if value is None or option.is_flag else f"{word} {value}"
+        return argument if value is None else f"{argument}={value}"
 
     def run(self, ctx: click.Context) -> Any:
         """Run the verb."""

@@ -481,10 +481,10 @@ class Mechanism(ABC):
             raise DataError(
                 "tally.wrong-size",
                 argument="tally",
-                sizes=sizes[0],
-                sizes_2=sizes[1],
-                support_count=len(tally.support),
-                clear_count=len(tally.clear),
+                blocks=sizes[0],
+                values=sizes[1],
+                a=len(tally.support),
+                b=len(tally.clear),
             )
         if not self.is_consistent(tally.n, tally.support, tally.clear):
             raise DataError("tally.impossible-counts", argument="tally", n=tally.n)

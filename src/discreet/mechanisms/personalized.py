@@ -108,11 +108,7 @@ def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArr
     unknown = [place for place, tag in enumerate(tags) if tag not in personalized.tags]
     if unknown:
         raise ParameterError(
-            "tags.not-in-plan",
-            unknown_count=len(unknown),
-            tagged_count=len(tagged),
-            unknown=unknown[0],
-            names=", ".join(personalized.tags),
+            "tags.not-in-plan", n=len(unknown), total=len(tagged), first=unknown[0], names=", ".join(personalized.tags)
         )
     parts = [personalized.domain.encode(values) for values in tagged.values()]
     ranks = [personalized.tags.index(tag) for tag in tags]
@@ -231,9 +227,9 @@ def _tag_placeholders(personalized: "Personalized", codes: IntArray, tags: Any) 
     if len(unknown):
         raise DataError(
             "tags.rows-not-in-plan",
-            unknown_count=len(unknown),
-            ranks_count=len(ranks),
-            unknown=unknown[0],
+            n=len(unknown),
+            total=len(ranks),
+            first=unknown[0],
             names=", ".join(personalized.tags),
         )
     return ranks + personalized.domain.size

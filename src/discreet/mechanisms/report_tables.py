@@ -375,8 +375,8 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
             "report-table.rows-of-other-plans",
             plan=PLAN,
             fingerprint=fingerprint[:12],
-            plans=len(plans) - ours,
-            plans_count=len(plans),
+            wrong=len(plans) - ours,
+            total=len(plans),
         )
 
 

@@ -594,11 +594,7 @@ def _refuse_unknown(split: Split) -> None:
     unknown = int(np.count_nonzero(split.training.lengths == 0))
     if unknown > MOST_UNKNOWN * split.training.users:
         raise DataError(
-            "traces.mostly-unknown",
-            argument="split",
-            unknown=unknown,
-            users=split.training.users,
-            most_unknown=MOST_UNKNOWN,
+            "traces.mostly-unknown", argument="split", unknown=unknown, users=split.training.users, most=MOST_UNKNOWN
         )
 
 

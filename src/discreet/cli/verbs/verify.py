@@ -148,16 +148,13 @@ class Draws(OptionGroup):
         random = None if self.seed is None else SeededRandom(self.seed)
         mechanism = document.mechanism()
         result = audit(mechanism, draws=self.draws, confidence=self.confidence, random=random)
-        first, second = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
-        event = result.event.describe(first, second)
+        values = mechanism.domain.names(np.array([result.event.first.code, result.event.second.code]))
+        event, of = result.event.describe(*values), "" if result.event.first.beside is None else "pairs of "
+        tested = {"event": event, "values": values, "counts": result.counts, "trials": result.trials}
         numbers = ("promised", "lower_bound", "confidence", "draws", "holds", "simulated")
-        tested = {"event": event, "values": (first, second), "counts": result.counts, "trials": result.trials}
-        record = {**{name: getattr(result, name) for name in numbers}, "tested": tested}
-        what = "reports" if result.event.first.beside is None else "pairs of reports"
-        lines = [
-            f"  from {value}: {count:,} of {trials:,} {what}"
-            for value, count, trials in zip((first, second), result.counts, result.trials, strict=True)
-        ]
+        record = {name: getattr(result, name) for name in numbers} | {"tested": tested}
+        rows = zip(values, result.counts, result.trials, strict=True)
+        lines = [f"  from {value}: {count:,} of {trials:,} {of}reports" for value, count, trials in rows]
         return VerbResult(lambda: record, [f"Tested: {event}.", *lines, str(result)], code=0 if result.holds else 1)
 
 
