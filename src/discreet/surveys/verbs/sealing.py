@@ -12,7 +12,7 @@ from discreet.cli.results import VerbResult
 from discreet.cli.verbs.seal import RETRACT, SEALED, TO_CHECK, SealedBatch, add_batches, seal_reports
 from discreet.files.paths import TALLIES, spelled
 from discreet.formats.plan import Plan
-from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file, each_question
+from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey seal survey.toml reports -o sealed")
@@ -81,7 +81,7 @@ def tally(
     files = asked.files(document, sealed)
     places = asked.places(document, output, OutputPlace("tallies", TALLIES), files)
 
-    def added(plan: Plan, name: str) -> VerbResult:
-        return add_batches(plan, files[name], read, places[name], retract=retract)
+    def added(plan: Plan, of: tuple[Any, Path]) -> VerbResult:
+        return add_batches(plan, of[0], read, of[1], retract=retract)
 
-    asked.combined(document, each_question(document, {name: name for name in files}, added)).show()
+    asked.result(document, {name: (some, places[name]) for name, some in files.items()}, added).show()

@@ -7,7 +7,7 @@ none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -68,17 +68,13 @@ def load_survey(path: Path) -> Questionnaire:
             f"a question is not named behind the survey; give {error.path} and --question {error.question}, where the "
             "verb has this option."
         ) from None
-    except ParameterError:
-        try:
+    except ParameterError as error:
+        wrong = error
+        with suppress(ParameterError):
             Plan.load(path, allow_outside=allows_outside())
-        except ParameterError:
-            pass
-        else:
             verb = click.get_current_context().info_name
-            raise ParameterError(
-                f"{path} is a plan, and a survey is needed here; discreet {verb} takes plans."
-            ) from None
-        raise
+            wrong = ParameterError(f"{path} is a plan, and a survey is needed here; discreet {verb} takes plans.")
+        raise wrong from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +150,6 @@ class Asked(OptionGroup):
         return self.combined(document, each_question(document, of, result), **about)
 
 
-@contextmanager
-def named(question: str) -> Iterator[None]:
-    """Name the question in errors of the body."""
-    try:
-        yield
-    except DiscreetError as error:
-        raise type(error)(f"question {question!r}: {error}") from None
-
-
 def each_question(
     document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult]
 ) -> dict[str, VerbResult]:
@@ -175,9 +162,11 @@ def each_question(
     """
     results = {}
     for name, some in of.items():
-        with named(name):
+        try:
             of_one = result(document.plan(name), some)
             results[name] = replace(of_one, parts=() if prints_json() else list(of_one.parts))
+        except DiscreetError as error:
+            raise type(error)(f"question {name!r}: {error}") from None
     return results
 
 
