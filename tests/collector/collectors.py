@@ -18,13 +18,13 @@ from postgres_server import rows_in_tables, server_of
 
 from discreet import SeededRandom
 from discreet.collector.app import Application
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Submission
 from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
-from discreet.collector.store import Store
+from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.store import Store
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import MEDIA_TYPE, Frame, head
 from discreet.errors import DataError

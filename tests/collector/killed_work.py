@@ -18,10 +18,10 @@ from collectors import added, ids, keeping, kept, put, records
 from kills import forked
 from older_folders import as_version1
 
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
 from discreet.collector.operations import backup, check, restore
 from discreet.collector.sealing import seal_batch
+from discreet.collector.storage.inboxes import DataFolder
 
 _GROUPS, _IN_GROUP = 60, 400
 _N = _GROUPS * _IN_GROUP

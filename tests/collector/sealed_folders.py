@@ -12,8 +12,8 @@ from test_sealing import seal
 
 from discreet import Plan, Reports, Tally
 from discreet.cli import main
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.mechanisms import BlockMechanism
 
 N = 2000

@@ -35,8 +35,8 @@ def _serve(folder: str, database: str, port: int) -> None:
 
 
 def _ask(told: Any, folder: str, database: str, operation: str, given: dict[str, Any]) -> None:
-    from discreet.collector.inboxes import DataFolder
     from discreet.collector.operations import ask
+    from discreet.collector.storage.inboxes import DataFolder
 
     try:
         told.send((ask(DataFolder(Path(folder), server=database), operation, **given), ""))
@@ -45,9 +45,9 @@ def _ask(told: Any, folder: str, database: str, operation: str, given: dict[str,
 
 
 def _add_each(told: Any, turn: Any, folder: str, database: str, envelopes: list[bytes]) -> None:
-    from discreet.collector.inboxes import DataFolder
     from discreet.collector.keeper import Keeper
     from discreet.collector.operations import add
+    from discreet.collector.storage.inboxes import DataFolder
     from signed import PUBLIC
 
     with Keeper(DataFolder(Path(folder), server=database)) as keeper:

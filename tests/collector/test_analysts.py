@@ -16,10 +16,10 @@ from test_sealing import seal
 from discreet import SeededRandom, Tally, estimate
 from discreet.collector.analysts.panels import plausibility
 from discreet.collector.analysts.sessions import Sessions
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, end_token, new_token
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.store import TokenRow
+from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.store import TokenRow
 from discreet.engines import tally
 from programs import packaged
 from signed import plan_of

@@ -114,7 +114,7 @@ def _rows(reports: bytes) -> list[bytes]:
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
-    from discreet.collector.store import FailedStoreError, SqliteStore
+    from discreet.collector.storage.store import FailedStoreError, SqliteStore
 
     added(tmp_path)
     with pytest.raises(FailedStoreError, match="could not be opened"):

@@ -17,8 +17,8 @@ from loads import collector_command, free_port, wait_for
 
 from discreet.cli import main
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.inboxes import packed
 from discreet.collector.settings import Tls
+from discreet.collector.storage.inboxes import packed
 from discreet.collector.verbs.parameters import spelled_key
 from signed import PUBLIC, TRUST, envelope, key
 

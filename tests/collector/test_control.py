@@ -15,9 +15,9 @@ from collectors import added, added_envelope, current, frame, ids, keeping, kept
 
 from discreet.collector import operations
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.operations import OPERATIONS, ask
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import DataError, OutputExistsError, ParameterError
 from signed import PUBLIC, TRUST, envelope, key

@@ -9,8 +9,8 @@ from collectors import serving, wait_until
 from loads import free_port
 
 from discreet.collector.demo import NAME, Crowd, Demo, prepare
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import seal_batch
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.core.result_table import Cells, ResultTable
 
 PEOPLE = 60

@@ -12,10 +12,10 @@ from test_releases import sealed
 
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Writer
 from discreet.collector.keeper import new_token
-from discreet.collector.store import FailedStoreError
+from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
 from signed import PUBLIC, TRUST, envelope, key

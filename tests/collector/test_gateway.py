@@ -13,10 +13,10 @@ from collectors import EPOCH, Served, added_envelope, current, ids, kept, put_by
 
 from discreet.collector import housekeeping as forwarding
 from discreet.collector.housekeeping import ForwardError, Gateway
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import load_settings
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.device.outbox import Answer
 from discreet.device.protocol.frames import Frame
 from discreet.errors import ParameterError

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from collectors import groups
 
-from discreet.collector import inboxes as module
-from discreet.collector.inboxes import FileInboxes, packed, rows_of
+from discreet.collector.storage import inboxes as module
+from discreet.collector.storage.inboxes import FileInboxes, packed, rows_of
 from discreet.errors import DataError
 
 WIDTH = 18

@@ -33,12 +33,12 @@ from collectors import (
 )
 
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.inboxes import DataFolder, packed
 from discreet.collector.intake import Writer
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import ServiceLimits
+from discreet.collector.storage.inboxes import DataFolder, packed
 from discreet.device.protocol.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
 from signed import TRUST, envelope, key
 

@@ -17,14 +17,14 @@ from postgres_server import PostgresServer, postgres_server, rows_in_tables, ser
 from shared_kills import LEAST, Shared, added_at_once
 
 from discreet.cli import main
-from discreet.collector import postgres
 from discreet.collector.intake import STORE, Writer
 from discreet.collector.keeper import Entry
 from discreet.collector.logs import Measures
 from discreet.collector.operations import add, check
-from discreet.collector.postgres import PostgresStore
 from discreet.collector.sealing import seal_batch
-from discreet.collector.store import FailedStoreError
+from discreet.collector.storage import postgres
+from discreet.collector.storage.postgres import PostgresStore
+from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.public_log import LogHead, consistency
 from discreet.errors import DataError, ParameterError

@@ -15,10 +15,10 @@ from chances import beyond_among
 from discreet.collector import app
 from discreet.collector.documents.publications import collection_publication as planned
 from discreet.collector.documents.publications import most_answers, sentences_on_published
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Entry
 from discreet.collector.releases import Counts, facts_of, publication
 from discreet.collector.sealing import sealed_folder
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.device.protocol.collection import Collection, Epochs, rebuild
 from running import done, refusal, told
 from signed import EPOCH, START, collection

@@ -20,12 +20,12 @@ from test_sealing import seal
 
 from discreet import SeededRandom, estimate
 from discreet.collector import releases
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import Refused
 from discreet.collector.keeper import Entry
 from discreet.collector.releases import MOST_WAITING, covering
 from discreet.collector.sealing import seal_batch, sealed_folder
-from discreet.collector.store import SealRow
+from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.store import SealRow
 from discreet.collector.working import JobError, Workers
 from discreet.engines import gather, tally
 from json_rows import columns

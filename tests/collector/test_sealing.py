@@ -26,11 +26,11 @@ from collectors import (
 )
 
 from discreet import read_reports
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Clock, Entry, Keeper
 from discreet.collector.operations import add, check
 from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
-from discreet.collector.store import FailedStoreError, SealRow, Store
+from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.store import FailedStoreError, SealRow, Store
 from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
@@ -222,7 +222,7 @@ def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, mo
 
 def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The seal holds, and nothing is counted twice."""
-    from discreet.collector.inboxes import FileInboxes
+    from discreet.collector.storage.inboxes import FileInboxes
 
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])

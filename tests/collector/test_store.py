@@ -11,10 +11,10 @@ from collectors import added, keeping, kept, put, records, stored
 from collectors import ids as some_ids
 from postgres_server import server_of
 
-from discreet.collector.inboxes import DataFolder, FileInboxes, HeldError
 from discreet.collector.keeper import Keeper
-from discreet.collector.postgres import PostgresInboxes
-from discreet.collector.store import DamagedStoreError, FailedStoreError, SqliteStore, Store
+from discreet.collector.storage.inboxes import DataFolder, FileInboxes, HeldError
+from discreet.collector.storage.postgres import PostgresInboxes
+from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, SqliteStore, Store
 from discreet.errors import ParameterError
 
 
@@ -23,7 +23,7 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     added(tmp_path)
     script = (
         "import sys; from pathlib import Path; from discreet.collector.keeper import Keeper; "
-        "from discreet.collector.inboxes import DataFolder\n"
+        "from discreet.collector.storage.inboxes import DataFolder\n"
         "try: Keeper(DataFolder(Path(sys.argv[1]))).close()\n"
         "except Exception as error: print(type(error).__name__)"
     )

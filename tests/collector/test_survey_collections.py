@@ -10,8 +10,8 @@ from test_sealing import seal
 import discreet as dc
 from discreet.collector.documents.publications import collection_publication, most_answers, survey_reach
 from discreet.collector.documents.signing import sign_survey
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.sealing import sealed_folder
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.core.guarantee import share_sure
 from discreet.device.protocol.collection import open_envelope
 from discreet.privacy.publication import together

@@ -33,13 +33,13 @@ from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of, read_key
 from discreet.collector.housekeeping import Gateway, Housekeeper
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
 from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
 from discreet.collector.settings import Settings
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.working import Workers
 from discreet.device.protocol.collection import Collection
 from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE

@@ -19,12 +19,12 @@ import numpy as np
 
 from discreet.arrays import IntArray
 from discreet.collector.documents.signing import Terms, new_key, read_key, sign
-from discreet.collector.inboxes import DataFolder
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
 from discreet.collector.operations import add, ask
 from discreet.collector.sealing import sha256_of, tally_of
 from discreet.collector.simulated_devices import frames
+from discreet.collector.storage.inboxes import DataFolder
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.core.tally import Tally

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.inboxes import FileInboxes, Part, rows_of
 from discreet.collector.keeper import LATE, Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.sealing import due_batches, first_reports, forget_few, forget_reports, seal_batch
-from discreet.collector.store import FailedStoreError, SealRow
+from discreet.collector.storage.inboxes import FileInboxes, Part, rows_of
+from discreet.collector.storage.store import FailedStoreError, SealRow
 from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 from discreet.device.sending import post
 from discreet.errors import DiscreetError, ParameterError

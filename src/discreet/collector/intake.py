@@ -17,10 +17,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.inboxes import At
 from discreet.collector.keeper import Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
-from discreet.collector.store import NO_EPOCH, FailedStoreError
+from discreet.collector.storage.inboxes import At
+from discreet.collector.storage.store import NO_EPOCH, FailedStoreError
 from discreet.device.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,

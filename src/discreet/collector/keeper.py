@@ -28,10 +28,10 @@ from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.collector.inboxes import MOST_BYTES, At, DataFolder, FileInboxes, Inboxes, packed, synchronize
 from discreet.collector.logs import log
-from discreet.collector.postgres import PostgresInboxes, PostgresStore
-from discreet.collector.store import (
+from discreet.collector.storage.inboxes import MOST_BYTES, At, DataFolder, FileInboxes, Inboxes, packed, synchronize
+from discreet.collector.storage.postgres import PostgresInboxes, PostgresStore
+from discreet.collector.storage.store import (
     UPKEEP,
     WRITERS,
     CollectionRow,

@@ -17,7 +17,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from discreet.collector.inboxes import At, DataFolder, FileInboxes, HeldError, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, end_token, epochs_of, new_token
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import (
@@ -29,7 +28,8 @@ from discreet.collector.sealing import (
     tally_of,
 )
 from discreet.collector.settings import is_key
-from discreet.collector.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
+from discreet.collector.storage.inboxes import At, DataFolder, FileInboxes, HeldError, synchronize
+from discreet.collector.storage.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import EquivocationError, RollbackError
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError

@@ -21,7 +21,7 @@ from discreet.collector.documents.publications import collection_publication, mo
 from discreet.collector.intake import Refusal, Refused
 from discreet.collector.keeper import Catalogue, Entry, Keeper, epochs_of
 from discreet.collector.sealing import sealed_folder, tally_of
-from discreet.collector.store import SealRow
+from discreet.collector.storage.store import SealRow
 from discreet.collector.working import JobError, Workers
 from discreet.core.result_table import json_text
 from discreet.core.tally import Tally

@@ -20,9 +20,9 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.documents.signing import plan_fields
-from discreet.collector.inboxes import DataFolder, Waiting, synchronize
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
-from discreet.collector.store import CollectionRow, SealRow
+from discreet.collector.storage.inboxes import DataFolder, Waiting, synchronize
+from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DataError, ParameterError

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.collector.bars import Bars, TimeBands, bar_chart, time_chart
+from discreet.collector.analysts.bars import Bars, TimeBands, bar_chart, time_chart
 from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
-from discreet.collector.store import AuditRow, SealRow
+from discreet.collector.storage.store import AuditRow, SealRow
 from discreet.core.guarantee import percent_sure, rounded_up, share_sure
 from discreet.core.result_table import ResultColumn, ResultTable, label_columns, text_column
 from discreet.core.tally import Tally

@@ -12,7 +12,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from discreet.collector.keeper import ANALYST, OPERATOR
-from discreet.collector.store import TokenRow
+from discreet.collector.storage.store import TokenRow
 
 ALLOWED = {ANALYST: {ANALYST, OPERATOR}, OPERATOR: {OPERATOR}}
 """Roles of tokens that may see what the key may see."""

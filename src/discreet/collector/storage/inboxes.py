@@ -1,7 +1,7 @@
 """The data folder of a collector, its locks, and the files in which reports wait until they are sealed.
 
 There is one file for each collection and epoch, which grows at its end and is unlinked as a whole. (In
-`discreet.collector.postgres`: one table, which is dropped.)
+`discreet.collector.storage.postgres`: one table, which is dropped.)
 
 A file is records, one for each group of frames that was written at once: the number of bytes, CRC-32 of that number and
 of the bytes, and the bytes: ids and records of reports, one after the other. A group is acknowledged when its file is

@@ -17,9 +17,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.collector.inboxes import At, Inboxes
 from discreet.collector.logs import log
-from discreet.collector.store import VERSION, WRITERS, DamagedStoreError, FailedStoreError, Store
+from discreet.collector.storage.inboxes import At, Inboxes
+from discreet.collector.storage.store import VERSION, WRITERS, DamagedStoreError, FailedStoreError, Store
 from discreet.errors import DataError, ParameterError
 from discreet.extras import optional
 

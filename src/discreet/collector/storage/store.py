@@ -1,6 +1,6 @@
 """The database of a collector: collections, seals, tokens, refusals and the audit; no report.
 
-What is asked of it is written once, for SQLite, and `discreet.collector.postgres` asks PostgreSQL the same.
+What is asked of it is written once, for SQLite, and `discreet.collector.storage.postgres` asks PostgreSQL the same.
 
 SQLite's file is opened by one process, once, and nothing else ever opens it: closing any descriptor of it would drop
 SQLite's locks, and another process would then take itself for the last one and delete the log that is written ahead.

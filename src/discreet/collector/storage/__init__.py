@@ -1,0 +1,1 @@
+"""Storage: where reports wait, and what is known of collections, in files and SQLite or in PostgreSQL."""
