@@ -1,41 +1,17 @@
 """A collector as it is operated: processes beside each other, counted by a reader that shares no code with them."""
 
-import os
-import struct
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-import pytest
-from collectors import Client, added, current
-from independent_count import Reports, asked, kept
-from loads import collector_command, environment, free_port, process
-from operated import PLAN, STAGGERED, VERBS, Operated
+from independent_count import asked
+from operated import STAGGERED, VERBS, Operated
 
 
 def verb(folder: Path, *words: str) -> None:
     command = [sys.executable, "-m", "discreet", "collector", *words, "--data", str(folder)]
     subprocess.run(command, check=True, capture_output=True)
-
-
-@pytest.mark.parametrize("words", [("token", "add", "x", "--role", "analyst"), ("status",)], ids=lambda words: words[0])
-def test_a_verb_beside_the_server_takes_no_report_away(tmp_path: Path, words: tuple[str, ...]) -> None:
-    """The server opens its files, another process opens and closes them, reports come, and the server is killed."""
-    entry, port, taken = added(tmp_path, PLAN, epochs=current()), free_port(), Reports()
-    with process(collector_command(tmp_path, port), port, env=environment()) as running:
-        client = Client(port)
-        verb(tmp_path, *words)
-        for _ in range(200):
-            row = new_row()
-            assert client.post(b"DSC1" + entry.row.id + struct.pack("<II", 1, 1) + row).status == 202
-            taken.add((entry.row.name, 1), row)
-        running.kill()
-        running.wait()
-    records = set(taken.of[entry.row.name, 1].values())
-    found = kept(tmp_path).get((entry.row.name, 1, 1), {})
-    assert (len(records), len(records - found.keys())) == (200, 0)
-    assert set(found.values()) == {1}
 
 
 def test_verbs_and_kills_in_turn_lose_nothing_and_leave_no_id(tmp_path: Path) -> None:
@@ -64,7 +40,3 @@ def test_what_verbs_wrote_outlives_another_program_of_sqlite_and_a_kill(tmp_path
     assert (left.failed, left.verbs["token add"], left.verbs["add"]) == (Counter(), 2, 1)
     assert len(asked(operated.data, "SELECT * FROM tokens")) == 2
     assert len(asked(operated.data, "SELECT * FROM collections")) == STAGGERED + 1
-
-
-def new_row() -> bytes:
-    return os.urandom(16) + b"\1" + os.urandom(16)

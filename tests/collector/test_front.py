@@ -3,7 +3,6 @@
 import html
 from pathlib import Path
 
-import pytest
 from collectors import added_envelope, current, serving
 
 from discreet.collector.documents.signing import withdraw
@@ -37,21 +36,3 @@ def test_the_front_page_says_what_this_is_and_lists_what_is_listed(tmp_path: Pat
     assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'self'; ")
     assert "script" not in text + page.headers["content-security-policy"]
     assert (page.headers["x-content-type-options"], page.headers["referrer-policy"]) == ("nosniff", "no-referrer")
-
-
-@pytest.mark.parametrize(
-    ("path", "heading"),
-    [("/take/nothing", "There is no such survey here"), ("/nothing", "There is no such page here")],
-)
-def test_who_looks_for_what_is_not_there_is_told_so(tmp_path: Path, path: str, heading: str) -> None:
-    """People on a page, programs as JSON; neither is told what they asked for."""
-    with serving(tmp_path) as served:
-        page = served.client.get(f"{path}%3Cb%3E", Accept=PEOPLE)
-        refused = served.client.get(path)
-        assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert f"<h1>{heading}</h1>" in page.body.decode()
-        assert "nothing" not in page.body.decode()
-        assert (refused.status, refused.headers["content-type"]) == (404, "application/json")
-        assert served.client.get(path, Accept="application/json, text/html;q=0").json == refused.json
-        # What only programs know is said to browsers in the same way.
-        assert served.client.get("/v1/collections/nothing", Accept=PEOPLE).json["error"] == "collection"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Domain, Personalized, RandomizedResponse, SecretTags, SeededRandom, UnaryEncoding, estimate
-from discreet.errors import DataError, MismatchError, ParameterError
+from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.personalized import SimulatedTags, candidates_left, common_of
 from discreet.privacy.verify import matrix_epsilon, verify
 from laws import BUILDERS, WINDOWS
@@ -262,22 +262,6 @@ def test_what_is_not_said_without_the_bots_is_refused() -> None:
     with pytest.raises(AttributeError, match="its `common` mechanism"):
         personalized.tally(reports)
     assert "SecretTags, got NoneType" in refused(ParameterError, lambda: personalized.obfuscate(["park"]))
-
-
-def test_candidates_left() -> None:
-    assert [candidates_left(DOMAIN, seen) for seen in range(5)] == [5, 4, 3, 2, 1]
-    for wrong in (-1, 5, True, 1.0, None):
-        refused(DataError, partial(candidates_left, DOMAIN, wrong))
-
-
-def test_candidates_left_after_ones_reports() -> None:
-    personalized = Personalized(DOMAIN, 3.0, TAGS)
-    secret = SecretTags(personalized, {"home": ["park"]})
-    codes = np.repeat([1, 2, 3], 50)
-    reports = personalized.obfuscate_codes(codes, secret, random=SeededRandom(1))
-    assert set(reports.clear.tolist()) == {2, 3}
-    assert personalized.candidates_left(reports) == 3
-    refused(MismatchError, lambda: Personalized(DOMAIN, 1.0, TAGS).candidates_left(reports))
 
 
 @pytest.mark.parametrize("seen", list(combinations([2, 3, 4], 2)))

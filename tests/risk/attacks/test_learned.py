@@ -217,34 +217,10 @@ def rare_places(generator: Random) -> Traces:
     return Traces.of(who, np.where(own, 100 + who, generator.integers(0, 10, len(who))))
 
 
-def steps_only(generator: Random) -> Traces:
-    """The same five places, in an order of one's own that is gone round."""
-    orders = np.array([generator.permutation(7) for _ in range(150)])
-    return Traces.of(np.repeat(np.arange(150), 42), np.tile(orders, (1, 6)).ravel())
-
-
-def hours_only(generator: Random) -> Traces:
-    """The same place for all, at an hour of the week of one's own."""
-    who, week = np.repeat(np.arange(80), 16), np.tile(np.arange(16), 80)
-    times = 1_700_000_000 + week * 168 * 3600 + (2 * who) * 3600 + generator.integers(0, 600, len(who))
-    return Traces.of(who, np.zeros(len(who), np.int64), times=times)
-
-
 def tastes_only(generator: Random) -> Traces:
     """Nothing is seen twice, but every pair of people keeps to a shelf of its own."""
     shelves = [generator.permutation(60)[:40] + 60 * (user // 2) for user in range(200)]
     return Traces.of(np.repeat(np.arange(200), 40), np.concatenate(shelves))
-
-
-@pytest.mark.parametrize(
-    ("world", "least"), [(rare_places, 0.6), (steps_only, 0.8), (hours_only, 0.9), (tastes_only, 0.3)]
-)
-def test_one_feature_alone_tells(world: Callable[[Random], Traces], least: float) -> None:
-    split = by_half(world(np.random.default_rng(7)))
-    attacker = Attacker(split, SeededRandom(1))
-    named = attacker.learned.ranks.hits().mean()
-    assert named > least
-    assert attacker.of_all_at_once().ranks.hits().mean() >= named - 0.05
 
 
 @pytest.mark.parametrize("world", [rare_places, tastes_only])

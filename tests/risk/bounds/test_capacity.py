@@ -12,7 +12,6 @@ import pytest
 from discreet import (
     Channel,
     Domain,
-    HadamardResponse,
     LocalHashing,
     RandomizedResponse,
     SubsetSelection,
@@ -255,27 +254,6 @@ def test_extremes(build: Any, size: int) -> None:
         if build is RandomizedResponse:
             assert alphas[-1] > before
             before = alphas[-1]
-
-
-@pytest.mark.parametrize(
-    "build",
-    [
-        RandomizedResponse,
-        partial(LocalHashing, g=2),
-        partial(LocalHashing, g=1000),
-        partial(SubsetSelection, k=50),
-        HadamardResponse,
-    ],
-)
-@pytest.mark.parametrize("clear", [0, 300])
-def test_a_larger_epsilon_tells_more(build: Any, clear: int) -> None:
-    domain = Domain(range(10_000), sensitive=range(10_000 - clear))
-    for users in (2, 200, 10**6):
-        found = [identification_bounds(build(domain, epsilon), users) for epsilon in np.geomspace(1e-6, 50, 5)]
-        for figure in ("pie", "identification", "eta_kl", "eta_tv"):
-            numbers = np.array([getattr(one, figure).value for one in found])
-            assert np.isfinite(numbers).all()
-            assert (np.diff(numbers) >= -1e-9 * numbers[1:]).all()
 
 
 def test_windows_tell_what_their_matrix_tells() -> None:
