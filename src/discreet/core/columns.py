@@ -100,10 +100,11 @@ def _narrow(kind: Any) -> np.dtype[Any] | None:
 
 
 def _floats_of(objects: Any, wanted: str) -> AnyArray:
-    plain = [np.nan if _is_missing(value) else value for value in objects]
-    if not all(is_real(value) or isinstance(value, Decimal) for value in plain):
+    there = (np.nan if _is_missing(value) else value for value in objects)
+    plain = [float(value) if isinstance(value, Decimal) else value for value in there]
+    if not all(map(is_real, plain)):
         raise DataError(f"{wanted} must be numbers, got mixed objects.")
-    wide = np.array([float(value) if isinstance(value, Decimal) else real_number(value) for value in plain])
+    wide = np.array(list(map(real_number, plain)))
     kinds = {_narrow(type(value)) for value in plain if isinstance(value, np.floating)} - {None}
     if not kinds:
         return wide

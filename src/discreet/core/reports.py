@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.batches import NamedBatch, batch_facts, merged, new_batches
-from discreet.core.checks import shown
+from discreet.core.checks import is_whole, shown
 from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.kernels.row_order import row_order
@@ -237,7 +237,7 @@ class Reports:
 
     def __radd__(self, other: object) -> Self:
         """Return these reports for 0, so that ``sum`` works."""
-        return self if other == 0 and isinstance(other, int) else NotImplemented
+        return self if is_whole(other) and other == 0 else NotImplemented
 
     def to_arrow(self) -> Any:
         """Return a `pyarrow.Table` with the columns of a file of reports, the mark of the plan and of the batch.

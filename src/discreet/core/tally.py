@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.arrays import IntArray, frozen
 from discreet.core.batches import NamedBatch, merged
+from discreet.core.checks import is_whole
 from discreet.core.reports import check_header, check_same_plan, is_plain
 from discreet.errors import DataError, MismatchError
 
@@ -160,7 +161,7 @@ class Tally:
 
     def __radd__(self, other: object) -> Self:
         """Return this tally for 0, so that ``sum`` works."""
-        return self if other == 0 and isinstance(other, int) else NotImplemented
+        return self if is_whole(other) and other == 0 else NotImplemented
 
 
 def total(counts: IntArray, largest: int | None = None) -> int:

@@ -407,11 +407,11 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             for law in mechanism.laws:
                 if kind == law.kind:
                     return law
-        if isinstance(kind, str) and kind in _REMOVED:
+        if not isinstance(kind, str):
+            raise ParameterError("block-law.unnamed", kind=shown(kind))
+        if kind in _REMOVED:
             raise UnknownLawError("block-law.removed", kind=kind)
-        if isinstance(kind, str):
-            raise UnknownLawError("block-law.unknown", kind=shown(kind))
-        raise ParameterError("block-law.unnamed", kind=shown(kind))
+        raise UnknownLawError("block-law.unknown", kind=shown(kind))
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]

@@ -70,10 +70,11 @@ def _filled(column: Any, label: Label | None) -> Any:
     if label is None or not columns.absent(column).any():
         return column
     column = spelled_out(column)
+    is_label_text = isinstance(label, str)
     if pa.types.is_null(column.type):
-        column = column.cast(pa.string() if isinstance(label, str) else pa.int64())
+        column = column.cast(pa.string() if is_label_text else pa.int64())
     # What is neither text nor integers is refused when it is encoded.
-    return column if isinstance(label, str) == pa.types.is_integer(column.type) else column.fill_null(label)
+    return column if is_label_text == pa.types.is_integer(column.type) else column.fill_null(label)
 
 
 def as_float32(values: Any) -> Any:

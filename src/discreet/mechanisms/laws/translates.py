@@ -187,8 +187,8 @@ class SetTranslates(TranslatesLaw):
         """
         checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), LARGEST_MODULUS)
         most = min(_MOST_ELEMENTS, self.modulus - 1)
-        if not isinstance(self.base, tuple) or not 1 <= len(self.base) <= most:
-            size = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
+        size = len(self.base) if isinstance(self.base, tuple) else type(self.base).__name__
+        if size not in range(1, most + 1):
             raise ParameterError("base.wrong-size", argument="base", most=most, size=size)
         whole = all(map(is_whole, self.base)) and self.base[0] >= 0 and self.base[-1] < self.modulus
         if not whole or any(number >= other for number, other in pairwise(self.base)):

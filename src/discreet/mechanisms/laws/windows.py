@@ -138,7 +138,7 @@ class Windows(BlockMechanism):
         """Refuse values without an order.
 
         Raises:
-            ParameterError: if the domain is a product, a grid or has bots, or the options make no law.
+            ParameterError: if the domain is a product, a grid or has placeholders, or the options make no law.
         """
         if not self.domain.space.is_ordered:
             raise ParameterError("windows.no-order")
