@@ -40,6 +40,11 @@ def is_flag(argument: object) -> TypeGuard[bool]:
     return isinstance(argument, bool | np.bool_)
 
 
+def is_single(argument: object) -> bool:
+    """Return true if this is one value and no column: a text, or an object without entries."""
+    return isinstance(argument, str | bytes | bytearray | memoryview) or not isinstance(argument, Iterable)
+
+
 def is_real(argument: object) -> TypeGuard[Real]:
     """Return true if this is a real number, nan and inf among them; a boolean or a length of time is none."""
     return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
-from discreet.core.checks import is_flag, is_real, real_number
+from discreet.core.checks import is_flag, is_real, is_single, real_number
 from discreet.core.labels.reading import as_composed
 from discreet.errors import DataError, ParameterError
 
@@ -354,8 +354,13 @@ def unmasked(array: Any, wanted: str) -> Any:
     return np.asarray(array) if isinstance(array, np.ndarray) else array
 
 
+def sized(values: Any) -> Any:
+    """Return a collection as it is, and any other iterable as a list."""
+    return values if isinstance(values, Sized) else list(values)
+
+
 def _refuse_single(values: Any, wanted: str) -> None:
-    if isinstance(values, str | bytes | bytearray | memoryview) or not isinstance(values, Iterable):
+    if is_single(values):
         raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
     if isinstance(values, Set | Mapping):
         # Whose report is in which row would be for the set to say.
@@ -412,7 +417,7 @@ def _from_arrow(values: Any, wanted: str) -> AnyArray:
 
 def _from_sequence(values: Any, wanted: str) -> AnyArray:
     _refuse_single(values, wanted)
-    plain: Any = values if isinstance(values, Sized) else list(values)
+    plain = sized(values)
     column = None
     with suppress(ValueError, OverflowError, TypeError):
         column = np.asarray(plain)

@@ -1,6 +1,5 @@
 """Columns of identifiers, such as users or events: integers or text, none missing, and numbers for them."""
 
-from collections.abc import Iterable, Sized
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray
 from discreet.core import columns
 from discreet.core.arrow import is_textual, one_array
+from discreet.core.checks import is_single
 from discreet.errors import DataError
 
 
@@ -78,9 +78,9 @@ def missing_rows(values: Any) -> AnyArray:
 
 
 def _integers_or_text(values: Any, wanted: str) -> Any:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+    if is_single(values):
         raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
-    values = values if isinstance(values, Sized) and hasattr(values, "__getitem__") else list(values)
+    values = values if hasattr(values, "__len__") and hasattr(values, "__getitem__") else list(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return columns.integers(values, wanted)
     try:

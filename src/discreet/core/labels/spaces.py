@@ -9,7 +9,7 @@ never spelled out. A space knows its own kind: `LabelSpace.holds` and `LabelSpac
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set, Sized
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
+from discreet.core.checks import is_single
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.reading import composed, readings, tidied
 from discreet.errors import DataError, ParameterError
@@ -132,9 +133,9 @@ class LabelSpace(ABC):
             ParameterError: if these are no labels of the space, or an integer is there twice.
         """
         mask = np.zeros(self.size, dtype=np.bool_)
-        if not isinstance(labels, Iterable):
+        if is_single(labels):
             raise ParameterError(f"{name} must be a list of labels, got {type(labels).__name__}.")
-        listed = labels if isinstance(labels, Sized) and not isinstance(labels, Set) else list(labels)
+        listed = list(labels) if isinstance(labels, Set) else columns.sized(labels)
         if len(listed) == 0:
             return mask
         with columns.of_parameter(f"{name}: "):
@@ -163,7 +164,7 @@ class LabelSpace(ABC):
         Raises:
             ParameterError: if it names anything but labels, or none.
         """
-        listed = list(wanted) if isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes) else [wanted]
+        listed = [wanted] if is_single(wanted) else list(wanted)
         with columns.of_parameter(f"{where}: "):
             codes = self.encode(listed)
         if (codes < 0).any() or not len(codes):
@@ -396,9 +397,9 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
         if labels.start < -(1 << 63) or labels.stop > 1 << 63:
             raise ParameterError(f"{wanted} must fit into 64 signed bits.")
         return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
-    if not isinstance(labels, Iterable) or isinstance(labels, str | bytes | Mapping):
+    if is_single(labels) or isinstance(labels, Mapping):
         raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
-    labels = labels if isinstance(labels, Sized) else list(labels)
+    labels = columns.sized(labels)
     if isinstance(labels, set | frozenset):
         raise ParameterError(
             f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
