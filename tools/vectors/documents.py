@@ -44,7 +44,7 @@ def _line(envelope: bytes, expect: str, trust: list[bytes] = _TRUST) -> dict[str
     try:
         found, said = "good", {"id": open_envelope(envelope, trust).id.hex()}
     except CollectionError as error:
-        found, said = error.reason, {"error": error.code}
+        found, said = error.reason, {"error": error.reason}
     if found != expect:
         raise AssertionError(f"{expect} was expected, got {found}")
     try:

@@ -149,8 +149,6 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
 def _is_mask(sensitive: Any) -> bool:
     if isinstance(sensitive, list | tuple):
         return bool(sensitive) and all(map(is_flag, sensitive))
-    if isinstance(sensitive, set | frozenset | range):
-        return False
     kind = str(getattr(sensitive, "dtype", getattr(sensitive, "type", ""))).lower()
     if kind == "object" and isinstance(getattr(sensitive, "shape", None), tuple):
         return any(map(is_flag, sensitive))
