@@ -1,7 +1,9 @@
 """A column of values becomes codes: every container against one readable loop."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -169,7 +171,7 @@ def test_grids(rows: int, cols: int, data: st.DataObject) -> None:
     assert (centres["row"] * cols + centres["col"]).tolist() == list(range(rows * cols))
 
 
-@given(labels=st.lists(words, min_size=1, max_size=9, unique=True))
+@given(labels=st.lists(words.map(partial(normalize, "NFC")), min_size=1, max_size=9, unique=True))
 def test_names_and_tables_give_the_labels_back(labels: list[str]) -> None:
     domain = Domain(labels)
     assert domain.names() == labels
