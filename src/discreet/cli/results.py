@@ -195,20 +195,18 @@ def publication_of(
         weighed: for each side the columns of weights and of groups; none if people count alike.
         not_trusted: reports of each batch that hide nobody.
     """
-    from discreet.privacy.publication import published
+    from discreet.privacy.publication import WEIGHTS, published
 
     publication = published(maker, result, not_trusted=not_trusted, shown=shown)
-    cells = [_weighed_cells(columns) for columns in weighed]
-    sizes, reasons = tuple(n for each, _ in cells for n in each), [reason for _, reason in cells]
-    return replace(publication, batches=sizes, beside=max(reasons)) if cells else publication
+    sizes = tuple(n for columns in weighed for n in _weighed_cells(columns))
+    # A cell of one report is a name, and no batch.
+    return replace(publication, batches=sizes, beside=WEIGHTS if 1 in sizes else "") if weighed else publication
 
 
-def _weighed_cells(columns: Sequence[Any]) -> tuple[tuple[int, ...], str]:
-    """Return the number of reports of each combination of weights and groups, and why these are no batches, if so."""
+def _weighed_cells(columns: Sequence[Any]) -> list[int]:
+    """Return the number of reports of each combination of weights and groups."""
     import pyarrow as pa
 
-    from discreet.privacy.publication import WEIGHTS
-
     table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
-    cells = tuple(table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist())
-    return cells, WEIGHTS if 1 in cells else ""
+    cells: list[int] = table.group_by(table.column_names).aggregate([([], "count_all")])["count_all"].to_pylist()
+    return cells

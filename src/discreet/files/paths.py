@@ -405,14 +405,13 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
 @lru_cache(maxsize=64)
 def file_system(root: str) -> tuple[Any, str]:
     """Return the file system of a URL without its path, and the path of its root there."""
-    import pyarrow as pa
-    from pyarrow import fs
+    from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs
 
     try:
         system, base = fs.FileSystem.from_uri(root)
         return system, base.rstrip("/")
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, NotImplementedError) as error:
-        if isinstance(error, pa.ArrowInvalid) and urlsplit(root).scheme in _ARROWS:
+    except (ArrowInvalid, ArrowNotImplementedError, NotImplementedError) as error:
+        if isinstance(error, ArrowInvalid) and urlsplit(root).scheme in _ARROWS:
             raise
         optional("fsspec")
         system, base = import_module("fsspec.core").url_to_fs(root)

@@ -48,6 +48,13 @@ def pays(seconds: float) -> bool:
     return False
 
 
+def _compiled_bits() -> Any:
+    """Return the compiled kernels of bits, whose import starts numba."""
+    from discreet.kernels import bits
+
+    return bits
+
+
 def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.int64]:
     """Return the number of occurrences of each symbol.
 
@@ -112,9 +119,8 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
         ValueError: If the rows do not have ceil(v/8) bytes.
     """
     if pays(_BYTE_SECONDS * rows.size):
-        from discreet.kernels import bits as compiled
-
-        return compiled.count_columns(rows, size)
+        sums: NDArray[np.int64] = _compiled_bits().count_columns(rows, size)
+        return sums
     rows = checked_rows(rows, size)
     width = rows.shape[1]
     counts = np.zeros(8 * width, np.int64)
@@ -203,9 +209,7 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
     """
     rows, size = checked_rows(bits, counts.shape[1]), counts.shape[1]
     if pays(_REPORT_SECONDS * len(rows)):
-        from discreet.kernels import bits as compiled
-
-        compiled.add_bits(rows, groups, counts)
+        _compiled_bits().add_bits(rows, groups, counts)
         return
     order, runs = runs_of(groups)
     rows = rows[order]
@@ -246,10 +250,8 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
         What is still missing, shape ``(m,)``.
     """
     if pays(_PLACE_SECONDS * places.size):
-        from discreet.kernels import bits as compiled
-
         counted = missing.copy()
-        compiled.repair(marks, places, counted)
+        _compiled_bits().repair(marks, places, counted)
         return counted
     bits, want = np.unpackbits(marks.view(np.uint8), axis=1, bitorder="little"), (missing > 0)[:, None]
     flat = bits.reshape(-1)
@@ -274,9 +276,7 @@ def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) ->
         out: shape ``(m, k)``, to be filled: each row ascends.
     """
     if pays(_MEMBER_SECONDS * out.size):
-        from discreet.kernels import bits as compiled
-
-        compiled.list_members(marks, out)
+        _compiled_bits().list_members(marks, out)
         return
     places = 64 * marks.shape[1]
     step = max(_MARKS // places, 1)
