@@ -9,9 +9,9 @@ import pytest
 import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.estimators.linear import LinearStart
-from discreet.surveys.consistency import Combination
-from discreet.surveys.joint import Answered, JointTable, joint_maximum
-from discreet.surveys.marginals import basis
+from discreet.surveys.joint_tables.consistency import Combination
+from discreet.surveys.joint_tables.marginals import basis
+from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum
 from discreet.surveys.questions import question_domain
 from discreet.surveys.survey import SurveyReports, SurveyTally
 from discreet.testing import spell_out
@@ -167,7 +167,7 @@ def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_ques
     survey = asked()
     data = reports(survey, 3000)
     small, linears = dc.estimate_survey(survey, data, method="consistent"), dc.estimate_survey(survey, data)
-    monkeypatch.setattr("discreet.surveys.consistency.MOST_CELLS", 6)
+    monkeypatch.setattr("discreet.surveys.joint_tables.consistency.MOST_CELLS", 6)
     large = dc.estimate_survey(survey, data, method="consistent")
     for name in ("a,b", "b,c", "a,c"):
         np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)
@@ -243,7 +243,7 @@ def test_questions_without_anything_sensitive_and_tables_too_large_for_one_step(
     p, error = answers["a"].frequencies, answers["a"].standard_errors
     assert (error < np.sqrt(p * (1 - p) / data["a,b"].n) * 1.05).all()
     assert (error > np.sqrt(p * (1 - p) / 500)).all()
-    monkeypatch.setattr("discreet.surveys.joint.MOST_VALUES", 4)
+    monkeypatch.setattr("discreet.surveys.joint_tables.maximum.MOST_VALUES", 4)
     large = dc.estimate_survey(survey, data, method="joint")["a"]
     np.testing.assert_allclose(large.frequencies, p)
     linear = dc.estimate_survey(survey, data)["a,b"].marginal("a")

@@ -53,7 +53,6 @@ from discreet.formats.plan import (
     without_defaults,
 )
 from discreet.formats.toml import document_text, toml_key, toml_table, toml_text
-from discreet.surveys.patterns import with_ends
 from discreet.surveys.questions import (
     Question,
     checked_attributes,
@@ -61,9 +60,10 @@ from discreet.surveys.questions import (
     question_domain,
     question_name,
     wanted_tables,
+    whole_shares,
+    with_ends,
 )
 from discreet.surveys.rounds import Rounds
-from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import Promise, Survey
 
 # Digits of a share as it is written, where these are all of it.

@@ -1,8 +1,8 @@
 """Estimates of surveys: question by question, consistent, or of one likelihood.
 
 Question by question each table is from the reports of those who answered it. Marginals of several questions are
-combined, and tables are made consistent (`discreet.surveys.consistency`), linearly; method ``joint`` maximises one
-likelihood for all reports (`discreet.surveys.joint`). Only tables that are part of a question are estimated: the
+combined, and tables are made consistent (`joint_tables/consistency.py`), linearly; method ``joint`` maximises one
+likelihood for all reports (`joint_tables/maximum.py`). Only tables that are part of a question are estimated: the
 reports determine no others.
 """
 
@@ -24,9 +24,9 @@ from discreet.mechanisms.evidence import StoredBlocks
 from discreet.results.estimate import Estimate
 from discreet.results.limits import CountLimits, SumLimits
 from discreet.surveys.answers import Answers
-from discreet.surveys.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
-from discreet.surveys.joint import Answered, JointTable, joint_maximum, marginal_of
-from discreet.surveys.marginals import Axes
+from discreet.surveys.joint_tables.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
+from discreet.surveys.joint_tables.marginals import Axes
+from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum, marginal_of
 from discreet.surveys.questions import MOST_CELLS
 from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few

@@ -27,9 +27,8 @@ from discreet.planning.losses import worst_variance
 from discreet.planning.numbers import mean_moment
 from discreet.planning.requirements import Wishes
 from discreet.privacy.composition import split_epsilon
-from discreet.surveys.questions import Question, Want, checked_attributes, question_domain, wanted_tables
+from discreet.surveys.questions import Question, Want, checked_attributes, question_domain, wanted_tables, whole_shares
 from discreet.surveys.rounds import Rounds
-from discreet.surveys.shares import whole_shares
 from discreet.surveys.survey import Promise, Survey
 
 _DIGITS = 6

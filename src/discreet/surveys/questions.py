@@ -3,8 +3,10 @@
 A question is a mechanism over one attribute, or over the combinations of several.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
 from itertools import combinations as choices
 from math import prod
 from types import MappingProxyType
@@ -14,9 +16,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray
 from discreet.core.checks import checked_choice, checked_whole, meant
-from discreet.core.domain import Domain, checked_domain, value_mask
+from discreet.core.domain import Domain, checked_domain, numbers_in, value_mask
 from discreet.core.labels.products import Product
 from discreet.core.labels.reading import composed, composed_names
+from discreet.core.labels.spaces import LabelSpace
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
@@ -208,3 +211,49 @@ class Question:
     def realised(self) -> float:
         """The realised epsilon of one answer, in nats; 0 where no value is sensitive."""
         return self.mechanism.guarantee.realised if self.mechanism.domain.sensitive_count else 0.0
+
+
+def whole_shares(shares: Sequence[Fraction]) -> list[int]:
+    """Return shares as integers over 2^64 that add up to what the shares do, each within one of its share.
+
+    Args:
+        shares: exact numbers that add up to a whole number.
+
+    Example:
+        >>> whole_shares([Fraction(1, 3), Fraction(2, 3)])
+        [6148914691236517205, 12297829382473034411]
+    """
+    ends = [int(end * WORD_RANGE) for end in accumulate(shares)]
+    return [end - start for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, Any]]) -> Mapping[str, Domain]:
+    """Return domains whose numbers know where the ranges end that patterns name.
+
+    Args:
+        attributes: domains by name, in which every value is sensitive if there are patterns.
+        patterns: combinations that are sensitive, as `Domain.product` takes them.
+    """
+    known = dict(attributes)
+    for name, domain in attributes.items() if patterns else ():
+        if (space := domain.numbers) is not None:
+            every = np.ones(space.size, dtype=np.bool_)
+            masks = [_mask(name, space, each[name]) if name in each else every for each in patterns]
+            ended = space.ending(np.column_stack(masks), numbers_in([*patterns]))
+            known[name] = Domain.over(ended, domain.sensitive, exact=domain.exact).about(domain.attribute)
+    return MappingProxyType(known)
+
+
+def coded_patterns(
+    attributes: Mapping[str, Domain], patterns: Iterable[Mapping[str, Any]]
+) -> list[dict[str, list[int]]]:
+    """Return the parts of patterns, one after the other, with codes in the place of labels and ranges."""
+    return [
+        {name: np.flatnonzero(_mask(name, attributes[name].space, part)).tolist()}
+        for pattern in patterns
+        for name, part in pattern.items()
+    ]
+
+
+def _mask(name: str, space: LabelSpace, part: Any) -> BoolArray:
+    return value_mask(Product({name: space}), [{name: part}], "combinations", closed=True)

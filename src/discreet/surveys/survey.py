@@ -31,14 +31,15 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms.memo import Memo
-from discreet.surveys.patterns import coded_patterns, with_ends
 from discreet.surveys.questions import (
     Question,
     checked_attributes,
     checked_patterns,
+    coded_patterns,
     in_order,
     question_domain,
     question_name,
+    with_ends,
 )
 from discreet.surveys.rounds import Rounds
 from discreet.theory.memo import CHANGES_ARE_VISIBLE

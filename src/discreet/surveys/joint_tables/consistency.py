@@ -7,7 +7,7 @@ estimates as there are cells for each of L's, so that it counts with the weight
 
 n_J reports, V_J the variance of one estimate at the uniform distribution and one report, m_J the cells of J for each of
 L. Weights depend on no answer, so that what is linear stays unbiased, with exact errors. With effects in the place of
-marginals (`discreet.surveys.marginals`), each combined by itself and that of all people known, tables of all questions
+marginals (`marginals.py`), each combined by itself and that of all people known, tables of all questions
 agree: it is the weighted least squares solution, in closed form, for any number of attributes [CALM's consistency].
 
 Where people answer several questions, their answers belong together, and so errors of these questions do: their
@@ -29,7 +29,7 @@ from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import marginal
 from discreet.results.limits import ConfidenceLimits, SumLimits
-from discreet.surveys.marginals import Axes, mixed
+from discreet.surveys.joint_tables.marginals import Axes, mixed
 from discreet.surveys.questions import question_domain, question_name
 from discreet.surveys.survey import Survey
 from discreet.theory.covariance import Covariance, LowRankCovariance

@@ -7,7 +7,7 @@ rows of all questions are rows without a constant, as those of an explicit chann
 `discreet.estimators.maximum` maximises and certifies. All marginals of its table agree.
 
 The errors of what the questions determine are those of one step from the estimate (`discreet.results.one_step`), in the
-space of the effects of the questions (`discreet.surveys.marginals`), which has a dimension of some hundreds where the
+space of the effects of the questions (`marginals.py`), which has a dimension of some hundreds where the
 table has thousands of cells. With d = u - 1 the likelihood ratios of a report of question J, less one, and A_J the
 tables of the effects of J, their information per report is
 
@@ -33,7 +33,7 @@ from discreet.estimators.linear import LinearStart
 from discreet.estimators.maximum import Solution, maximize
 from discreet.estimators.mle import MOST_VALUES
 from discreet.mechanisms.evidence import Evidence, Membership, needs_reports
-from discreet.surveys.marginals import Axes, EffectSpace
+from discreet.surveys.joint_tables.marginals import Axes, EffectSpace
 from discreet.theory.binomial import MeanWorths, WorthMoment
 
 # More effects, or used cells, would take too long to invert: their number enters in the third power.

@@ -1,0 +1,1 @@
+"""Tables of several attributes, from the reports of several questions at once."""
