@@ -666,6 +666,10 @@ def best_among(chosen: int, users: int, above: int, same: int) -> float:
         users: N, out of which.
         above: how many of the others score more.
         same: how many score the same, the right one included.
+
+    Example:
+        >>> round(best_among(chosen=2, users=4, above=1, same=1), 3)
+        0.667
     """
     others, marked = users - 1 - above, same - 1
     if chosen - 1 > others:
