@@ -57,7 +57,7 @@ def test_plans_have_their_fingerprints(name: str) -> None:
 def test_reports_have_their_rows(name: str) -> None:
     mechanism, unmarked = mechanism_of(name), name == UNSTAMPED
     if unmarked:
-        with pytest.raises(DataError, match="does not say which plan"):
+        with pytest.raises(DataError, match=r"report-table\.no-plan"):
             dc.read_reports(FOLDER / name, mechanism)
     with pytest.warns(SourceWarning) if unmarked else nullcontext():
         found = dc.read_reports(Sources(FOLDER / name, trust_plan=unmarked), mechanism)
