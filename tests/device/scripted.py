@@ -46,7 +46,7 @@ class Scripted:
         try:
             return getattr(self, event["do"])(event)
         except DiscreetError as error:
-            return getattr(error, "code", "refused")
+            return getattr(error, "reason", "refused")
 
     @staticmethod
     def collection(event: dict[str, Any]) -> Collection:
