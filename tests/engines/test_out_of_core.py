@@ -160,7 +160,7 @@ def test_products_let_go_of_what_they_read(mechanism: Any, temporary: Path, tmp_
     membership = gather(mechanism, tmp_path / "a.parquet", folder=temporary, memory=0)[0].membership
     weights = np.ones(membership.rows)
     for product in (lambda: membership.dot(np.ones(60)), lambda: membership.transpose_dot(weights)):
-        for column in getattr(membership, "blocks", {"laid": getattr(membership, "laid", None)}).values():
+        for column in getattr(membership, "blocks", {"tiles": getattr(membership, "tiles", None)}).values():
             assert column is None or column.max() >= 0
         if hasattr(membership, "members"):
             membership.members.max()

@@ -173,11 +173,11 @@ def checked_epsilon(epsilon: object) -> float:
     return number
 
 
-def refuse_silence(epsilon: float, threshold: float) -> None:
-    """Refuse an epsilon for which S, or another threshold, is below 1, so that no report tells the truth.
+def check_truth_possible(epsilon: float, threshold: float) -> None:
+    """Raise if epsilon is so small that the truth would never be sent: S, or another threshold, is below 1.
 
     Raises:
-        ParameterError: if so.
+        ParameterError: if the threshold is below 1.
     """
     if threshold < 1:
         raise ParameterError("epsilon.too-small", argument="epsilon", epsilon=epsilon)

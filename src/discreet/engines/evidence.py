@@ -139,7 +139,7 @@ class BlockWriter:
         self._mechanism, self._rows = mechanism, 0
         self._layout = BlockLayout.for_law(mechanism.law)
         self._pending: Blocks = {c.name: np.empty(c.shape(0), dtype=c.dtype) for c in mechanism.block_columns}
-        self._files = {name: StoredArray(folder) for name in self._layout.of(self._pending)}
+        self._files = {name: StoredArray(folder) for name in self._layout.columns_of(self._pending)}
 
     def __enter__(self) -> Self:
         return self
@@ -159,13 +159,13 @@ class BlockWriter:
         blocks = self._mechanism.blocks_of_unknown(reports)
         self._rows += block_count(blocks)
         blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
-        whole = block_count(blocks) // self._layout.abreast * self._layout.abreast
+        whole = block_count(blocks) // self._layout.piece_size * self._layout.piece_size
         # What does not fill a row of the layout waits for the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
         self._keep({name: column[:whole] for name, column in blocks.items()})
 
     def _keep(self, blocks: Blocks) -> None:
-        for name, column in self._layout.of(blocks).items():
+        for name, column in self._layout.columns_of(blocks).items():
             self._files[name].append(column)
 
     def membership(self) -> Membership:

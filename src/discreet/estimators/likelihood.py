@@ -260,7 +260,7 @@ class LocalRows(Rows):
 
     def _stretches(self) -> Iterator[tuple[slice, Membership]]:
         """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
-        for rows, part in self._membership.stretches(STRETCH):
+        for rows, part in self._membership.chunks(STRETCH):
             yield rows, part
             for vector in (self._w, self._along):
                 if vector is not None:

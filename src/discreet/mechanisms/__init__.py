@@ -1,4 +1,4 @@
-"""The law of truth or noise, one file per block law, and the explicit channel."""
+"""Mechanisms, which turn true values into private reports: one file per block law, and explicit channels."""
 
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism, LawMechanism
@@ -26,10 +26,10 @@ BLOCK_MECHANISMS = Registry(
         BlockDesign,
     )
 )
-"""Every block mechanism by its plan name; a new one of this package joins here and nowhere else."""
+"""Every block mechanism by its name in plans; add a new mechanism of this package here and nowhere else."""
 
 law_of = BLOCK_MECHANISMS.law_of
-"""The block law of a spelled-out description; see `Registry.law_of`."""
+"""Return the block law of a description; see `Registry.law_of`."""
 
 __all__ = [
     "BLOCK_MECHANISMS",

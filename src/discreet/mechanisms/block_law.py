@@ -1,18 +1,17 @@
 """Block laws: how blocks are drawn, what they contain, and how a tally counts them.
 
-The law of truth or noise (`discreet.mechanisms.law`) does the rest. What follows from a block law is a function of it;
-where a law knows a faster way, or one that cannot be read off its blocks, it has a member of that name:
+A block is the random set of sensitive values that a report names. `discreet.mechanisms.law` does the rest. What follows
+from a block law is a function of the law; where a law has a faster way, it has a member of that name:
 
 - `coins` and `fill` draw a batch from fewer words (`discreet.mechanisms.obfuscation`); `layout` and `members` read it;
 - `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, where it is the same
-  for any values; `nearly_independent` says that it is taken from independent inclusions above two values;
+  for any values; `nearly_independent` means that above two values it assumes independent inclusions;
 - `conditional_variation` is for laws that draw something public once for all devices;
 - `blocks_alike` and `rare_chances` are for memos, `draw_support` for simulations, `additions` for the planner,
   `hit_distribution` and `hits` for the risk of a report.
 
-A tally holds the counts of the blocks that contain each value, of each block of a small alphabet, or of the blocks of
-each size that contain each value. From any of them follow the support that the decoder reads, and whether a tally
-suffices for a likelihood.
+A tally counts the blocks that contain each value, in all or for each size of block, or each block of a small alphabet.
+The counts yield the support that the decoder reads. They may also suffice for a likelihood.
 """
 
 from abc import ABC, abstractmethod
@@ -33,17 +32,17 @@ from discreet.kernels import counting
 from discreet.mechanisms.evidence import BitTiles, EachValue, Membership
 
 Add = Callable[[Blocks, IntArray], None]
-"""Adds the counts of blocks to counts, in place."""
+"""Adds the counts of blocks to an array of counts, in place."""
 
 AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
-"""Adds the counts of blocks to the row of counts of the group of each, in place."""
+"""Adds each block to its group's row of counts, in place."""
 
-# Booleans that are listed together.
+# Packed reports: booleans listed together.
 ENTRIES_AT_ONCE = 1 << 24
 
 
 class Counting(ABC):
-    """The counts of blocks that a tally holds.
+    """Counts of blocks, as a tally stores them.
 
     Attributes:
         size: the number of counts.
@@ -56,12 +55,12 @@ class Counting(ABC):
         """Add blocks to ``(size,)`` counts, in place."""
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place: group by group.
+        """Add each block to its group's row of ``(groups, size)`` counts, in place, one group after the other.
 
         Args:
-            blocks: m of them.
+            blocks: m blocks.
             groups: ``(m,)`` rows of the counts, of 32 bits.
-            counts: contiguous.
+            counts: a contiguous array.
         """
         order, runs = counting.runs_of(groups)
         ordered = {name: np.take(column, order, axis=0) for name, column in blocks.items()}
@@ -70,15 +69,15 @@ class Counting(ABC):
 
     @abstractmethod
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if nonnegative counts could be those of ``blocks`` blocks."""
+        """Return true if ``blocks`` blocks can have these nonnegative counts."""
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return the support: the number of blocks that contain each value (for each size of block in turn)."""
+        """Return the support: the number of blocks that contain each value, for each size of block in turn."""
         return counts
 
     @property
     def one_per_value(self) -> bool:
-        """True if every block is a single value, so that the likelihood has a closed form."""
+        """True if every block is a single value; the likelihood then has a closed form."""
         return False
 
     @property
@@ -98,13 +97,13 @@ class Counting(ABC):
 
 
 class ValueCounts(Counting):
-    """The number of blocks that contain each value.
+    """Counts of the blocks that contain each value.
 
     Args:
         law: the law of the blocks.
-        add: a function that adds blocks to ``(v,)`` counts, in place; None for one that asks ``law.contains``.
-        add_by_group: one that adds them to ``(groups, v)`` counts by group; None for one that calls ``add`` for each
-            group.
+        add: a function that adds blocks to ``(v,)`` counts, in place; by default it uses ``law.contains``.
+        add_by_group: a function that adds blocks to ``(groups, v)`` counts by group; by default it calls ``add`` for
+            each group.
     """
 
     def __init__(self, law: "BlockLaw", add: Add | None = None, add_by_group: AddByGroup | None = None) -> None:
@@ -119,7 +118,7 @@ class ValueCounts(Counting):
             self._add(blocks, counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place."""
+        """Add each block to its group's row of ``(groups, size)`` counts, in place."""
         (self._add_by_group or super().add_by_group)(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
@@ -140,13 +139,13 @@ class ValueCounts(Counting):
 
 
 class SizeCounts(ValueCounts):
-    """The number of blocks of each size that contain each value; one size after the other.
+    """Counts of the blocks that contain each value, for one size of block after the other.
 
     Args:
         law: the law of the blocks.
-        sizes: of blocks, ascending.
+        sizes: the possible sizes of blocks, ascending.
         add: a function that adds blocks to ``(len(sizes) v,)`` counts, in place.
-        add_by_group: one that adds them to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
+        add_by_group: a function that adds blocks to ``(groups, len(sizes) v)`` counts by group; see `ValueCounts`.
     """
 
     def __init__(
@@ -156,7 +155,7 @@ class SizeCounts(ValueCounts):
         self.size, self._sizes = len(sizes) * law.size, sizes
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if counts can be those of ``blocks`` blocks, of one of the sizes each."""
+        """Return true if ``blocks`` blocks of these sizes can have these counts."""
         for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
             of_size, rest = divmod(total(inside), size)
             if rest or int(inside.max()) > of_size:
@@ -166,11 +165,11 @@ class SizeCounts(ValueCounts):
 
 
 class PlaceCounts(Counting):
-    """The number of reports in each place of a small alphabet.
+    """Counts of the reports with each output of a small alphabet.
 
     Args:
-        size: of the alphabet.
-        places: a function that returns the ``(m,)`` place of each block in it.
+        size: the size of the alphabet.
+        places: a function that returns the ``(m,)`` position of each block in the alphabet.
     """
 
     def __init__(self, size: int, places: Callable[[Blocks], AnyArray]) -> None:
@@ -181,7 +180,7 @@ class PlaceCounts(Counting):
         counting.add_symbols(self._places(blocks), counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add blocks to ``(groups, size)`` counts, each to the row of its group, in place."""
+        """Add each block to its group's row of ``(groups, size)`` counts, in place."""
         counting.add_grouped_symbols(self._places(blocks), groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
@@ -190,7 +189,7 @@ class PlaceCounts(Counting):
 
 
 class BlockCounts(PlaceCounts):
-    """The counts of each block of a small alphabet; the support is computed once, from these counts."""
+    """Counts of each block of a small alphabet; the support is computed once, from these counts."""
 
     def __init__(self, law: "ListedLaw") -> None:
         super().__init__(law.alphabet_size, law.places)
@@ -202,18 +201,18 @@ class BlockCounts(PlaceCounts):
 
     @property
     def suffices(self) -> bool:
-        """Return True: every block is counted."""
+        """Return True, because every block is counted."""
         return True
 
     def membership_of(self, counts: IntArray) -> Membership:
-        """Return the matrix of the whole alphabet."""
+        """Return the matrix of all blocks of the alphabet, with their counts."""
         return self._law.membership_of(counts)
 
 
 class BlockLaw(ABC):
-    """A random subset A of the v sensitive values: its law Lambda, the drawing from it, and the columns of A.
+    """A block law: the distribution Lambda of a random subset A of the v sensitive values, and its sampler.
 
-    Sensitive values are given by their ranks 0..v - 1. All of them are in a noise block with the same probability.
+    Sensitive values are given by their ranks 0..v - 1. Every value is in a noise block with the same probability.
     """
 
     __slots__ = ()
@@ -223,28 +222,28 @@ class BlockLaw(ABC):
     kind: ClassVar[str] = ""
     """The law's name in descriptions."""
     wide: ClassVar[tuple[str, ...]] = ()
-    """The parts of the description that may pass 2^53."""
+    """The entries of the description that may exceed 2^53."""
 
     def __post_init__(self) -> None:
-        """Refuse a size below 1, of laws that are data classes and check nothing else.
+        """Refuse a size below 1, for laws that are data classes and check nothing else.
 
         Raises:
-            ParameterError: if there is no value.
+            ParameterError: if the size is below 1.
         """
         checked_whole("size", self.size)
 
     @property
     @abstractmethod
     def inclusion(self) -> Fraction:
-        """Return pi = P(x in A), the same for every x, exactly as the sampler draws it."""
+        """Return pi = P(x in A), the same for every x, exactly as the sampler draws the block."""
 
     @property
     @abstractmethod
     def conditional_inclusion(self) -> Fraction | None:
         """Return rho = P(x' in A given x in A), the same for any two values.
 
-        Where v = 1 its value has no effect. None where it depends on the two values; the mechanism then has a decoder
-        that needs no rho.
+        Where v = 1 the value of rho has no effect. rho is None where it depends on the two values. The mechanism
+        then has a decoder that needs no rho.
         """
 
     @property
@@ -255,7 +254,7 @@ class BlockLaw(ABC):
     @property
     @abstractmethod
     def alphabet_size(self) -> int:
-        """Return the number of different blocks."""
+        """Return the number of possible blocks."""
 
     @abstractmethod
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -266,8 +265,8 @@ class BlockLaw(ABC):
         """Draw one block per entry of ``members`` into the columns of ``out``.
 
         Args:
-            members: ``(m,)`` ranks x of values that the blocks must contain, drawn from Lambda given x in A; -1 for a
-                block of noise, drawn from Lambda.
+            members: ``(m,)`` ranks x of the values that the blocks must contain: they are drawn from Lambda given x in
+                A; -1 for a noise block, drawn from Lambda.
             random: the source of random words.
             out: columns of length m, to be filled.
         """
@@ -277,19 +276,19 @@ class BlockLaw(ABC):
         """Return ``(m, v)`` booleans: true where the block contains the value."""
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block within the bounds of its columns that no device can have sent.
+        """Return ``(m,)`` booleans: true for a block within its columns' bounds that no device can have sent.
 
-        None is, unless a law says otherwise.
+        By default no block is flawed.
         """
         return np.zeros(block_count(blocks), dtype=np.bool_)
 
     @property
     def counts(self) -> Counting:
-        """Return the counting of blocks, as a tally holds it: of those that contain each value."""
+        """The counts of blocks in a tally: by default, of the blocks that contain each value."""
         return ValueCounts(self)
 
     def membership(self, blocks: Blocks) -> Membership:
-        """Return the matrix of ``blocks``: from their counts where these suffice, else bit by bit."""
+        """Return the membership matrix of ``blocks``: from their counts where these suffice, else bit by bit."""
         counts = self.counts
         if counts.suffices:
             return counts.membership_of(counts.of(blocks))
@@ -297,7 +296,7 @@ class BlockLaw(ABC):
         return BitTiles.of(np.concatenate([np.empty((0, -(-self.size // 8)), np.uint8), *packed]), self.size)
 
     def describe(self) -> dict[str, Any]:
-        """Return the integers that determine the law, as values of JSON: its fields, unless it says otherwise."""
+        """Return the integers that determine the law, as JSON values: by default, the fields of the law."""
         parts = {part.name: getattr(self, part.name) for part in parts_of(self)}
         return {"law": self.kind} | {
             name: list(part) if isinstance(part, tuple) else part for name, part in parts.items()
@@ -305,19 +304,19 @@ class BlockLaw(ABC):
 
 
 def parts_of(law: Any) -> tuple[Field[Any], ...]:
-    """Return the fields of a law that its description has."""
+    """Return the fields of a law that are part of its description."""
     return tuple(part for part in fields(law) if not part.name.startswith("_"))
 
 
 def _contained(law: BlockLaw, blocks: Blocks) -> Iterator[BoolArray]:
-    """Yield `BlockLaw.contains` of stretches of blocks."""
+    """Yield `BlockLaw.contains` for one chunk of blocks after the other."""
     step = max(ENTRIES_AT_ONCE // law.size, 1)
     for start in range(0, block_count(blocks), step):
         yield law.contains({name: column[start : start + step] for name, column in blocks.items()})
 
 
 def members_of(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield stretches of blocks: ``(m,)`` numbers of members, and the ranks of the members, block by block."""
+    """Yield chunks of blocks: ``(m,)`` numbers of members, and the members' ranks, block by block."""
     if hasattr(law, "members"):
         yield from law.members(blocks)
         return
@@ -327,39 +326,39 @@ def members_of(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArr
 
 @dataclass(frozen=True, slots=True)
 class BlockLayout:
-    """The columns in which a matrix of blocks waits, in files or on other machines.
+    """The columns in which a matrix of blocks is stored, in files or on other machines.
 
     Attributes:
-        of: a function from blocks to columns; those of pieces, end to end, are those of the whole.
-        membership: one from the columns and the number of blocks to the matrix.
-        abreast: the number of blocks in one piece; only the last piece may have fewer.
+        columns_of: a function from blocks to columns. Columns of several pieces may be concatenated.
+        membership: a function from the columns and the number of blocks to the membership matrix.
+        piece_size: the number of blocks in one piece; only the last piece may have fewer.
     """
 
-    of: Callable[[Blocks], Blocks]
+    columns_of: Callable[[Blocks], Blocks]
     membership: Callable[[Blocks, int], Membership]
-    abreast: int = 1
+    piece_size: int = 1
 
     @classmethod
     def for_law(cls, law: BlockLaw) -> "BlockLayout":
-        """Return the layout of a law's blocks: their own columns, unless the law has a `layout`."""
-        layout: BlockLayout = getattr(law, "layout", None) or cls(dict, lambda laid, _: law.membership(laid))
+        """Return the layout of a law's blocks: its own columns, unless the law has a `layout`."""
+        layout: BlockLayout = getattr(law, "layout", None) or cls(dict, lambda blocks, _: law.membership(blocks))
         return layout
 
 
 def joint_inclusion(law: BlockLaw, count: int) -> Fraction | None:
-    """Return the probability that ``count`` given values are all in a noise block; None if it depends on them.
+    """Return the probability that ``count`` given values are all in a noise block; None if it depends on the values.
 
-    Above two values it may be taken from independent inclusions, as of hash functions. `triple_covariance` is None
-    then, and limits of sums that are taken from it are conservative.
+    Above two values the law may assume independent inclusions, as hash functions do. `triple_covariance` is then None,
+    and confidence limits of sums are conservative.
     """
     share: Fraction | None = law.joint_inclusion(count) if hasattr(law, "joint_inclusion") else None
     return share
 
 
 def triple_covariance(law: BlockLaw) -> Fraction | None:
-    """Return the covariance of x' in A and x'' in A given x in A, the same for any three values.
+    """Return the covariance of x' in A and x'' in A given x in A, if it is the same for any three values.
 
-    None if it depends on them, so that the covariances of estimates follow from the reports, not from their tally.
+    It is None otherwise. The covariances of estimates then need the reports; the tally does not suffice.
     """
     triple, rho = joint_inclusion(law, 3), law.conditional_inclusion
     if triple is None or rho is None or getattr(law, "nearly_independent", False):
@@ -368,10 +367,10 @@ def triple_covariance(law: BlockLaw) -> Fraction | None:
 
 
 def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
-    """Return the variance of R_xx', the rho of two given values, and its covariance with R_xx''.
+    """Return the variance of R_xx', the rho of two given values, and the covariance of R_xx' with R_xx''.
 
-    Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw, and
-    rho is its mean. Both are 0 where rho is exact (see `discreet.theory.linear_decoder`).
+    Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw. rho
+    is then its mean. Both results are 0 where rho is exact (see `discreet.theory.linear_decoder`).
     """
     variation: tuple[Fraction, Fraction] = getattr(law, "conditional_variation", (Fraction(0), Fraction(0)))
     return variation
@@ -380,36 +379,36 @@ def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
 def block_size(law: BlockLaw) -> Fraction | None:
     """Return the number of values in a block; None if it varies."""
     rho, mean = law.conditional_inclusion, law.size * law.inclusion
-    # A block with a given member would be as large as any other.
+    # A block that must contain a value has the same size as any other block.
     return mean if rho is not None and 1 + (law.size - 1) * rho == mean else None
 
 
 def uniform(size: int) -> AnyArray:
-    """Return the probabilities of ``size`` blocks that are equally likely, as fractions."""
+    """Return the probabilities of ``size`` equally likely blocks, as fractions."""
     return np.full(size, Fraction(1, size), dtype=object)
 
 
-# Additions for each count that is transformed, as measured: 10 to 40 for signs, 50 to 120 for translates.
+# Additions per transformed count, measured: 10 to 40 for signs, 50 to 120 for translates.
 _TRANSFORM = 100
 
 
 class ListedLaw(BlockLaw):
-    """A block law with few blocks, of which a tally counts each."""
+    """A block law with few possible blocks, so that a tally counts each block."""
 
     __slots__ = ()
 
     @property
     def counts(self) -> BlockCounts:
-        """Return the counting of blocks, each by itself."""
+        """The counts of each block."""
         return BlockCounts(self)
 
     @abstractmethod
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` place of each block in the alphabet."""
+        """Return the ``(m,)`` position of each block in the alphabet."""
 
     @abstractmethod
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of the blocks."""
+        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of each block."""
 
     @abstractmethod
     def membership_of(self, counts: IntArray) -> Membership:
@@ -417,16 +416,17 @@ class ListedLaw(BlockLaw):
 
 
 class IndexedLaw(ListedLaw):
-    """A block law whose block is one index below `alphabet_size`, uniform as noise.
+    """A block law whose block is one index below `alphabet_size`; noise draws the index uniformly.
 
-    A law of this kind gives pi, rho, the draw, the membership of given blocks and of all of them (see `BlockCounts`).
+    Such a law defines pi, rho, the draw, the membership of given blocks, and the membership of all blocks
+    (`BlockCounts`).
     """
 
     __slots__ = ()
 
     blocks_alike: ClassVar[bool] = True
     index: ClassVar[str]
-    """The name of the column of a report."""
+    """The name of the report's column."""
 
     @property
     def columns(self) -> tuple[Column, ...]:
@@ -435,7 +435,7 @@ class IndexedLaw(ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return one for a block, and those of a transform of all counts."""
+        """Return the numbers of additions: for one block, and for the transform of all counts."""
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:
@@ -443,6 +443,6 @@ class IndexedLaw(ListedLaw):
         return blocks[self.index]
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all blocks, uniform."""
+        """Return all blocks, with equal probabilities."""
         indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
         return {self.index: indices}, uniform(len(indices))

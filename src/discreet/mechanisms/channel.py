@@ -1,6 +1,6 @@
-"""Explicit channels: matrices Q(y|x), for mechanisms beyond the law of truth or noise, and to spell out the others.
+"""Explicit channels: mechanisms given by a matrix Q(y|x) of probabilities.
 
-Their decoder is a right inverse of the matrix.
+Any mechanism over a small domain can be written as a channel. The decoder is a right inverse of the matrix.
 """
 
 import hashlib
@@ -34,12 +34,12 @@ from discreet.theory.covariance import Contributions, SampleCovariance
 
 @dataclass(frozen=True, eq=False)
 class MatrixDecoder(Decoder):
-    """The decoder of an explicit channel.
+    """Unbiased estimates from the reports of an explicit channel.
 
     Attributes:
-        maker: the channel, by which tallies and reports are checked.
+        maker: the channel; it checks tallies and reports.
         matrix: ``(|X|, |Y|)`` Q(y|x).
-        is_regular: whether its rows are known to be linearly independent, which takes long to find out.
+        is_regular: whether the rows are known to be linearly independent; to find out takes long.
     """
 
     maker: Mechanism
@@ -75,15 +75,15 @@ class MatrixDecoder(Decoder):
         return inverse
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
+        """Return the estimate from a checked tally."""
         return (self.counted(tally) / tally.n) @ self.inverse
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, the others' shares being as estimated."""
+        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, with other shares as estimated."""
         return self._moment(2, tally, linear)
 
     def _moment(self, power: int, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of E w^k, affine in p_x, the others' shares being as estimated."""
+        """Return constant and slope of E w^k as an affine function of p_x, with other shares as estimated."""
         powers = self.matrix @ self.inverse**power
         likely = np.maximum(linear, 0)
         likely /= likely.sum()
@@ -98,17 +98,17 @@ class MatrixDecoder(Decoder):
         return (self.counted(tally) / tally.n) @ self.inverse**2
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the means of the worths of outputs, with their moments as far as the tally tells."""
+        """Return the laws of the mean contributions of outputs, with the moments that the tally yields."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
         return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
-        """Return the likelihood ratios of outputs under a distribution of all values."""
+        """Return the likelihood ratios of the outputs under a distribution of all values."""
         del evidence, rest
         return OutputRatios(self.matrix, covered)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of the estimates with their sum, as seen in the reports."""
+        """Return the ``(|X|,)`` covariances of each estimate with the sum of all, from the reports."""
         del variances
         totals = self.inverse.sum(axis=1)
         share = self.counted(tally) / tally.n
@@ -122,34 +122,34 @@ class MatrixDecoder(Decoder):
         return SampleCovariance(linear, tally.n, [outputs])
 
     def covariances_at(self, p: FloatArray) -> FloatArray:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimate, exactly, for a true ``p``."""
+        """Return n times the ``(|X|, |X|)`` covariances of the estimates, exactly, for a true ``p``."""
         return (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
 
     def variances(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
+        """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""
         p = self.domain.check_distribution(p)
         variance: FloatArray = np.maximum(p @ self.matrix @ self.inverse**2 - p * p, 0) / checked_n(n)
         return variance
 
     def mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2, exactly."""
+        """Return the mean squared error E ||p_hat - p||^2, exactly."""
         p = self.domain.check_distribution(p)
         return float((p @ self.matrix @ (self.inverse**2).sum(axis=1) - p @ p) / checked_n(n))
 
     def worst_case_mse(self, n: int) -> float:
-        """Return the largest `mse` over all distributions: a concave maximum over the simplex."""
+        """Return the largest `mse` over all distributions, the maximum of a concave function on the simplex."""
         loss = self.matrix @ (self.inverse**2).sum(axis=1)
         p = _worst_distribution(loss)
         return float((loss @ p - p @ p) / checked_n(n))
 
     def worth(self, reports: Reports) -> FloatArray:
-        """Return the ``(n, |X|)`` contributions of reports to the estimates: the row of the output of each."""
+        """Return the ``(n, |X|)`` contributions of reports to the estimates: for each report, the row of its output."""
         self.maker.tally_of(reports)
         return self.inverse[self.outputs(reports)]
 
     @cached_property
     def worth_range(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
+        """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
         possible = self.inverse[self.matrix.max(axis=0) > 0]
         return possible.min(axis=0), possible.max(axis=0)
 
@@ -159,7 +159,7 @@ _RATIO_TOLERANCE = 1e-12
 
 
 def _worst_distribution(loss: FloatArray) -> FloatArray:
-    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: loss/2, projected onto it.
+    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: the projection of loss/2.
 
     Args:
         loss: ``(|X|,)`` summed mean square contributions of a report on each value.
@@ -168,17 +168,17 @@ def _worst_distribution(loss: FloatArray) -> FloatArray:
     excess = (np.cumsum(ordered) - 1) / np.arange(1, len(ordered) + 1)
     shift = excess[np.flatnonzero(ordered > excess)[-1]]
     worst: FloatArray = np.maximum(loss / 2 - shift, 0)
-    # Large losses leave few digits for a sum of 1.
+    # With large losses, few digits are left for a sum of 1.
     worst /= worst.sum()
     return worst
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Channel(Mechanism):
-    """A mechanism given by its probabilities.
+    """A mechanism given by a matrix of probabilities.
 
-    The sampler works with integers over 2^64, one per entry, that add up to 2^64 in every row; what is impossible in
-    the matrix stays impossible.
+    The sampler uses integers over 2^64, one per entry, and every row adds up to 2^64. Outputs with probability 0 are
+    never drawn.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities Q(y|x), rows in the domain's order, each summing to 1.
@@ -189,7 +189,7 @@ class Channel(Mechanism):
         domain: the inputs.
 
     Raises:
-        ParameterError: if it is not a stochastic matrix with one row per value of the domain.
+        ParameterError: if the matrix is not stochastic, or has another number of rows than the domain has values.
 
     Example:
         >>> import discreet as dc
@@ -226,7 +226,7 @@ class Channel(Mechanism):
 
     @classmethod
     def of(cls, channel: Any) -> "Channel":
-        """Return a channel as it is, or that of a matrix."""
+        """Return the argument if it is a channel, otherwise the channel of a matrix."""
         return channel if isinstance(channel, cls) else cls(channel)
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ class Channel(Mechanism):
 
     @property
     def outputs(self) -> int:
-        """|Y|."""
+        """|Y|, the number of outputs."""
         return int(self.matrix.shape[1])
 
     @property
@@ -244,8 +244,8 @@ class Channel(Mechanism):
 
     @cached_property
     def weights(self) -> AnyArray:
-        """``(|X|, |Y|)`` Python integers over 2^64: the sampler's own probabilities."""
-        # Scaling by a power of two and flooring are exact; what is possible stays possible.
+        """``(|X|, |Y|)`` Python integers over 2^64: the probabilities that the sampler uses."""
+        # Scaling by a power of two and flooring are exact; positive entries stay positive.
         scaled = np.maximum(np.floor(np.ldexp(self.matrix, WORD_BITS)), self.matrix > 0)
         exact = np.asarray(np.frompyfunc(int, 1, 1)(scaled))
         exact[np.arange(len(exact)), self.matrix.argmax(axis=1)] += WORD_RANGE - exact.sum(axis=1)
@@ -253,11 +253,11 @@ class Channel(Mechanism):
 
     @cached_property
     def word_shares(self) -> tuple[AnyArray, WordArray]:
-        """For every input its possible outputs, and the last word of the share of each but the last.
+        """For every input, its possible outputs, and the last random word for each of them but the last.
 
         Returns:
-            ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words; rows that need fewer are filled up with words that
-            nothing exceeds.
+            ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words. Rows that need fewer words are padded with the largest
+                word.
         """
         width = 1 << (int(np.count_nonzero(self.weights, axis=1).max()) - 1).bit_length()
         outputs = np.zeros((self.domain.size, width), dtype=smallest_unsigned(self.outputs))
@@ -276,7 +276,7 @@ class Channel(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The smallest epsilon for which every output is either protected or invertible."""
+        """The smallest epsilon for which every output is either protected or invertible [ULDP, Def. 1]."""
         domain = self.domain
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, inf)
@@ -293,26 +293,26 @@ class Channel(Mechanism):
             return inf
         largest, least = self.weights[:, bounded].max(axis=0), self.weights[:, bounded].min(axis=0)
         ratios = largest.astype(np.float64) / least.astype(np.float64)
-        # Doubles find the columns that may be the largest; whole numbers say which.
+        # Floating point finds the columns that may be the largest; integers decide.
         near = np.flatnonzero(ratios >= ratios.max() * (1 - _RATIO_TOLERANCE))
         return logarithm(max(Fraction(largest[column], least[column]) for column in near))
 
     def channel(self) -> "Channel":
-        """Return itself."""
+        """Return this channel itself."""
         return self
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values that are given by their codes.
+        """Obfuscate values, given by their codes.
 
-        It takes the same steps for every value and every word; how long they take may still depend on what of the
-        matrix lies in the processor's caches.
+        The number of steps is the same for every value and every word. Their time may still depend on the entries of
+        the matrix in the processor's caches.
         """
         codes, random = self.domain.check_codes(codes), checked_source(random)
         words = fresh_words(random, len(codes))
         shares, lasts = self.word_shares
         width = shares.shape[1]
         places, step = np.zeros(len(codes), dtype=np.int64), width // 2
-        # As many steps for every value, each without a branch.
+        # The same number of steps for every value, each without a branch.
         starts = codes.astype(np.int64) * (width - 1) - 1
         while step:
             places += step * (lasts.reshape(-1)[starts + places + step] < words)
@@ -325,36 +325,36 @@ class Channel(Mechanism):
 
     @property
     def counts(self) -> PlaceCounts:
-        """The counting of outputs."""
+        """The counts of outputs in a tally."""
         return PlaceCounts(self.outputs, itemgetter("output"))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
+        """Return true if n reports can have these nonnegative counts."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
-        """The numbers of counts of outputs and of values in clear in a tally."""
+        """The numbers of counts in a tally: of outputs, and of values in clear."""
         return self.outputs, 0
 
     @cached_property
     def decoder(self) -> MatrixDecoder:
-        """The linear decoder of its tallies, which needs linearly independent rows."""
+        """The linear decoder of tallies; it needs linearly independent rows."""
         return MatrixDecoder(self, self.matrix)
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
+        """Return the evidence of reports or of a tally; see `Mechanism.evidence`."""
         tally = self.tally_of(data)
         used = np.flatnonzero(tally.support)
         rows = MatrixRows(
             tally.support[used].astype(np.float64), self.domain.size, np.ascontiguousarray(self.matrix[:, used].T)
         )
         everything = np.ones(self.domain.size, dtype=np.bool_)
-        # Columns of Q bend the likelihood otherwise than blocks do, so that no variance is read off its diagonal.
+        # The likelihood's curvature differs from blocks, so no variance is read off its diagonal.
         return Evidence(tally, inf, everything, information_left=0.0, blocks=lambda: rows)
 
     def likelihoods(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` probabilities of the reports given values."""
+        """Return the ``(n, |X|)`` probabilities of the reports given each value."""
         rows: FloatArray = self.matrix[:, reports.blocks["output"].astype(np.int64)].T
         return np.ascontiguousarray(rows)
 

@@ -1,6 +1,6 @@
-"""The decoder of block mechanisms, for truth or noise and for designs: unbiased estimates with exact errors.
+"""Decoders of block mechanisms: unbiased estimates from a tally, with exact errors.
 
-Where pairs of values share different numbers of blocks, it is a right inverse of the spelled-out channel.
+Where some pairs of values share more blocks than others, the decoder is a right inverse of the channel's matrix.
 """
 
 from dataclasses import dataclass, field
@@ -27,16 +27,16 @@ from discreet.theory.covariance import Covariance
 from discreet.theory.linear_decoder import BlockNumbers
 
 _PATIENCE = 1 << 25
-# Where covariances follow from no formula: reports that are simulated for each value, numbers at a time, and values.
+# For covariances without a formula: simulated reports per value, numbers computed at a time, and most values.
 _SIMULATED, ENTRIES_AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
 
 
 @dataclass(frozen=True, eq=False)
 class BlockDecoder(Decoder):
-    """The decoder of a block mechanism; its numbers are those of truth or noise, or of a design.
+    """Unbiased estimates from the reports of a block mechanism: truth or noise, or a design of two sizes.
 
     Attributes:
-        maker: the mechanism, by which tallies and reports are checked.
+        maker: the mechanism; it checks tallies and reports.
         law: the block law.
         numbers: the coefficients of the decoder, for truth or noise or for a design of two sizes.
     """
@@ -47,21 +47,21 @@ class BlockDecoder(Decoder):
 
     @classmethod
     def checked(cls, mechanism: Mechanism) -> Self:
-        """Return the decoder of a mechanism if it is of this kind.
+        """Return the decoder of a mechanism, if the decoder is of this class.
 
         Raises:
-            ParameterError: if it is not, so that worst cases over all distributions have no formula.
+            ParameterError: if it is not; there is then no formula for worst cases over all distributions.
         """
         if not isinstance(mechanism.decoder, cls):
             raise ParameterError("mechanism.uneven-blocks", argument="mechanism", name=mechanism.name)
         return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
+        """Return the estimate from a checked tally."""
         return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:
-        """Return the support that the numbers read: of each size of block in turn for a design, else of all."""
+        """Return the support: the counts for each size of block in a design, otherwise the counts of all blocks."""
         if not tally.support.shape[-1]:
             return tally.support
         if tally.support.ndim > 1:
@@ -82,14 +82,14 @@ class BlockDecoder(Decoder):
     def variance_of(self, sensitive_mass: Floats) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
 
-        The variance of a pool bias is not included.
+        The variance from a pool of hash functions is not included.
         """
         sensitive, clear = self.numbers.variances(sensitive_mass)
         sizes = (self.domain.sensitive_count, self.domain.clear_count)
         rows = np.shape(sensitive_mass)[:-1]
 
         def arranged(*pair: Floats) -> FloatArray:
-            # One number for all values is not spelled out.
+            # A number that holds for all values is not repeated.
             each = zip(pair, sizes, strict=True)
             spread = [np.broadcast_to(np.asarray(part, float), (*rows, size)) for part, size in each if size]
             return spread[0] if len(spread) == 1 else self.domain.arrange(*spread)
@@ -97,7 +97,7 @@ class BlockDecoder(Decoder):
         return arranged(sensitive[0], clear[0]), arranged(sensitive[1], clear[1])
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` as `variance_of`, with the estimate of the sensitive mass from the reports in clear.
+        """Return ``(A, B)`` as `variance_of` does, with the sensitive mass estimated from the reports in clear.
 
         A includes n times `pool_bias_variance`, so it holds for this n only.
         """
@@ -107,39 +107,39 @@ class BlockDecoder(Decoder):
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
     def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
-        # Not clipped: it is affine in p and in p(X_S), so that it has no bias.
+        """Return unbiased estimates of the ``(|X|,)`` mean squared contributions of reports, from the tally."""
+        # Not clipped: an affine function of p and p(X_S) stays unbiased.
         clear = self.domain.clear_count
         mass = 1 - tally.clear_total / (tally.n * self.numbers.truth) if clear else 1.0
         constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
         return constant + slope * linear
 
     def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of the worth of noise; see `Decoder`."""
+        """Return ``(|X|,)`` E w^k of the contribution of a noise report; see `Decoder`."""
         sizes = self.domain.sensitive_count, self.domain.clear_count
         each = zip(self.numbers.noise_moment(power), sizes, strict=True)
         return self.domain.arrange(*(np.broadcast_to(part, size) for part, size in each))
 
     @property
-    def is_one_number(self) -> bool:
-        """True if there are two values, of which every report tells one."""
+    def is_binary(self) -> bool:
+        """True if there are two values, so one count determines the other."""
         return self.domain.size == 2 and self.domain.sensitive_count > 0 and self._counts.one_per_value
 
     @property
     def stacks(self) -> bool:
-        """True but for designs, whose sizes of blocks are decoded in turn, and pools, whose bias is not stacked."""
+        """True unless the decoder is for a design, whose sizes differ, or for a pool, whose bias cannot be stacked."""
         return self.numbers.stacks
 
     @property
     def truth(self) -> float:
-        """s, the probability that a report tells a value that is not sensitive in clear."""
+        """s, the probability that a value that is not sensitive is reported in clear."""
         return float(self.numbers.truth)
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the counts of all values with their laws; see `discreet.mechanisms.count_laws`."""
+        """Return the distributions of the counts of all values; see `discreet.mechanisms.count_laws`."""
         domain, laws = self.domain, list[CodedLaw]()
         if domain.clear_count:
-            # Binomial with probability s p.
+            # The count is binomial with probability s p.
             laws.append((domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, self.numbers.truth)))
         if not domain.sensitive_count:
             return laws
@@ -153,7 +153,7 @@ class BlockDecoder(Decoder):
         return [*laws, (domain.sensitive_codes, sensitive)]
 
     def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw:
-        """Return the law of the counts behind sums of frequencies."""
+        """Return the distribution of the counts behind sums of frequencies."""
         return SumLaw.of(self.domain, self.law, self.numbers, tally, linear)
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
@@ -161,7 +161,7 @@ class BlockDecoder(Decoder):
         return BlockRatios(self.law, evidence.truth, evidence.contrast, covered, rest)
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` variances of the pool bias, which more reports do not lessen, from the linear estimates."""
+        """Return the ``(|X|,)`` variances of the pool bias, which more reports do not reduce."""
         variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
         if self.numbers.pool_bias and n > 1:
             mass, values = self._mass_seen(tally), linear[chosen]
@@ -171,14 +171,14 @@ class BlockDecoder(Decoder):
         return variance
 
     def _mass_seen(self, tally: Tally) -> Any:
-        """Return the estimate of p(X_S) from the number of reports in clear."""
+        """Return the estimate of p(X_S), from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0
         clear_mass = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
         return np.clip(1 - clear_mass, 0.0, 1.0)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum; see `LinearDecoder`."""
+        """Return the ``(|X|,)`` covariances of each estimate with the sum of all; see `LinearDecoder`."""
         chosen = self.domain.sensitive
         sensitive = frequencies[chosen], variances[chosen]
         return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
@@ -188,12 +188,12 @@ class BlockDecoder(Decoder):
         return block_covariance(self.domain, self.law, self.numbers, evidence, linear)
 
     def covariances_at(self, p: FloatArray) -> FloatArray | None:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimate, for a true p; see `Decoder`."""
+        """Return n times the ``(|X|, |X|)`` covariances of the estimates, for a true p; see `Decoder`."""
         covariance = covariance_at(self.domain, self.law, self.numbers, p)
         if covariance is not None or len(p) > _MOST_SIMULATED:
             return None if covariance is None else covariance.matrix(np.arange(len(p)))
         n, total, squares = _SIMULATED * max(len(p), _SIMULATED), np.zeros(len(p)), np.zeros((len(p), len(p)))
-        # Not drawn: as many people of each value as are expected.
+        # The values are not drawn: each comes as often as expected.
         codes = np.minimum(np.searchsorted(np.cumsum(p), (np.arange(n) + 0.5) / n), len(p) - 1)
         random = SeededRandom(20261123)
         for batch in np.array_split(codes, -(-n * len(p) // ENTRIES_AT_ONCE)):
@@ -203,13 +203,13 @@ class BlockDecoder(Decoder):
         return squares / n - np.outer(total, total) / n**2
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
-        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
+        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
         bias = self.numbers.pool_bias
         every = np.arange(self.domain.size)
         return pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).matrix(every) if bias else None
 
     def variances(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimate, exactly, for a true ``p``."""
+        """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""
         p, chosen = self.domain.check_distribution(p), self.domain.sensitive
         constant, slope = self.variance_of(float(p[chosen].sum()))
         variance: FloatArray = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
@@ -218,7 +218,7 @@ class BlockDecoder(Decoder):
         return variance
 
     def mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2, exactly."""
+        """Return the mean squared error E ||p_hat - p||^2, exactly."""
         p = self.domain.check_distribution(p)
         return self.numbers.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
 
@@ -230,9 +230,9 @@ class BlockDecoder(Decoder):
         """Return the ``(n, |X|)`` contributions of reports to the estimates.
 
         Raises:
-            DataError: if there is no report, or none that the mechanism can have made.
-            MismatchError: if they belong to another plan.
-            ParameterError: if there are more than about 30 million numbers; pass fewer reports at a time.
+            DataError: if there is no report, or if the mechanism cannot have made one of them.
+            MismatchError: if the reports belong to another plan.
+            ParameterError: if there are more than about 30 million contributions; pass fewer reports at a time.
         """
         self.maker.tally_of(reports)
         if reports.n * self.domain.size > _PATIENCE:
@@ -255,7 +255,7 @@ class BlockDecoder(Decoder):
 
     @cached_property
     def worth_range(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate."""
+        """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
         domain, ranges = self.domain, self.numbers.worth_ranges
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
@@ -264,7 +264,7 @@ class BlockDecoder(Decoder):
 
 @dataclass(frozen=True, eq=False)
 class PlaceDecoder(MatrixDecoder):
-    """The decoder of a law that counts each block: a right inverse of its channel, blocks first, then values in clear.
+    """The decoder of a law that counts each block: a right inverse of the channel, with blocks before clear values.
 
     Attributes:
         law: the block law.
@@ -274,12 +274,12 @@ class PlaceDecoder(MatrixDecoder):
 
     @property
     def truth(self) -> float:
-        """s, the probability that a report tells a value that is not sensitive in clear."""
+        """s, the probability that a value that is not sensitive is reported in clear."""
         return float(self.matrix[self.domain.clear_codes, -self.domain.clear_count :].max(initial=0.0))
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """``(|Y|, |X|)`` right inverse of Q, in which values in clear are those that are told, over s."""
+        """``(|Y|, |X|)`` right inverse of Q; the rows of values in clear are unit vectors over s."""
         inverse: FloatArray = MatrixDecoder.inverse.func(self)  # type: ignore[attr-defined]
         clear = self.domain.clear_codes
         inverse[:, clear] = 0
@@ -287,7 +287,7 @@ class PlaceDecoder(MatrixDecoder):
         return inverse
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the counts of values in clear, and the means of the worths of outputs to the others."""
+        """Return the distributions of counts in clear, and of the mean contributions to the other values."""
         codes, clear = self.domain.sensitive_codes, self.domain.clear_codes
         laws: list[CodedLaw] = [(clear, BinomialCounts(tally.clear, tally.n, 0.0, self.truth))] if len(clear) else []
         if len(codes):
@@ -297,16 +297,16 @@ class PlaceDecoder(MatrixDecoder):
         return laws
 
     def counted(self, tally: Tally) -> IntArray:
-        """Return the counts of blocks, and of values in clear."""
+        """Return the counts of blocks, followed by the counts of values in clear."""
         return np.concatenate([tally.support, tally.clear])
 
     def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of the worth of noise, of which all blocks are equally likely; see `Decoder`."""
+        """Return ``(|X|,)`` E w^k of a noise block's contribution; all blocks are equally likely. See `Decoder`."""
         moments: FloatArray = (self.inverse[: self.law.alphabet_size] ** power).mean(axis=0)
         return moments
 
     def outputs(self, reports: Reports) -> IntArray:
-        """Return the ``(n,)`` place of each block in the alphabet, or of each value in clear after it."""
+        """Return each report's ``(n,)`` output: the block's position, or a position after all blocks if in clear."""
         places, slots = np.empty(reports.n, dtype=np.int64), self.domain.slots
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         places[~in_clear] = self.law.places(reports.blocks)

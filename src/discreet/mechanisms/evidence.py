@@ -1,8 +1,8 @@
-"""The evidence of reports for a likelihood: a checked tally, and the membership matrix B of the blocks.
+"""The evidence in reports: a checked tally, and the membership matrix B of the blocks, for a likelihood.
 
-The matrix has a row per block and a column per value, and is an operator: its products with vectors are all that is
-needed. A likelihood has rows a + (B p), and the counts of values in clear. A block has a = 1/c and its members as its
-row of B; an output of an explicit channel has a = 0 and the column of Q.
+B has a row per block and a column per value. It is an operator: only its products with vectors are needed.
+A likelihood has rows a + (B p), and the counts of values in clear. For a block a = 1/c, and its row of B marks its
+members. For an output of an explicit channel a = 0, and the row is a column of Q.
 """
 
 from abc import ABC, abstractmethod
@@ -20,17 +20,17 @@ from discreet.errors import ParameterError
 
 
 class Membership(ABC):
-    """The membership matrix of a batch of blocks, as an operator: its products with vectors."""
+    """The membership matrix B of a batch of blocks, as an operator for products with vectors."""
 
     __slots__ = ()
 
     is_here: ClassVar[bool] = True
-    """Whether this process has the rows; else they are summed where they are."""
+    """Whether this process has the rows; if not, the products are summed where the rows are."""
 
     @property
     @abstractmethod
     def rows(self) -> int:
-        """The number of rows: of distinct blocks."""
+        """The number of rows, one per distinct block."""
 
     @property
     @abstractmethod
@@ -39,7 +39,7 @@ class Membership(ABC):
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` counts of the blocks; None if each came once."""
+        """``(rows,)`` counts of the blocks; None if each occurs once."""
         return None
 
     @abstractmethod
@@ -50,27 +50,27 @@ class Membership(ABC):
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
 
-    def stretches(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
-        """Yield stretches of rows with their part of the matrix: all at once, unless it can be cut without a copy.
+    def chunks(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
+        """Yield chunks of rows and their part of the matrix; a single chunk if cutting needs a copy.
 
         Args:
-            most: rows of a stretch, a multiple of `BlockLaw.abreast`.
+            most: the largest number of rows in a chunk, a multiple of `BlockLayout.piece_size`.
         """
         del most
         yield slice(0, self.rows), self
 
 
 class CutMembership(Membership):
-    """A membership matrix that can be cut into stretches of rows without a copy."""
+    """A membership matrix that can be cut into chunks of rows without a copy."""
 
     __slots__ = ()
 
     @abstractmethod
     def part(self, start: int, stop: int) -> Membership:
-        """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLaw.abreast`."""
+        """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLayout.piece_size`."""
 
-    def stretches(self, most: int) -> Iterator[tuple[slice, Membership]]:
-        """Yield stretches of rows with their part of the matrix."""
+    def chunks(self, most: int) -> Iterator[tuple[slice, Membership]]:
+        """Yield chunks of rows and their part of the matrix."""
         for start in range(0, self.rows, most):
             stop = min(start + most, self.rows)
             yield slice(start, stop), self.part(start, stop)
@@ -78,7 +78,7 @@ class CutMembership(Membership):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeAlphabet(Membership):
-    """A membership matrix with a row for each of few blocks or outputs; who has one adds the products.
+    """A membership matrix with one row per possible block or output, for small alphabets; subclasses add the products.
 
     Attributes:
         multiplicity: ``(rows,)`` counts of the blocks.
@@ -96,7 +96,7 @@ class WholeAlphabet(Membership):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EachValue(WholeAlphabet):
-    """The membership matrix of blocks of one value: the identity, each value with its count."""
+    """The membership matrix of blocks of a single value: the identity, with the count of each value."""
 
     def dot(self, values: Any) -> Any:
         """Return ``values``."""
@@ -109,7 +109,7 @@ class EachValue(WholeAlphabet):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixRows(WholeAlphabet):
-    """The outputs of an explicit channel that were seen: rows of Q transposed, in place of zeros and ones.
+    """The rows for the observed outputs of an explicit channel: columns of Q.
 
     Attributes:
         matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
@@ -128,16 +128,16 @@ class MatrixRows(WholeAlphabet):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitTiles(CutMembership):
-    """Bits transposed in tiles of 32 reports.
+    """Membership bits, transposed in tiles of 32 reports.
 
     Attributes:
-        laid: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
+        tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
         rows: m.
         size: v.
-        multiplicity: ``(m,)`` counts of the rows; None if each came once.
+        multiplicity: ``(m,)`` counts of the rows; None if each occurs once.
     """
 
-    laid: AnyArray
+    tiles: AnyArray
     rows: int = field()
     size: int = field()
     multiplicity: FloatArray | None = None
@@ -153,22 +153,22 @@ class BitTiles(CutMembership):
         """Return ``(m,)`` B @ values, in the precision of ``values``."""
         from discreet.kernels.bits import tiles_dot
 
-        return tiles_dot(self.laid, values, self.rows)
+        return tiles_dot(self.tiles, values, self.rows)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return ``(v,)`` B.T @ weights."""
         from discreet.kernels.bits import tiles_dot_transposed
 
-        return tiles_dot_transposed(self.laid, weights)
+        return tiles_dot_transposed(self.tiles, weights)
 
     def part(self, start: int, stop: int) -> Self:
         """Return rows start..stop - 1; the start is a multiple of 32."""
-        return type(self)(self.laid[start // 32 : -(-stop // 32)], stop - start, self.size)
+        return type(self)(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberLists(CutMembership):
-    """The membership matrix of index lists.
+    """The membership matrix of blocks that are lists of indices.
 
     Attributes:
         members: ``(m, k)`` indices.
@@ -202,13 +202,13 @@ class MemberLists(CutMembership):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlocks:
-    """The blocks of reports that are not kept in this memory, and their tally.
+    """The tally of reports whose blocks are stored elsewhere, in files or on other machines.
 
     Attributes:
         tally: the counts of the reports.
         membership: the matrix of the blocks, in files or on other machines.
-        rows_of: a function from a likelihood to its `Rows`, which sum over the blocks where they are; None for the
-            rows of this process.
+        rows_of: a function from a likelihood to its `Rows`, which sum over the blocks where they are stored; None if
+            this process has the rows.
     """
 
     tally: Tally
@@ -217,21 +217,21 @@ class StoredBlocks:
 
 
 Data: TypeAlias = Reports | Tally | StoredBlocks
-"""What estimates are made of."""
+"""The inputs of an estimate."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A tally that was checked, and the terms of the likelihood of its reports.
+    """A checked tally, and the terms of the likelihood of its reports.
 
     Attributes:
         tally: the counts.
         contrast: c = 1/a; infinite for an explicit channel.
-        covered: ``(|X|,)`` booleans: true for a value with a column of B; the others come in clear.
-        truth: s, the probability that a value that is not covered comes in clear.
-        noise: the probability of each value as noise, where each block is a single value; None elsewhere.
-        information_left: the share of the information of the rows about a frequency that is left where the part that
-            all reports have in common is unknown too.
+        covered: ``(|X|,)`` booleans: true for a value with a column of B; the other values are reported in clear.
+        truth: s, the probability that a value that is not covered is reported in clear.
+        noise: the probability of each value as noise, if each block is a single value; otherwise None.
+        information_left: the share of the rows' information about a frequency that is left if the part common to all
+            reports is unknown too.
         blocks: a function that returns the matrix B; None if the tally does not determine it.
         rows_of: as for `StoredBlocks`.
     """
@@ -247,10 +247,10 @@ class Evidence:
 
     @cached_property
     def membership(self) -> Membership | None:
-        """The matrix B as an operator; None if the tally does not determine it."""
+        """The matrix B as an operator; None if the tally does not determine B."""
         return None if self.blocks is None else self.blocks()
 
 
 def needs_reports(method: str) -> ParameterError:
-    """Return the refusal of a method that needs more than a tally."""
+    """Return the error for a method that needs reports and got a tally."""
     return ParameterError("method.needs-reports", argument="method", method=method)

@@ -1,11 +1,11 @@
-"""Truth or noise: the one law of every mechanism of blocks.
+"""Truth or noise: the law that all block mechanisms share.
 
 With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
 
-The sampler compares words with S, 2^64 s rounded *down*. So the realised epsilon is the logarithm of an exact fraction,
-and at most the promise.
+The sampler compares random words with S, which is 2^64 s rounded *down*. So the realised epsilon is the logarithm of an
+exact fraction, and it never exceeds the promise.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_epsilon, checked_flag, refuse_silence
+from discreet.core.checks import check_truth_possible, checked_epsilon, checked_flag
 from discreet.core.domain import Domain, checked_domain
 from discreet.core.guarantee import Guarantee, likelihood_ratio, logarithm
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source
@@ -55,7 +55,7 @@ def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool
 
 
 def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
-    """Return the law with the least worst-case error; the first of several such."""
+    """Return the law with the smallest worst-case error; the first one if several are equal."""
 
     def error(law: Law) -> float:
         return numbers_of(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case_mse(1)
@@ -64,19 +64,19 @@ def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
 
 
 MOST_ENTRIES = 20_000_000
-"""Of a matrix that is spelled out."""
+"""The largest number of entries in a channel's matrix."""
 
 
-def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray:
-    """Return the matrix Q(y|x), rows in the domain's order.
+def matrix_of(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray:
+    """Return the mechanism's matrix Q(y|x), with rows in the domain's order.
 
     Raises:
-        ParameterError: if it would be too large, or its reports have two parts.
+        ParameterError: if the matrix would be too large, or reports have two parts.
     """
     if numbers.clear_blocks:
         raise ParameterError("matrix.two-parts")
     if not is_small(domain, law):
-        # The number itself may be too large even for a float.
+        # The product may be too large even for a float.
         raise ParameterError("matrix.too-large", most_entries=MOST_ENTRIES, size=domain.size)
     listed, chances = law.alphabet()
     weights, contained = chances.astype(np.float64), law.contains(listed)
@@ -89,7 +89,7 @@ def spelled(domain: Domain, law: BlockLaw, numbers: LinearDecoder) -> FloatArray
 
 
 def is_small(domain: Domain, law: BlockLaw) -> bool:
-    """Return true if the matrix is small enough to be spelled out."""
+    """Return true if the channel's matrix is small enough to be computed."""
     return (law.alphabet_size + domain.clear_count) * domain.size <= MOST_ENTRIES
 
 
@@ -101,7 +101,7 @@ _DIGITS = 120
 
 
 def exponential_below(epsilon: float) -> Fraction:
-    """Return a fraction just below e^epsilon, right to about a hundred digits."""
+    """Return a fraction just below e^epsilon, with about a hundred correct digits."""
     with localcontext() as context:
         context.prec = _DIGITS
         value = Decimal(epsilon).exp()
@@ -110,18 +110,18 @@ def exponential_below(epsilon: float) -> Fraction:
 
 
 def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
-    """Return the largest S such that telling the truth with probability S / 2^64 keeps the promise.
+    """Return the largest S such that truth with probability S / 2^64 satisfies epsilon.
 
     Args:
         epsilon: the promise, in nats.
         inclusion: pi, the probability that a noise block contains a given sensitive value.
 
     Raises:
-        ParameterError: if S is 0, so that reports would say nothing.
+        ParameterError: if S is 0: the truth would never be sent.
     """
     odds = inclusion * (exponential_below(epsilon) - 1)
     threshold = int(WORD_RANGE * odds / (1 + odds))
-    refuse_silence(epsilon, threshold)
+    check_truth_possible(epsilon, threshold)
     return min(threshold, WORD_RANGE - 1)
 
 
@@ -129,12 +129,12 @@ def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
 class BlockMechanism(Mechanism):
     """A mechanism of truth or noise: a domain, an epsilon and options, from which its block law follows.
 
-    Options are the other fields, by keyword: `dataclasses.replace`, equality, repr, pickles and the schema of plans
-    know a mechanism by its fields.
+    Options are the other fields, by keyword. `dataclasses.replace`, equality, repr, pickles and the schema of plans use
+    these fields.
 
     Attributes:
-        laws: the classes of its block laws, so that a device can make one again from its description.
-        proposed: options of plans that are proposed now, where they are not the defaults, which old plans rely on.
+        laws: the classes of its block laws, so that a device can rebuild a law from its description.
+        proposed: options of new plans that differ from the defaults; old plans rely on the defaults.
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
     """
@@ -145,10 +145,10 @@ class BlockMechanism(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Refuse an epsilon that is no promise, options that make no law, and a law over other values.
+        """Refuse a wrong epsilon, options that make no law, and a law for another number of values.
 
         Raises:
-            ParameterError: if one of them is such.
+            ParameterError: if one of these checks fails.
         """
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         size = sensitive_size(self.domain)
@@ -171,65 +171,65 @@ class BlockMechanism(Mechanism):
 
     @classmethod
     def needs_options(cls) -> bool:
-        """Return true if the mechanism has an option without a default."""
+        """Return true if the mechanism has an option without default."""
         return any(option.default is MISSING for option in cls.options())
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the parameters of the law, as given or chosen, by the letters of the literature."""
+        """Return the parameters of the law, given or chosen, under the letters of the literature."""
         return {}
 
     @cached_property
     def law(self) -> BlockLaw:
-        """The block law, over the sensitive values."""
+        """The block law of the sensitive values."""
         raise ParameterError("block-law.missing")
 
     @property
     def follows_from_matrix(self) -> bool:
-        """True if some values share more blocks than others, so that no rho says how many."""
+        """True if some pairs of values share more blocks than others, so that there is no common rho."""
         return self.law.conditional_inclusion is None
 
     @cached_property
     def threshold(self) -> int:
-        """S, the integer with which the sampler compares its words: the largest that keeps the promise."""
+        """S, the integer with which the sampler compares random words: the largest that keeps the promise."""
         return WORD_RANGE if self.domain.sensitive_count == 0 else truth_threshold(self.epsilon, self.law.inclusion)
 
     @cached_property
     def numbers(self) -> LinearDecoder:
-        """The linear decoder of truth or noise, with its coefficients and errors."""
+        """The coefficients of the linear decoder, with its errors."""
         return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The linear decoder of its tallies; of a law that states no rho, a right inverse of its channel.
+        """The linear decoder of tallies; without a common rho, a right inverse of the channel.
 
         Raises:
-            ParameterError: if such a law does not list its blocks.
+            ParameterError: if the law has no common rho and does not list its blocks.
         """
         if not self.follows_from_matrix:
             return BlockDecoder(self, self.law, self.numbers)
         if not isinstance(self.law, ListedLaw):
             raise ParameterError("block-law.unlisted", kind=self.law.kind)
-        return PlaceDecoder(self, spelled(self.domain, self.law, self.numbers), law=self.law)
+        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.numbers), law=self.law)
 
     @cached_property
     def counts(self) -> Counting:
-        """The counting of blocks, as a tally holds it."""
+        """The counts of blocks in a tally."""
         return self.law.counts
 
     @property
     def tally_suffices(self) -> bool:
-        """True if the likelihood follows from a tally; not where values in clear bring blocks too."""
+        """True if a tally determines the likelihood, which it does not where reports in clear carry blocks too."""
         return self.counts.suffices and not self.clear_blocks
 
     @cached_property
     def contrast(self) -> float:
-        """e^epsilon - 1 as realised: how much likelier a block is for a value that it contains."""
+        """C = e^epsilon - 1 as realised: a block is 1 + c times likelier for a value that it contains."""
         return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
-        """The columns of the block of a report."""
+        """The columns of a report's block."""
         return self.law.columns
 
     def flaws(self, blocks: Blocks) -> BoolArray:
@@ -238,7 +238,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of everything that the meaning of a report depends on."""
+        """Digest of everything that gives a report its meaning."""
         facts = {
             "format": _FORMAT,
             "domain": self.domain.fingerprint,
@@ -246,14 +246,14 @@ class BlockMechanism(Mechanism):
             "truth": self.threshold,
             "clear_blocks": self.clear_blocks,
             "law": self.law.describe(),
-            # A fact of plans with several epsilons, which are gone: without it every fingerprint would change.
+            # A part of old plans with several epsilons: without it every fingerprint would change.
             "epsilons": [],
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
+        """The guarantee: the promised epsilon, and the realised epsilon from the sampler's integers."""
         domain = self.domain
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, float("inf"))
@@ -261,28 +261,28 @@ class BlockMechanism(Mechanism):
         return Guarantee(notion, domain, self.epsilon, logarithm(likelihood_ratio(self.threshold, self.law.inclusion)))
 
     def _sampling(self, threshold: int) -> Sampling:
-        """Return all that one report depends on, where the truth is told with probability ``threshold / 2^64``."""
+        """Return what the sampler needs for one report, with truth probability ``threshold / 2^64``."""
         slots, numbers = self.domain.slots, (threshold, self.clear_blocks, self.fingerprint)
         return Sampling(self.domain.size, slots, self.law, self.block_columns, *numbers)
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+        """Obfuscate values, given by their codes: ``(n,)`` integers in 0..|X| - 1."""
         return obfuscated(self._sampling(self.threshold), self.domain.check_codes(codes), checked_source(random))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
+        """Return true if n reports can have these nonnegative counts."""
         clear_count = total(clear)
         fits = clear_count <= n and len(support) > 0
         return self.counts.is_consistent(support, self.block_count(n, clear_count)) if fits else clear_count == n
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
-        """Return the blocks of the reports that are not in clear, which the likelihood reads."""
+        """Return the blocks of the reports that are not in clear, for the likelihood."""
         if not self.clear_blocks or reports.in_clear is None:
             return reports.blocks
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them; see `Mechanism.evidence`."""
+        """Return the evidence of reports or of a tally; see `Mechanism.evidence`."""
         tally, counts, numbers, size = self.tally_of(data), self.counts, self.numbers, self.domain.sensitive_count
         blocks: Callable[[], Membership] | None = None
         rows_of: Callable[[Any], Any] | None = None
@@ -304,10 +304,10 @@ class BlockMechanism(Mechanism):
         )
 
     def likelihoods(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` probabilities of reports given values, each row up to a factor.
+        """Return ``(n, |X|)`` probabilities of the reports given each value, each row up to a factor.
 
-        A block is 1 + c times likelier from a value that it contains than from any other; a value in clear comes from
-        that value alone.
+        A block is 1 + c times likelier from a value that it contains than from any other. A value in clear comes only
+        from that value.
         """
         self.checked_reports(reports)
         rows = np.zeros((reports.n, self.domain.size))
@@ -321,11 +321,11 @@ class BlockMechanism(Mechanism):
         return rows
 
     def channel(self) -> Channel:
-        """Return the mechanism spelled out as a matrix; see `Mechanism.channel`."""
-        return Channel(spelled(self.domain, self.law, self.numbers), self.domain)
+        """Return the mechanism as a matrix of probabilities; see `Mechanism.channel`."""
+        return Channel(matrix_of(self.domain, self.law, self.numbers), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
-        """Return the expected size of a report's columns, in bytes, when p(X_S) is given."""
+        """Return the expected size of a report's columns in bytes, for a given p(X_S)."""
         block = sum(column.bytes for column in self.law.columns)
         in_clear = self.numbers.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize
@@ -333,20 +333,20 @@ class BlockMechanism(Mechanism):
 
 
 def _short(option: object) -> str:
-    """Return the repr of an option; of a long tuple, its length."""
+    """Return the repr of an option, or the length of a long tuple."""
     if isinstance(option, tuple) and len(option) > _MOST_NUMBERS:
         return f"<{len(option)} numbers>"
     return repr(option)
 
 
 def sensitive_size(domain: Domain) -> int:
-    """Return the size of a block law over this domain: v, or 1 where nothing is sensitive and no block is ever sent."""
+    """Return the size of a block law over this domain: v, or 1 where no value is sensitive."""
     return max(checked_domain(domain).sensitive_count, 1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LawMechanism(BlockMechanism):
-    """A mechanism of a given block law.
+    """A mechanism from a given block law.
 
     Attributes:
         law: the block law, over the sensitive values.
@@ -358,10 +358,10 @@ class LawMechanism(BlockMechanism):
     clear_blocks: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an object that is no block law.
+        """Check that the law is a block law.
 
         Raises:
-            ParameterError: if it is none.
+            ParameterError: if it is not.
         """
         if not isinstance(self.law, BlockLaw):
             raise ParameterError("block-law.wrong-type", argument="law", kind=type(self.law).__name__)

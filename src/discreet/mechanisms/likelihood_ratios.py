@@ -1,10 +1,10 @@
 """Likelihood ratios of reports: how much likelier each report is for a value than on average.
 
 At a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and u_rest = 1/q for all
-values that may go in clear; a value in clear has 0 and 1/rest. An output y of an explicit channel has the ratios
-u_x = Q(y|x) / q_y. Sums over all reports are exact where these are few; elsewhere blocks are drawn under f, from a
-fixed seed. Ratios are returned less one, d = u - 1: where the contrast is small, u itself would have lost the digits in
-single precision.
+values that may be reported in clear. A value in clear has 0 and 1/rest. An output y of an explicit channel has the
+ratios u_x = Q(y|x) / q_y. Sums over all reports are exact where there are few possible reports. Elsewhere blocks are
+drawn under f, from a fixed seed. The functions return d = u - 1, because in single precision u loses digits where the
+contrast is small.
 """
 
 from abc import ABC, abstractmethod
@@ -23,36 +23,36 @@ from discreet.mechanisms.block_law import BlockLaw
 _LEAST_DRAWN = 10_000
 _DRAWN_PER_VALUE = 100
 _SEED = 1
-# Ratios that are held together.
+# The most ratios in memory at a time.
 _AT_ONCE = 1 << 19
 # Squares of larger contrasts do not fit into single precision.
 _SINGLE_CONTRAST = 1e15
 
 
 class LikelihoodRatios(ABC):
-    """The reports of a mechanism under a distribution, with their probabilities and likelihood ratios.
+    """The possible reports at a distribution f, with their probabilities and likelihood ratios.
 
     Attributes:
-        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was seen.
+        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was reported.
     """
 
     point: FloatArray
 
     @abstractmethod
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of reports: ``(m,)`` probabilities, and ``(m, k)`` ratios less one, d."""
+    def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield chunks of possible reports: ``(m,)`` probabilities, and ``(m, k)`` d, the ratios minus 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class BlockRatios(LikelihoodRatios):
-    """The likelihood ratios of blocks, and of values in clear as one.
+    """The likelihood ratios of blocks, and of all values in clear taken as one value.
 
     Attributes:
         law: the block law.
         truth: s, the probability of telling the truth.
         contrast: c.
         members: ``(v,)`` frequencies of the sensitive values.
-        rest: the frequency of all others; 0 if none was seen.
+        rest: the frequency of all other values; 0 if none was reported.
     """
 
     law: BlockLaw
@@ -63,18 +63,18 @@ class BlockRatios(LikelihoodRatios):
 
     @property
     def noisy(self) -> float:
-        """1 - s, from the odds of the truth, pi c: where s is nearly 1, 1 - s would have lost its digits."""
+        """1 - s, computed from the odds of the truth, pi c: where s is nearly 1, a difference would lose digits."""
         return 1 / (1 + float(self.law.inclusion) * self.contrast)
 
     @cached_property
     def point(self) -> FloatArray:  # type: ignore[override]
-        """The ``(k,)`` distribution."""
+        """The ``(k,)`` distribution f."""
         return np.append(self.members, self.rest) if self.rest else self.members
 
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of reports; see `LikelihoodRatios`."""
+    def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield chunks of possible reports; see `LikelihoodRatios`."""
         blocks, weights = self.blocks
-        # What is drawn is not known to more digits than single precision has.
+        # Drawn blocks are accurate to fewer digits than single precision.
         single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
         precision: Any = np.float32 if single else np.float64
         contrast, members = precision(self.contrast), self.members.astype(precision)
@@ -97,12 +97,12 @@ class BlockRatios(LikelihoodRatios):
 
     @cached_property
     def blocks(self) -> tuple[Blocks, FloatArray | float]:
-        """All blocks, with (1 - s) Lambda(A); or blocks drawn under f, and the probability of each."""
+        """All blocks with their probabilities (1 - s) Lambda(A), or blocks drawn under f with their probabilities."""
         drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
         if self.law.alphabet_size <= drawn:
             blocks, probabilities = self.law.alphabet()
             return blocks, self.noisy * np.array([float(each) for each in probabilities])
-        # As many for each value as it is expected to send, to one.
+        # For each value the expected number of reports, rounded.
         ends = np.cumsum(np.append(self.noisy, self.truth * self.members))
         members = np.searchsorted(ends, (np.arange(drawn) + 0.5) * (ends[-1] / drawn)).astype(np.int64) - 1
         blocks = {each.name: np.empty(each.shape(drawn), dtype=each.dtype) for each in self.law.columns}
@@ -112,18 +112,18 @@ class BlockRatios(LikelihoodRatios):
 
 @dataclass(frozen=True, eq=False)
 class OutputRatios(LikelihoodRatios):
-    """The likelihood ratios of the outputs of an explicit channel.
+    """The likelihood ratios of an explicit channel's outputs.
 
     Attributes:
         matrix: ``(|X|, |Y|)`` Q(y|x).
-        point: ``(|X|,)`` the distribution.
+        point: the ``(|X|,)`` distribution f.
     """
 
     matrix: FloatArray
     point: FloatArray
 
-    def stretches(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield all outputs that are possible; see `LikelihoodRatios`."""
+    def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield all possible outputs as one chunk; see `LikelihoodRatios`."""
         q = self.point @ self.matrix
         possible = q > 0
         yield q[possible], (self.matrix[:, possible] / q[possible]).T - 1

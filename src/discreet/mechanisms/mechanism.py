@@ -1,8 +1,8 @@
-"""Mechanisms and their decoders, one abstract class for each, and the counts of reports by group.
+"""The abstract classes `Mechanism`, which makes and counts reports, and `Decoder`, which estimates from counts.
 
-Reports and tallies are checked before anything is estimated from them. Reports from files are checked row by row as
-they are read (`formats/records.py`); those that a caller puts together carry the fingerprint of the plan, but need not
-be possible under its mechanism.
+Reports and tallies are checked before they are used for estimates. Reports from files are checked row by row on reading
+(`formats/records.py`). Reports that a caller builds carry the plan's fingerprint, but its mechanism may not be able to
+make them.
 """
 
 from abc import ABC, abstractmethod
@@ -32,124 +32,124 @@ from discreet.theory.covariance import Covariance
 
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
-# Numbers that are worked out together, of which only those of the chosen values are kept.
+# Contributions computed at a time; only the columns of the chosen values are stored.
 _REPORTS_AT_ONCE = 1 << 22
 
 
 class Decoder(ABC):
-    """The linear decoder of a mechanism's tallies; arrays are in the domain's order.
+    """A linear decoder: unbiased estimates from a tally. Arrays are in the domain's order.
 
     Attributes:
-        maker: the mechanism, by which tallies and reports are checked.
+        maker: the mechanism; it checks tallies and reports.
     """
 
     maker: "Mechanism"
 
     @property
     def domain(self) -> Domain:
-        """The values."""
+        """The domain of values."""
         return self.maker.domain
 
     def estimate(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate of the frequencies; may be negative, need not sum to 1.
+        """Return unbiased ``(|X|,)`` estimates of the frequencies; they may be negative, and need not sum to 1.
 
         Raises:
-            DataError: if the tally is of no report, or none that the mechanism can have made.
-            MismatchError: if it belongs to another plan.
+            DataError: if the tally counts no report, or the mechanism cannot have made its reports.
+            MismatchError: if the tally belongs to another plan.
         """
         return self.decode(self.maker.checked_tally(tally))
 
     @abstractmethod
     def decode(self, tally: Tally) -> FloatArray:
-        """Return `estimate` of a tally that was checked before."""
+        """Return the estimate from a checked tally."""
 
     @abstractmethod
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally tells."""
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally says."""
 
     @abstractmethod
     def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions of reports to the estimates, unbiased, from their tally."""
+        """Return unbiased estimates of the ``(|X|,)`` mean squared contributions of reports, from the tally."""
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` variances of a pool bias, which more reports do not lessen; 0 where nothing is pooled."""
+        """Return ``(|X|,)`` variances of a pool bias, which more reports do not reduce; 0 without a pool."""
         del tally, linear
         return np.zeros(self.domain.size)
 
     def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of the worth of noise, which does not depend on the value.
+        """Return ``(|X|,)`` E w^k of the contribution of a noise report, which does not depend on the true value.
 
         Raises:
-            ParameterError: if no report is noise, as of an explicit channel.
+            ParameterError: if no report is noise, as for an explicit channel.
         """
         raise ParameterError("noise.differs-by-value", kind=type(self.maker).__name__)
 
     @property
-    def is_one_number(self) -> bool:
-        """True if there are two values, and the count of one always follows from that of the other."""
+    def is_binary(self) -> bool:
+        """True if there are two values, so one count determines the other."""
         return False
 
     @property
     def stacks(self) -> bool:
-        """True if `decode`, `second_moments` and `count_laws` take a `TallyStack` too: a row for each group."""
+        """True if `decode`, `second_moments` and `count_laws` accept a `TallyStack` too: a row for each group."""
         return False
 
     @property
     def truth(self) -> float:
-        """s, the probability that a report tells a value that is not sensitive in clear; 0 where none tells any."""
+        """s, the probability that a value that is not sensitive is reported in clear; 0 if none ever is."""
         return 0.0
 
     @abstractmethod
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the counts of all values with what is known of their laws, from which intervals follow."""
+        """Return the distributions of the counts of all values, as far as known; they yield confidence intervals."""
 
     def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None:
-        """Return the law of the counts behind sums of frequencies; None where no more than covariances are known."""
+        """Return the distribution of the counts behind sums of frequencies; None if only covariances are known."""
         del tally, linear
         return None
 
     @abstractmethod
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
-        """Return the likelihood ratios of reports under a distribution.
+        """Return the likelihood ratios of possible reports under a distribution.
 
         Args:
-            evidence: of reports of the mechanism.
+            evidence: the evidence in the mechanism's reports.
             covered: ``(v,)`` frequencies of the values that blocks cover.
-            rest: the frequency of all others together; 0 if none was seen.
+            rest: the frequency of all other values together; 0 if none was reported.
         """
 
     @abstractmethod
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of estimates of these variances with their sum."""
+        """Return the ``(|X|,)`` covariances of each estimate with the sum of all, given the estimates' variances."""
 
     @abstractmethod
     def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
-        """Return the covariance of the linear estimate, unbiased; None where it needs reports that are not at hand."""
+        """Return an unbiased covariance of the linear estimate; None where it needs reports that are not available."""
 
     @abstractmethod
     def covariances_at(self, p: FloatArray) -> FloatArray | None:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimate of n reports, for a true distribution p.
+        """Return n times the ``(|X|, |X|)`` covariances of the estimates from n reports, for a true distribution p.
 
-        A pool bias is not in it: see `pool_covariances`. Where no formula is known, it is that of the worths of
-        simulated reports, 100 for each value; None for more than 500 values then.
+        They do not include a pool bias: see `pool_covariances`. Where no formula is known, they are computed from 100
+        simulated reports for each value; None for more than 500 values.
         """
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
-        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None where nothing is pooled."""
+        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
         del p
         return None
 
     @abstractmethod
     def variances(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the estimate of n reports, exactly, for a true distribution p."""
+        """Return the ``(|X|,)`` variances of the estimates from n reports, exactly, for a true distribution p."""
 
     def standard_errors(self, n: int, p: Any) -> FloatArray:
-        """Return the ``(|X|,)`` standard deviations of the estimate of n reports for a true distribution p."""
+        """Return the ``(|X|,)`` standard deviations of the estimates from n reports, for a true distribution p."""
         return np.sqrt(self.variances(n, p))
 
     @abstractmethod
     def mse(self, n: int, p: Any) -> float:
-        """Return E ||p_hat - p||^2 of the estimate of n reports, exactly, for a true distribution p."""
+        """Return the mean squared error E ||p_hat - p||^2 of n reports, exactly, for a true distribution p."""
 
     @abstractmethod
     def worst_case_mse(self, n: int) -> float:
@@ -160,29 +160,30 @@ class Decoder(ABC):
         """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate.
 
         Raises:
-            DataError: if there is no report, or none that the mechanism can have made.
-            MismatchError: if they belong to another plan.
+            DataError: if there is no report, or if the mechanism cannot have made one of them.
+            MismatchError: if the reports belong to another plan.
         """
 
     @property
     @abstractmethod
     def worth_range(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(|X|,)`` least and largest contribution of any one report to each estimate.
+        """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate.
 
-        Whoever sends a share f of all reports raises an estimate that is p without them by at most f (largest - p),
-        and lowers it by at most f (p - least).
+        Someone who sends a share f of all reports raises an estimate, p without these reports, by at most f (largest -
+        p). The same person lowers it by at most f (p - smallest).
         """
 
 
 class Mechanism(ABC):
-    """A mechanism: it makes reports on devices and counts them, and has a decoder and the evidence of reports.
+    """A mechanism turns true values into private reports, counts the reports, and has a decoder for estimates.
 
     Attributes:
         name: the name in plans.
         domain: the values.
         clear_blocks: whether reports in clear carry a block of noise too.
-        is_explicit: whether it is a matrix, from which all follows that elsewhere follows from a block law.
-        of_neighbours: whether it tells neighbours together, so that plans do not compare it by errors of single values.
+        is_explicit: whether it is given by a matrix of probabilities, not by a block law.
+        of_neighbours: whether its blocks are neighbouring values; plans do not compare it by the errors of single
+            values.
     """
 
     name: ClassVar[str]
@@ -193,10 +194,10 @@ class Mechanism(ABC):
 
     @classmethod
     def checked(cls, mechanism: object) -> Self:
-        """Return a mechanism of this class, or refuse another object.
+        """Return the argument if it is a mechanism of this class.
 
         Raises:
-            ParameterError: if it is none.
+            ParameterError: if it is not.
         """
         if not isinstance(mechanism, cls):
             raise ParameterError("mechanism.not-block-mechanism", argument="mechanism", kind=type(mechanism).__name__)
@@ -210,13 +211,13 @@ class Mechanism(ABC):
 
     @property
     def follows_from_matrix(self) -> bool:
-        """True if what it tells of people follows from its matrix alone, not from pi and rho of a block law."""
+        """True if what reports reveal follows from the matrix alone, not from a block law's pi and rho."""
         return self.is_explicit
 
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Digest of everything that the meaning of a report depends on."""
+        """Digest of everything that gives a report its meaning."""
 
     @property
     @abstractmethod
@@ -230,12 +231,12 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """The guarantee: the promised epsilon, and the realised one, from the integers of the sampler."""
+        """The guarantee: the promised epsilon, and the realised epsilon from the sampler's integers."""
 
     @property
     @abstractmethod
     def counts(self) -> Counting:
-        """The counting of blocks, as a tally holds it."""
+        """The counts of blocks in a tally."""
 
     @property
     @abstractmethod
@@ -244,20 +245,20 @@ class Mechanism(ABC):
 
     @abstractmethod
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if nonnegative counts could be those of n reports."""
+        """Return true if n reports can have these nonnegative counts."""
 
     @abstractmethod
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports, or of a tally of them.
+        """Return the evidence of reports or of a tally.
 
         Raises:
-            DataError: if there is no report, or none that this mechanism makes.
-            MismatchError: if they belong to another plan.
+            DataError: if there is no report, or if this mechanism cannot have made one of them.
+            MismatchError: if the data belong to another plan.
         """
 
     @abstractmethod
     def likelihoods(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` probabilities of reports given values, each row up to a factor.
+        """Return ``(n, |X|)`` probabilities of the reports given each value, each row up to a factor.
 
         Raises:
             DataError, MismatchError: as for `tally`.
@@ -265,13 +266,13 @@ class Mechanism(ABC):
 
     @abstractmethod
     def channel(self) -> Any:
-        """Return the mechanism spelled out as a matrix, a `discreet.Channel`.
+        """Return the mechanism as a matrix of probabilities, a `discreet.Channel`.
 
         Raises:
-            ParameterError: if its alphabet is too large for that.
+            ParameterError: if the matrix would be too large.
         """
 
-    # The device
+    # On the device
 
     def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
         """Obfuscate one value per device.
@@ -291,7 +292,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values that are given by their codes, ``(n,)`` integers in 0..|X| - 1."""
+        """Obfuscate values, given by their codes: ``(n,)`` integers in 0..|X| - 1."""
 
     def obfuscate_batches(
         self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
@@ -300,48 +301,48 @@ class Mechanism(ABC):
 
         Args:
             codes: ``(n,)`` integers in 0..|X| - 1.
-            size: reports per batch; None for about 64 MB of them, a million at most.
+            size: reports per batch; by default about 64 MB of reports, a million at most.
             random: as for `obfuscate`.
 
         Raises:
             ParameterError: if size is neither None nor an integer of at least 1.
-            DataError: if codes are no column of integers, or one of them is not in the domain; the latter only when
-                its batch is reached.
+            DataError: if codes are not a column of integers, or one of them is not in the domain. The second error
+                comes only with the code's batch.
         """
         if size is None:
             size = min(max(_BATCH_BYTES // sum(column.bytes for column in self.columns), 1), _MOST_PER_BATCH)
-        # Checked here and now, not when the first batch is asked for.
+        # Checked now, not when the first batch is requested.
         source, step = checked_source(random), checked_whole("size", size)
         column = codes if is_plain(codes) else integers(codes, "codes")
         return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
 
-    # The collector
+    # At the collector
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of a report: of the code of a value in clear, where there are such values, and of a block."""
+        """The columns of a report: the code of a value in clear, where there are such values, and the block."""
         return report_columns(self.domain.size, self.tally_sizes[1] > 0, self.block_columns)
 
     def block_count(self, n: int, in_clear: int) -> int:
-        """Return the number of blocks of n reports of which some are in clear."""
+        """Return the number of blocks in n reports, given the number of reports in clear."""
         return n if self.clear_blocks else n - in_clear
 
     @property
     def tally_sizes(self) -> tuple[int, int]:
-        """The numbers of counts of blocks and of values in clear in a tally."""
+        """The numbers of counts in a tally: of blocks, and of values in clear."""
         domain = self.domain
         return self.counts.size if domain.sensitive_count else 0, domain.clear_count
 
     def empty_tally(self) -> Tally:
-        """Return the tally of no reports."""
+        """Return a tally without reports."""
         blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
         return Tally(self.fingerprint, 0, blocks, clear)
 
     def tally(self, reports: Reports) -> Tally:
-        """Return the tally of reports; engines tally tables and files (`discreet.engines.engine`).
+        """Return the tally of reports; for tables and files see `discreet.engines.engine`.
 
         Raises:
-            DataError: if they are no reports that this mechanism can make.
+            DataError: if they are not reports that this mechanism can make.
             MismatchError: if the reports belong to another plan.
         """
         reports = self.checked_reports(reports)
@@ -350,7 +351,7 @@ class Mechanism(ABC):
         return Tally(self.fingerprint, reports.n, support, clear, reports.simulated, reports.batches)
 
     def add_tally(self, reports: Reports, support: IntArray, clear: IntArray) -> None:
-        """Add reports to the counts of blocks and the ``(|X_N|,)`` counts of values in clear, in place.
+        """Add reports to the counts of blocks and to the ``(|X_N|,)`` counts of values in clear, in place.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -367,14 +368,14 @@ class Mechanism(ABC):
             codes: ``(m,)`` codes of values in clear.
 
         Raises:
-            DataError: if one of them is of a sensitive value, or of none.
+            DataError: if a code is not in the domain, or belongs to a sensitive value.
         """
         domain, slots, clear_count = self.domain, self.domain.slots, self.tally_sizes[1]
         if not len(codes):
             return np.zeros(clear_count, dtype=np.int64)
         within = codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0)
         if slots is not None and clear_count and within:
-            # A sensitive value's rank is not below 0, and no number below 0 can be counted.
+            # Ranks of sensitive values become negative, and negative numbers cannot be counted.
             with suppress(ValueError):
                 return np.bincount(~slots[codes], minlength=clear_count).astype(np.int64, copy=False)
         wrong = (codes >= domain.size) | (codes < 0) | (clear_count == 0)
@@ -384,15 +385,15 @@ class Mechanism(ABC):
     def worth(self, reports: Reports, values: Any = None) -> FloatArray:
         """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
 
-        A report's contribution to x has the mean 1 if its person's value is x, and else 0; so whatever is linear in
-        such indicators can be worked out from contributions.
+        A report's contribution to x has mean 1 if the person's value is x, and mean 0 otherwise. So contributions can
+        replace these indicators in any linear statistic.
 
         Args:
-            reports: n reports; they are gone through some at a time.
+            reports: n reports; they are processed in pieces.
             values: m values of the domain; None for all.
 
         Raises:
-            DataError: if there is no report, or none that the mechanism can have made, or a value is not in the domain.
+            DataError: if there is no report, the mechanism cannot have made one, or a value is not in the domain.
             MismatchError: if the reports belong to another plan.
 
         Example:
@@ -413,10 +414,10 @@ class Mechanism(ABC):
     # Checks
 
     def checked_reports(self, reports: object) -> Reports:
-        """Return reports with the columns of this mechanism, or refuse them; `refuse_flaws` checks the blocks.
+        """Return reports after a check of their columns and plan; `refuse_flaws` checks the blocks.
 
         Raises:
-            DataError: if they are no reports, or none that this mechanism makes.
+            DataError: if they are not reports that this mechanism can make.
             MismatchError: if they belong to another plan.
         """
         if not isinstance(reports, Reports):
@@ -437,10 +438,10 @@ class Mechanism(ABC):
         return reports
 
     def refuse_flaws(self, reports: Reports) -> None:
-        """Refuse reports with a block that no device can have sent.
+        """Refuse reports if no device can have sent one of the blocks.
 
         Raises:
-            DataError: if there is one; it says how many.
+            DataError: if there is such a block; the error gives their number.
         """
         flawed = np.zeros(reports.block_count, dtype=np.bool_)
         for column in self.block_columns:
@@ -454,7 +455,7 @@ class Mechanism(ABC):
             )
 
     def tally_of(self, data: object) -> Tally:
-        """Return the tally of data that this mechanism can have made, checked; errors as for `evidence`.
+        """Return the checked tally of reports, or a tally after a check; errors as for `evidence`.
 
         Raises:
             DataError: if they are neither reports nor a tally.
@@ -465,10 +466,10 @@ class Mechanism(ABC):
         return self.checked_tally(data.tally if isinstance(data, StoredBlocks) else data)
 
     def checked_tally(self, tally: object) -> Tally:
-        """Return a tally of at least one report that this mechanism can have made.
+        """Return a tally after a check: it counts at least one report, and this mechanism can have made its reports.
 
         Raises:
-            DataError: if it is no tally, of no report, or its counts cannot be those of reports of this mechanism.
+            DataError: if it is not a tally, counts no report, or has counts that reports of this mechanism cannot have.
             MismatchError: if it belongs to another plan.
         """
         if not isinstance(tally, Tally):
@@ -493,10 +494,10 @@ class Mechanism(ABC):
 
 @dataclass(slots=True, eq=False)
 class GroupedCounts:
-    """The counts of each group so far.
+    """Counts of reports by group, to which reports are added.
 
     Attributes:
-        mechanism: what made the reports.
+        mechanism: the mechanism of the reports.
         people: ``(groups,)`` numbers of reports.
         support: ``(groups, blocks)`` counts of blocks, as in a tally.
         clear: ``(groups, |X_N|)`` counts of values in clear.
@@ -511,7 +512,7 @@ class GroupedCounts:
 
     @classmethod
     def of_nobody(cls, mechanism: Mechanism, groups: int = 0) -> "GroupedCounts":
-        """Return the counts of no reports."""
+        """Return counts without reports."""
         empty = mechanism.empty_tally()
         people, blocks, clear = (
             np.zeros((groups, size), np.int64) for size in (1, len(empty.support), len(empty.clear))
@@ -520,16 +521,16 @@ class GroupedCounts:
 
     @property
     def groups(self) -> int:
-        """Number of rows."""
+        """The number of groups, one per row."""
         return len(self.people)
 
     @property
     def row_bytes(self) -> int:
-        """Size of the counts of a group."""
+        """The size of one group's counts in bytes."""
         return 8 * (1 + int(self.support.shape[1] + self.clear.shape[1]))
 
     def grow(self, groups: int) -> None:
-        """Have so many rows at least; twice as many as are needed, so that few copies are made."""
+        """Ensure this number of rows; twice as many are allocated, so that few copies are made."""
         if groups > self.groups:
             more = GroupedCounts.of_nobody(self.mechanism, 2 * groups)
             for name in ("people", "support", "clear"):
@@ -538,11 +539,11 @@ class GroupedCounts:
                 setattr(self, name, getattr(more, name))
 
     def add(self, reports: Reports, groups: AnyArray) -> None:
-        """Add reports, in place.
+        """Add reports to the counts of their groups, in place.
 
         Args:
-            reports: of the mechanism.
-            groups: ``(n,)`` the group of each, a row of 32 bits.
+            reports: n reports of the mechanism.
+            groups: ``(n,)`` rows of the reports' groups, of 32 bits.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -558,18 +559,18 @@ class GroupedCounts:
             self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
 
     def add_rows(self, rows: Any, other: "GroupedCounts") -> None:
-        """Add the first rows of other counts to rows of these, in place."""
+        """Add the first rows of other counts to these rows, in place."""
         for name in ("people", "support", "clear"):
             getattr(self, name)[rows] += getattr(other, name)[: len(rows)]
         self.simulated |= other.simulated
 
     def row(self, place: int) -> IntArray:
-        """Return a row as integers that add up: whether any report was simulated, then the counts."""
+        """Return a group's row as integers that add up: whether any report was simulated, then the counts."""
         marks = [int(self.simulated), int(self.people[place])]
         return np.concatenate([marks, self.support[place], self.clear[place]])
 
     def add_row(self, place: int, row: IntArray) -> None:
-        """Add to a row, in place, what `row` returned."""
+        """Add a row from `row` to a group's row, in place."""
         blocks = self.support.shape[1]
         self.simulated |= bool(row[0])
         self.people[place] += row[1]
@@ -583,16 +584,16 @@ class GroupedCounts:
 
 
 def tallies_by_group(mechanism: Mechanism, reports: Reports, codes: IntArray, groups: int) -> list[Tally]:
-    """Return the tally of each group of reports.
+    """Return one tally per group of reports.
 
     Args:
-        mechanism: what made them.
-        reports: n of them.
-        codes: ``(n,)`` the group of each.
-        groups: how many there are.
+        mechanism: the mechanism of the reports.
+        reports: n reports.
+        codes: ``(n,)`` the group of each report.
+        groups: the number of groups.
 
     Raises:
-        DataError: if they are no reports that this mechanism can make.
+        DataError: if they are not reports that this mechanism can make.
         MismatchError: if they belong to another plan.
     """
     mechanism.refuse_flaws(mechanism.checked_reports(reports))

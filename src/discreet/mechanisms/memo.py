@@ -1,4 +1,4 @@
-"""Memos: permanent reports with a second coin, and the exact promise of several rounds of them.
+"""Memos: permanent reports with a coin in every round, and the exact epsilon of several rounds.
 
 The theory is in `discreet.theory.memo`.
 """
@@ -20,18 +20,18 @@ from discreet.mechanisms.law import BlockMechanism, LawMechanism, truth_threshol
 from discreet.mechanisms.obfuscation import obfuscated, sent_again
 from discreet.theory.memo import ratio_after, second_threshold
 
-# Members of blocks that are looked at one by one.
+# The most members of blocks that are examined one by one.
 _MOST_LISTED = 1 << 16
 
 
 def rare_chances(law: BlockLaw, has_others: bool) -> list[Fraction] | None:
-    """Return probabilities of noise blocks, the one that reveals most in several rounds among them.
+    """Return probabilities of noise blocks, among them the block that reveals most over several rounds.
 
     None if there are too many blocks.
 
     Args:
-        law: of the blocks.
-        has_others: whether there are values beside the v, which no block contains.
+        law: the block law.
+        has_others: whether the domain has values that no block contains.
     """
     if hasattr(law, "rare_chances"):
         offered: list[Fraction] | None = law.rare_chances(has_others)
@@ -42,28 +42,28 @@ def rare_chances(law: BlockLaw, has_others: bool) -> list[Fraction] | None:
         return None
     blocks, chances = law.alphabet()
     contained = law.contains(blocks)
-    # A block of every value there is compares none with another.
+    # A block that contains every value does not distinguish any two.
     telling = contained.any(axis=1) & (has_others | ~contained.all(axis=1))
     return list(set(chances[telling].tolist()))
 
 
 _MOST_BITS = 1 << 20
-"""Of a fraction that is worked with, where many rounds show a rare block."""
+"""The most bits of an exact fraction, where a rare block is seen in many rounds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """Permanent reports of a mechanism, and the coin that decides in each round whether the memo is sent or noise.
+    """Permanent reports ("memos") of a mechanism: in each round a coin decides between the memo and noise.
 
-    The reports of a round are those of the mechanism, and all that is made of them is made by it.
+    The reports of a round are ordinary reports of the mechanism, which counts them and estimates from them.
 
     Attributes:
-        mechanism: of one round; its epsilon is eps_1.
-        infinity: eps_infinity, the promise for any number of rounds, in nats, above that of the mechanism; None for a
-            memo that is sent in every round, whose promise is the mechanism's.
+        mechanism: the mechanism of one round; its epsilon is eps_1.
+        infinity: eps_infinity, the epsilon of any number of rounds, in nats, above eps_1. With None the memo is sent in
+            every round, and eps_1 holds for any number of rounds.
 
     Raises:
-        ParameterError: if infinity is no such promise, or nothing is sensitive.
+        ParameterError: if eps_infinity is not a finite number above eps_1, or no value is sensitive.
 
     Example:
         >>> import discreet as dc
@@ -79,7 +79,7 @@ class Memo:
     infinity: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what is no promise for a memo."""
+        """Refuse an eps_infinity that is not above eps_1."""
         mechanism = BlockMechanism.checked(self.mechanism)
         if mechanism.guarantee.notion == "none":
             raise ParameterError("memo.nothing-sensitive")
@@ -92,35 +92,35 @@ class Memo:
 
     @property
     def truth(self) -> int:
-        """S_1, the truth threshold of the memo: the largest that keeps the promise."""
+        """S_1, the truth threshold of the memo: the largest that keeps eps_infinity."""
         if self.infinity is None:
             return self.mechanism.threshold
         return truth_threshold(self.infinity, self.mechanism.law.inclusion)
 
     @property
     def again(self) -> int:
-        """S_2, the threshold of the coin of every round; 2^64 where the memo is always sent."""
+        """S_2, the threshold of each round's coin; 2^64 where the memo is always sent."""
         return second_threshold(self.mechanism.threshold, self.truth)
 
     @property
     def permanent(self) -> BlockMechanism:
-        """The mechanism of the memo: the same law, with S_1; all rounds together tell no more than its one report."""
+        """The mechanism of the memo: the same law, with S_1. All rounds together reveal at most this one report."""
         mechanism = self.mechanism
         if self.infinity is None:
             return mechanism
         return LawMechanism(mechanism.domain, self.infinity, mechanism.law, mechanism.clear_blocks)
 
     def _telling(self, rounds: int) -> list[Fraction] | None:
-        """Return probabilities of blocks, one of which tells most in these rounds; None if numbers grow too large."""
+        """Return probabilities of blocks, the most revealing one among them; None if numbers are too large."""
         chances = rare_chances(self.mechanism.law, self.mechanism.domain.clear_count > 0)
         bits = max((chance.denominator.bit_length() for chance in chances or ()), default=0)
         return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else chances
 
     def ratio(self, rounds: int | None = None) -> Fraction:
-        """Return e^eps_t, exactly; see `is_exact`.
+        """Return e^eps_t, the largest ratio of likelihoods over t rounds, exactly; see `is_exact`.
 
         Args:
-            rounds: t; None for any number.
+            rounds: t; None for any number of rounds.
         """
         rounds = None if rounds is None else checked_whole("rounds", rounds)
         chances, pi = None if rounds is None else self._telling(rounds), self.mechanism.law.inclusion
@@ -130,29 +130,29 @@ class Memo:
         return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
 
     def is_exact(self, rounds: int) -> bool:
-        """Return true if `ratio` is the largest there is, and not only above it, as where blocks are too many."""
+        """Return true if `ratio` is exact; with too many blocks it is an upper bound."""
         return self._telling(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:
-        """Return eps_t for t rounds, or for any number, in nats, rounded up; see `ratio`."""
+        """Return eps_t for t rounds, or for any number of rounds, in nats, rounded up; see `ratio`."""
         return logarithm(self.ratio(rounds))
 
     def obfuscate_rounds(
         self, codes: Any, people: Any, rounds: Any, *, random: RandomSource | None = None
     ) -> dict[int, Reports]:
-        """Obfuscate values of people in rounds, each person with one memo for each different value.
+        """Obfuscate people's values over several rounds, with one memo per person and value.
 
         Args:
-            codes: ``(n,)`` of the values.
-            people: ``(n,)`` integers, the person of each.
-            rounds: ``(n,)`` integers, the round of each.
-            random: the words; None for fresh ones from the operating system's key.
+            codes: ``(n,)`` codes of the values.
+            people: ``(n,)`` integers: the person of each value.
+            rounds: ``(n,)`` integers: the round of each value.
+            random: the random words; None for fresh words under a key of the operating system.
 
         Returns:
-            The reports of every round, ascending; within one, people are in the order of the rows.
+            The reports of every round, in ascending order; within a round, people are in the order of the rows.
 
         Raises:
-            DataError: if the columns do not fit together, or a person is in one round twice.
+            DataError: if the columns have different lengths, or a person is in one round twice.
         """
         source, codes = checked_source(random), self.mechanism.domain.check_codes(codes)
         people, rounds = (integers(column, name) for column, name in ((people, "people"), (rounds, "rounds")))

@@ -1,4 +1,4 @@
-"""Obfuscation of many values at once: one coin and one block per device, in the order of the values."""
+"""Obfuscation of many values at once: a coin and a block for each device, in the order of the values."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,22 +12,22 @@ from discreet.core.reports import Blocks, Column, Reports, report_columns, small
 from discreet.mechanisms.block_law import BlockLaw
 
 CHUNK = 1 << 14
-"""Reports that are drawn together, one kind of word after the other: whole chunks are drawn alike wherever they are."""
+"""Reports drawn together, one kind of random word after the other; a whole chunk always draws in the same way."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
-    """All that one report depends on.
+    """The parameters that the sampler needs.
 
     Attributes:
         size: |X|.
-        slots: ranks by code, as of `Domain.slots`, or anything that gives those of an array of codes; None if every
-            value is sensitive.
+        slots: ranks by code, as in `Domain.slots`, or an object that returns the ranks of an array of codes; None if
+            every value is sensitive.
         law: the block law.
-        columns: of a block.
+        columns: the columns of a block.
         threshold: S, the truth threshold: the truth is told with probability S / 2^64.
         clear_blocks: whether reports in clear carry a block of noise too.
-        fingerprint: of the plan.
+        fingerprint: the plan's fingerprint.
     """
 
     size: int
@@ -40,7 +40,7 @@ class Sampling:
 
 
 def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Reports:
-    """Return the reports of values that are given by their codes."""
+    """Return one report per value; the values are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.columns}
     in_clear = None if mechanism.slots is None else np.zeros(len(codes), dtype=np.bool_)
     stored = smallest_unsigned(mechanism.size)
@@ -55,7 +55,7 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
             in_clear[start : start + len(chunk)] = is_clear
             clear.append(chunk.astype(stored).compress(is_clear))
             filled -= 0 if mechanism.clear_blocks else len(clear[-1])
-    # A view would keep the memory of the rows that were not filled.
+    # A view would keep the memory of the unused rows alive.
     blocks = blocks if filled == len(codes) else {name: column[:filled].copy() for name, column in blocks.items()}
     columns = report_columns(mechanism.size, in_clear is not None, mechanism.columns)
     simulated, batches = not random.secure, new_batches(len(codes))
@@ -65,11 +65,11 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
 
 
 def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
-    """Draw a coin and a block per device, as one device alone does; the first rows of ``out`` are filled.
+    """Draw a coin and a block for each device, as a single device does, into the first rows of ``out``.
 
     Returns:
-        ``(n,)`` booleans: who reports in clear, and sends no block unless blocks of noise go with clear values; None if
-        every value is sensitive.
+        ``(n,)`` booleans: true for a report in clear, which has no block unless reports in clear carry blocks of noise;
+        None if every value is sensitive.
     """
     truth = toss(len(codes), mechanism.threshold, random)
     slots = mechanism.slots
@@ -85,19 +85,18 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
 
 
 def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coins:
-    """Draw the coins of a batch, True with probability ``threshold / 2^64``, and perhaps noise from their words."""
+    """Draw the coins of a batch: True with probability ``threshold / 2^64``. Some laws reuse the words for noise."""
     drawn: Coins = law.coins(n, threshold, random) if hasattr(law, "coins") else Coins(half_toss(n, threshold, random))
     return drawn
 
 
 def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-    """Draw the blocks of a batch after its coins.
+    """Draw the blocks of a batch, after its coins.
 
     Args:
-        law: of the blocks.
-        ranks: ``(m,)`` ranks of the values that the blocks of those who tell the truth must contain; of no meaning
-            elsewhere.
-        coins: theirs.
+        law: the block law.
+        ranks: ``(m,)`` ranks of the values that truthful blocks must contain; ignored elsewhere.
+        coins: the coins of these reports.
         random: the source of random words.
         out: columns of length m, to be filled.
     """
@@ -108,13 +107,13 @@ def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out
 
 
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
-    """Draw the coins and blocks of a batch; as `_draw_each`, from fewer words."""
+    """Draw the coins and blocks of a batch, as `_draw_each` does, from fewer words."""
     n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.slots
     if slots is None:
         fill(law, codes, coins_of(law, n, threshold, random), random, out)
         return None
     slot: AnyArray = slots.take(codes)
-    # Noise that comes with the coins is for those who do not tell the truth; here others send some too.
+    # Noise from the coins' words is for reports that are not truthful; here reports in clear need blocks too.
     coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else coins_of(law, n, threshold, random)
     is_clear: BoolArray = coins.truth & (slot < 0)
     if mechanism.clear_blocks:
@@ -124,7 +123,7 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
     if coins.noise is None or len(out) > 1:
         fill(law, slot.take(rows), coins.take(rows), random, _first(out, len(rows)))
         return is_clear
-    # One choice among finished symbols, not among all that they are made of.
+    # One choice between finished symbols, not between their parts.
     fill(law, slot, coins, random, out)
     for column in out.values():
         column[: len(rows)] = column.take(rows)
@@ -132,15 +131,15 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
 
 
 def sent_again(sampling: Sampling, memos: Reports, threshold: int, random: RandomSource) -> Reports:
-    """Return the reports of a round: each memo with probability S_2 / 2^64, and otherwise fresh noise.
+    """Return one round's reports: each is the memo with probability S_2 / 2^64, and otherwise fresh noise.
 
-    The coin and the noise are drawn for everybody, whatever the memo is, noise also in place of a value in clear.
+    The coin and the noise are drawn for everybody, whatever the memo is. Noise may replace a value in clear too.
 
     Args:
-        sampling: of the mechanism.
-        memos: n reports, one for each person of the round.
+        sampling: the parameters of the mechanism.
+        memos: n reports, one for each person in the round.
         threshold: S_2, 0..2^64.
-        random: the words, of every coin before those of the noise.
+        random: the random words; all coins are drawn before the noise.
     """
     if threshold == WORD_RANGE:
         return replace(memos, batches=new_batches(memos.n))

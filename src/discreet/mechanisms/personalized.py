@@ -1,4 +1,4 @@
-"""Personalized mechanisms (PUM): values that are secret for single users are protected as well [ULDP, section 5].
+"""Personalized mechanisms (PUM): they also protect values that are secret for single users only [ULDP, section 5].
 
 Every user has secret values X_S^(i), such as a home. The user's device replaces them by *placeholders*, which are
 public: one per tag ("home", "workplace", "others"), or one per coarse cell of a map. Then it applies a common mechanism
@@ -6,9 +6,9 @@ Q_cmn over values and placeholders, which are sensitive like any other value. Wi
 user i, Q^(i) = Q_cmn after f_i is (X_S + X_S^(i), epsilon)-ULDP. Q_cmn is public and does not depend on X_S^(i); it
 makes and counts the reports.
 
-The secret values of one user stay on the device: `SecretTags` cannot be printed, compared, copied or written to a file.
-That guards against accidents, not against hostile code on a user's device, or code that sends local variables away.
-`SimulatedTags` has the secret values of the many users of a simulation, where there are no secrets.
+A user's secret values stay on the device: `SecretTags` cannot be printed, compared, copied or written to a file.
+That guards against accidents. It does not guard against hostile code on the device, or code that sends local variables.
+`SimulatedTags` has the secret values of all users of a simulation, where nobody has real secrets.
 """
 
 import warnings
@@ -37,22 +37,22 @@ from discreet.mechanisms.law import BlockMechanism
 from discreet.mechanisms.mechanism import Mechanism
 
 Replacement: TypeAlias = Callable[[IntArray, IntArray], IntArray]
-"""Given ``(n,)`` keys and codes, the placeholders of the keys that have one and the codes of the others."""
+"""A function of ``(n,)`` keys and codes that returns placeholders for keys that have one, and codes for the others."""
 
 
 class SecretTags:
-    """One user's secret values; it is made on the user's device and never leaves it.
+    """One user's secret values, created on the user's device, which they never leave.
 
     Args:
         personalized: the plan's mechanism.
-        tagged: a mapping from tags to the values that carry them; the secret values, where placeholders stand
-            for cells.
-        keep_sensitive: let a value that is sensitive for everybody stay itself, as protected as it was, instead of
-            refusing it.
+        tagged: a mapping from tags to values. Where placeholders stand for cells: the secret values.
+        keep_sensitive: leave values that are sensitive for everybody unchanged, which keeps their protection. By
+            default such values are an error.
 
     Raises:
-        ParameterError: if it has a tag that is not in the plan; tags are not quoted.
-        DataError: if a value is not in the domain, has two tags, or is sensitive for everybody; values are not quoted.
+        ParameterError: if a tag is not in the plan; the error does not quote it.
+        DataError: if a value is not in the domain, has two tags, or is sensitive for everybody. The error quotes no
+            value.
 
     Example:
         >>> import discreet as dc
@@ -71,7 +71,7 @@ class SecretTags:
         codes, placeholders = _tagged(Personalized.checked(personalized), tagged)
         replaceable = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not replaceable.all():
-            # To the caller only: a warning would go to a log, and says something of one person.
+            # Not a warning, which would go to a log: it is about one person.
             raise DataError("secret-values.sensitive-for-everybody")
         object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
         object.__setattr__(
@@ -129,7 +129,7 @@ def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
     twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(placeholders) != 0)))
     if twice:
         raise DataError("secret-values.two-tags", twice=twice)
-    # One key that nothing equals, whose placeholder is never chosen: so that no search ends beyond the last key.
+    # A sentinel key that nothing equals, so that no search ends beyond the last key.
     keys, placeholders = np.append(keys, np.iinfo(np.int64).max), np.append(placeholders, 0)
 
     def replace(wanted: IntArray, codes: IntArray) -> IntArray:
@@ -140,7 +140,7 @@ def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
 
 
 class SimulatedTags:
-    """The secret values of all users of a simulation, one row each; not printed, but not protected either.
+    """The secret values of all users of a simulation, one per row; they are not printed, but not protected either.
 
     Args:
         personalized: the plan's mechanism.
@@ -149,12 +149,12 @@ class SimulatedTags:
         tags: ``(m,)`` texts; None where placeholders stand for cells.
 
     Raises:
-        ParameterError: if tags are given where placeholders stand for cells, or not given where they do not.
-        DataError: if something is missing, a tag is not in the plan, a code is not in the domain, columns are of
-            different lengths, or a user's value carries two tags.
+        ParameterError: if placeholders stand for tags and there are no tags, or for cells and there are tags.
+        DataError: if an entry is missing, a tag is not in the plan, a code is not in the domain, columns have different
+            lengths, or a user's value has two tags.
 
     Warns:
-        UserWarning: if some value is sensitive for everybody: it stays itself, and as protected as it was.
+        UserWarning: if some value is sensitive for everybody; it is not replaced and keeps its protection.
     """
 
     __slots__ = ("_people", "_plan", "_replace")
@@ -170,7 +170,7 @@ class SimulatedTags:
             raise DataError("secret-values.different-lengths", **lengths)
         replaceable = ~personalized.domain.sensitive[codes]
         if not replaceable.all():
-            # The line shown beside a warning is this one, not the caller's with the user's values in it.
+            # A warning shows a line of code: this line, not the caller's line, which may contain users' values.
             warnings.warn(
                 "some user's secret value is sensitive for everybody; it stays itself and is as protected as before.",
                 stacklevel=1,
@@ -182,7 +182,7 @@ class SimulatedTags:
         return "SimulatedTags(hidden)"
 
     def _owners(self, users: Any) -> IntArray:
-        """Return ``(n,)`` ranks of the users, below 0 for those without secrets."""
+        """Return ``(n,)`` ranks of the users; negative for users without secrets."""
         if self._people is None:
             return np.full(len(users), -1, dtype=np.int64)
         owners = self._people.encode(users)
@@ -190,15 +190,15 @@ class SimulatedTags:
         return owners
 
     def replaced(self, personalized: "Personalized", codes: Any, users: Any) -> IntArray:
-        """Return ``(n,)`` codes in which placeholders stand for the secret values of the user of each.
+        """Return ``(n,)`` codes in which placeholders replace the users' secret values.
 
         Args:
             personalized: the plan's mechanism.
             codes: ``(n,)`` integers in 0..|X| - 1.
-            users: ``(n,)`` integers or texts, of the same kind as those of the secrets.
+            users: ``(n,)`` integers or texts, of the same kind as the secrets' users.
 
         Raises:
-            DataError: if users are missing, or codes and users are of different lengths.
+            DataError: if users are missing, or codes and users have different lengths.
             MismatchError: if the secrets were made for another plan.
         """
         check_same_plan({self._plan, personalized.fingerprint})
@@ -209,7 +209,7 @@ class SimulatedTags:
 
 
 def _people(users: Any) -> LabelSpace:
-    """Return the names of users; a name that reads like one of them alone is the name of the same user."""
+    """Return the users' names; a name that looks the same as exactly one of them is the same user."""
     with suppress(DataError):
         return flat(np.unique(columns.integers(users, "users")), "users")
     columns.refuse_missing(columns.absent(users, "users"), "users")
@@ -236,7 +236,7 @@ def _tag_placeholders(personalized: "Personalized", codes: IntArray, tags: Any) 
 
 
 OTHERS = "others"
-"""The tag of secret values that no other tag fits."""
+"""The tag of secret values that no other tag describes."""
 
 Build: TypeAlias = str | Callable[..., BlockMechanism]
 """A block mechanism's plan name, its class, or a function of a domain, an epsilon and options that returns one."""
@@ -244,17 +244,17 @@ Build: TypeAlias = str | Callable[..., BlockMechanism]
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Personalized:
-    """A common mechanism over the values and the placeholders that stand for users' own secret values.
+    """A mechanism that also protects users' own secret values, by placeholders over a common mechanism.
 
-    Reports are counted, and their distribution over values and placeholders is estimated, by `common`.
+    `common` counts the reports and estimates their distribution over values and placeholders.
 
     Args:
         domain: the values, and which of them are sensitive for everybody.
         epsilon: the privacy promise, in nats.
         tags: names for kinds of secret values; different texts.
-        mechanism: the common one; see `Build`.
-        others: add the tag "others", for secret values that no other tag fits.
-        options: of the common mechanism.
+        mechanism: the common mechanism; see `Build`.
+        others: add the tag "others", for secret values that no other tag describes.
+        options: options of the common mechanism.
 
     Attributes:
         domain: X, the values without placeholders.
@@ -265,7 +265,8 @@ class Personalized:
 
     Raises:
         ParameterError: if the tags are not different texts, every value is sensitive for everybody already, labels
-            that read alike are not all so and the domain is not exact, or the common mechanism refuses its parameters.
+            that look alike are not all sensitive for everybody (unless the domain is exact), or the common mechanism
+            refuses its parameters.
 
     Example:
         >>> import discreet as dc
@@ -303,10 +304,10 @@ class Personalized:
     def cells(
         cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
     ) -> "Personalized":
-        """Return a mechanism with one placeholder per coarse cell of a map, which replaces the secret places in it.
+        """Return a mechanism with one placeholder per coarse cell of a map; it replaces the secret places in the cell.
 
-        The collector shares a placeholder's mass inside its cell, and needs no knowledge from elsewhere. Cells in
-        which every region is sensitive for everybody need no placeholder and have none.
+        The collector distributes a placeholder's mass within its cell, without other knowledge. Cells in which every
+        region is sensitive for everybody need no placeholder and have none.
 
         Args:
             domain: a grid.
@@ -317,7 +318,7 @@ class Personalized:
             options: of the common mechanism.
 
         Raises:
-            ParameterError: as for `Personalized`, or if the domain is no grid, or too coarse for the cells.
+            ParameterError: as for `Personalized`, or if the domain is not a grid, or is too coarse for the cells.
         """
         tags, cell_of = _cells(domain, rows, cols)
         personalized = cls.__new__(cls)
@@ -356,7 +357,7 @@ class Personalized:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The guarantee of the common mechanism, restated for X_S and any secret values of a user's own."""
+        """The guarantee of the common mechanism, restated for X_S and any user's own secret values."""
         common = self.common.guarantee
         return Guarantee("ULDP", self.domain, common.promised, common.realised, tags=len(self.tags))
 
@@ -369,7 +370,7 @@ class Personalized:
         starts = np.searchsorted(self.cell_of[order], np.arange(len(self.tags) + 1))
         return tuple(order[start:stop] for start, stop in pairwise(starts))
 
-    # The device
+    # On the device
 
     def obfuscate(
         self,
@@ -379,7 +380,7 @@ class Personalized:
         random: RandomSource | None = None,
         float32: bool = False,
     ) -> Reports:
-        """Obfuscate values of one user, each into a report of its own.
+        """Obfuscate one user's values, each into its own report.
 
         Several reports add up: t of them at epsilon/t each give epsilon in total.
 
@@ -398,10 +399,10 @@ class Personalized:
     def obfuscate_codes(
         self, codes: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None
     ) -> Reports:
-        """Obfuscate values of one user that are given by their codes, ``(n,)`` integers in 0..|X| - 1.
+        """Obfuscate one user's values, given by their codes: ``(n,)`` integers in 0..|X| - 1.
 
         Raises:
-            ParameterError: if ``secret`` is no `SecretTags`; a user without secret values needs an empty one.
+            ParameterError: if ``secret`` is not a `SecretTags`; a user without secret values needs an empty one.
         """
         if not isinstance(secret, SecretTags):
             raise ParameterError("secret.wrong-type", argument="secret", kind=type(secret).__name__)
@@ -412,7 +413,7 @@ class Personalized:
     def obfuscate_users(
         self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
     ) -> Reports:
-        """Obfuscate values of many users, each with secret values of their own.
+        """Obfuscate the values of many users, each user with their own secret values.
 
         For simulations only: no real party holds a table of all users' secrets.
 
@@ -426,15 +427,15 @@ class Personalized:
 
     @classmethod
     def checked(cls, mechanism: object) -> Self:
-        """Return a personalized mechanism, or refuse another object."""
+        """Return the argument if it is a personalized mechanism; otherwise raise `ParameterError`."""
         if not isinstance(mechanism, cls):
             raise ParameterError("mechanism.not-personalized", argument="mechanism", kind=type(mechanism).__name__)
         return mechanism
 
-    # What is left of a secret
+    # How many values may still be a secret
 
     def candidates_left(self, reports: Reports) -> int:
-        """Return the number of values that may still be a user's one secret place, given all ``reports`` sent.
+        """Return the number of values that may still be a user's one secret place, given all the user's ``reports``.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -444,20 +445,20 @@ class Personalized:
 
 
 AnyMechanism: TypeAlias = Mechanism | Personalized
-"""A mechanism, or a personalized one, whose guarantee is that of the common mechanism for other secret values."""
+"""A mechanism, or a personalized mechanism."""
 
 
 def common_of(mechanism: object) -> Mechanism:
-    """Return the mechanism that makes the reports: the common one of a personalized mechanism, or the mechanism itself.
+    """Return the mechanism that makes the reports: a personalized mechanism's common one, or the argument itself.
 
     Raises:
-        ParameterError: if it is no mechanism.
+        ParameterError: if it is not a mechanism.
     """
     return mechanism.common if isinstance(mechanism, Personalized) else Mechanism.checked(mechanism)
 
 
 def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
-    """Return the common mechanism over values and placeholders, checked."""
+    """Return the checked common mechanism over values and placeholders."""
     epsilon = checked_epsilon(epsilon)
     if not callable(mechanism):
         from discreet.mechanisms import BLOCK_MECHANISMS
@@ -466,7 +467,7 @@ def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str,
     common = mechanism(domain, epsilon, **options)
     if not isinstance(common, BlockMechanism):
         raise ParameterError("mechanism.makes-no-block-mechanism", argument="mechanism", kind=type(common).__name__)
-    # The guarantee is stated for this domain and this epsilon, so the common mechanism must be for them.
+    # The guarantee names this domain and this epsilon, so the common mechanism must have both.
     if common.domain != domain or common.epsilon != epsilon:
         raise ParameterError(
             "mechanism.ignores-arguments",
@@ -479,22 +480,22 @@ def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str,
 def candidates_left(domain: Domain, seen_in_clear: int) -> int:
     """Return the number of values that may still be a user's secret place: |X| - t_I.
 
-    A value that a user told in clear is none of their secrets; no report rules anything else out [ULDP, section 5]. So
-    never fewer are left than |X| less the number of different values that the user ever has.
+    A value that a user reports in clear is not a secret of this user. No report excludes anything else
+    [ULDP, section 5]. So at least |X| less the number of the user's different values are left.
 
     Args:
         domain: the values, without placeholders.
-        seen_in_clear: t_I, the number of different values that the user has told in clear.
+        seen_in_clear: t_I, the number of different values that the user has reported in clear.
 
     Raises:
-        DataError: if more values were told in clear than there are.
+        DataError: if that is more than the number of values.
     """
     most = checked_domain(domain).clear_count
     return domain.size - checked_whole("seen_in_clear", seen_in_clear, 0, most, error=DataError)
 
 
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
-    """Return the names of the cells that need a placeholder, and for every region the rank of its cell or -1."""
+    """Return the names of the cells that need a placeholder, and each region's cell rank, or -1."""
     space = checked_domain(domain).grid_cells
     if space is None:
         raise ParameterError("cells.no-grid")
@@ -513,6 +514,6 @@ def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntAr
 
 
 def _span(name: str, part: int, parts: int, size: int) -> str:
-    """Return the name of the rows or columns of a cell: those r with r * parts // size == part."""
+    """Return the name of a cell's rows or columns: all r with r * parts // size == part."""
     first, last = -(-part * size // parts), -(-(part + 1) * size // parts) - 1
     return f"{name} {first}" if first == last else f"{name}s {first}-{last}"

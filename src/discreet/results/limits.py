@@ -166,7 +166,7 @@ class CountLimits(ConfidenceLimits):
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each interval may miss; see `ConfidenceLimits.tails`."""
-        if self.decoder is not None and self.decoder.is_one_number and self.step is None and (simultaneous or shown):
+        if self.decoder is not None and self.decoder.is_binary and self.step is None and (simultaneous or shown):
             low, high = self.ends(1 - level)
             # Whoever holds p_x holds 1 - p_x: both miss together.
             if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):

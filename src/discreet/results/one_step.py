@@ -82,7 +82,7 @@ class OneStep:
     def moments(self) -> FloatArray:
         """``(2, 2, k)`` E w^2 and E w^3, each under f and of reports of the value itself."""
         moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
-        for weights, d in self.ratios.stretches():
+        for weights, d in self.ratios.chunks():
             w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
             power = w * weights[:, None].astype(d.dtype)
             for moment in moments:
@@ -113,7 +113,7 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
     f = ratios.point
     # f . d = 0 for every report and E d = 0, so that J f = 1 though blocks are drawn.
     information = np.ones((len(f), len(f)))
-    for weights, d in ratios.stretches():
+    for weights, d in ratios.chunks():
         root = d * np.sqrt(weights, dtype=d.dtype)[:, None]
         information += root.T @ root
     inverse = _inverse(information)

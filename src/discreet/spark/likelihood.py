@@ -114,7 +114,7 @@ class _Layout:
         if self._waiting:
             names = self._pending[0].keys()
             blocks = {name: np.concatenate([piece[name] for piece in self._pending]) for name in names}
-            yield _packed(self._waiting, BlockLayout.for_law(self._law).of(blocks))
+            yield _packed(self._waiting, BlockLayout.for_law(self._law).columns_of(blocks))
             self._pending, self._waiting = [], 0
 
 

@@ -28,7 +28,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray
-from discreet.core.checks import checked_epsilon, checked_mass, checked_whole, refuse_silence
+from discreet.core.checks import check_truth_possible, checked_epsilon, checked_mass, checked_whole
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.theory.binomial import joint_share
@@ -65,7 +65,7 @@ class Instance:
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         # No block is likelier as noise than surely: this is the most that S can be.
-        refuse_silence(self.epsilon, WORD_RANGE * expm1(self.epsilon))
+        check_truth_possible(self.epsilon, WORD_RANGE * expm1(self.epsilon))
 
     @property
     def clear_size(self) -> int:

@@ -201,9 +201,9 @@ class IndependentBits(BlockLaw):
     def layout(self) -> BlockLayout:
         """Return the layout in tiles of 32 reports."""
         return BlockLayout(
-            lambda blocks: {"laid": BitTiles.of(blocks["bits"], self.size).laid},
-            lambda laid, rows: BitTiles(laid["laid"], rows, self.size),
-            abreast=32,
+            lambda blocks: {"tiles": BitTiles.of(blocks["bits"], self.size).tiles},
+            lambda columns, rows: BitTiles(columns["tiles"], rows, self.size),
+            piece_size=32,
         )
 
     def contains(self, blocks: Blocks) -> BoolArray:

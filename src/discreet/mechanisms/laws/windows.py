@@ -29,7 +29,7 @@ from discreet.arrays import AnyArray, BoolArray
 from discreet.core.checks import checked_whole, is_whole
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import PlaceDecoder
-from discreet.mechanisms.law import BlockMechanism, sensitive_size, spelled
+from discreet.mechanisms.law import BlockMechanism, matrix_of, sensitive_size
 from discreet.mechanisms.laws.translates import LARGEST_MODULUS, TranslatesLaw
 
 _MOST_RANGES = 1 << 12
@@ -164,7 +164,7 @@ class Windows(BlockMechanism):
     def decoder(self) -> PlaceDecoder:
         """The linear decoder of its tallies."""
         # A sum over rows that is 0 everywhere is 0 in the first place that the first of its values touches alone.
-        return PlaceDecoder(self, spelled(self.domain, self.law, self.numbers), True, law=self.law)
+        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.numbers), True, law=self.law)
 
 
 def default_width(longest: int, epsilon: float) -> int:

@@ -187,14 +187,14 @@ class Answered:
         return mean, moments
 
     def ratios(self, frequencies: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield stretches of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
+        """Yield chunks of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
         evidence, f = self.start.evidence, self._likely(frequencies)
         covered = evidence.covered
         clear = np.flatnonzero(~covered)
         if covered.any():
             places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
-            blocks = self.start.decoder.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).stretches()
-            # The last stretch is of all values in clear as one; here each one has ratios of its own.
+            blocks = self.start.decoder.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).chunks()
+            # The last chunk is all values in clear taken as one value; here each value has its own ratios.
             for (weights, d), _ in pairwise(chain(blocks, [] if len(clear) else [(f, f)])):
                 yield np.asarray(weights, np.float64), np.asarray(d, np.float64)[:, places]
         if len(clear):
