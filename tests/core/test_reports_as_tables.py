@@ -14,7 +14,7 @@ import pytest
 import discreet as dc
 from discreet import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.report_tables import taken_reports, to_arrow
+from discreet.mechanisms.report_tables import reports_from_table, to_arrow
 from laws import MEDIUM, Case, cases, over, sampled
 from packing import each
 from refusals import refused
@@ -85,7 +85,7 @@ def test_a_table_of_arrow_is_a_table_of_a_file(case: Case, tmp_path: Path) -> No
     mechanism, reports = case.mechanism, sampled(case, 60)
     table = pa.table(reports)
     assert table.equals(to_arrow(mechanism, reports))
-    assert same(taken_reports(mechanism, table), reports, mechanism)
+    assert same(reports_from_table(mechanism, table), reports, mechanism)
     pq.write_table(table, tmp_path / "arrow.parquet")
     assert same(dc.read_reports(tmp_path / "arrow.parquet", mechanism), reports, mechanism)
     again = pickle.loads(pickle.dumps(reports))

@@ -9,7 +9,7 @@ from discreet import Domain, Personalized, RandomizedResponse, SecureRandom, See
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.errors import ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.mechanisms import LawMechanism, law_of, spelled_out
+from discreet.mechanisms import LawMechanism, description_of, law_of
 from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from laws import Case, every, one_epsilon
 from refusals import refused
@@ -23,7 +23,7 @@ def again(document: Any) -> Any:
 @every
 def test_laws_are_made_again_from_their_descriptions(case: Case) -> None:
     law = case.mechanism.law
-    made = law_of(again(spelled_out(law)))
+    made = law_of(again(description_of(law)))
     assert type(made) is type(law)
     assert made == law
     assert made.describe() == law.describe()
@@ -86,5 +86,5 @@ def test_clear_blocks_need_independent_values() -> None:
 def test_a_law_that_no_description_makes_is_refused() -> None:
     domain = Domain(range(5))
     odd = LawMechanism(domain, 1.0, PooledHashBlocks(5, 2, 3, prime=7))
-    assert "block-law.other-description" in refused(ParameterError, lambda: law_of(spelled_out(odd.law)))
+    assert "block-law.other-description" in refused(ParameterError, lambda: law_of(description_of(odd.law)))
     assert refused(SamplerError, lambda: Sampler.of(odd))

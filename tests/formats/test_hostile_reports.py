@@ -215,7 +215,7 @@ def test_holes_inside_a_list_of_members() -> None:
     holed = pa.FixedSizeListArray.from_arrays(pa.array([131, None, 271], pa.uint16()), type=kind)
     columns = [pa.array([None], pa.uint32()), holed]
     table = pa.Table.from_arrays(columns, schema=report_tables.schema_of(mechanism))
-    refused(DataError, lambda: report_tables.taken_reports(mechanism, table), 131, 271)
+    refused(DataError, lambda: report_tables.reports_from_table(mechanism, table), 131, 271)
 
 
 def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
@@ -223,9 +223,11 @@ def test_sliced_and_chunked_tables_are_read_where_they_start() -> None:
         rows = [clear_row(name), GOOD[name], clear_row(name), GOOD[name], GOOD[name]]
         table = pa.Table.from_pylist(rows, schema=report_tables.schema_of(mechanism))
         whole, beside = (
-            report_tables.taken_reports(mechanism, table),
-            report_tables.taken_reports(mechanism, table.slice(1, 3)),
+            report_tables.reports_from_table(mechanism, table),
+            report_tables.reports_from_table(mechanism, table.slice(1, 3)),
         )
         assert mechanism.tally(beside) == mechanism.tally(whole.part(1, 4))
         chunked = pa.concat_tables([table.slice(1, 2), table.slice(0, 0), table.slice(3, 2)])
-        assert mechanism.tally(report_tables.taken_reports(mechanism, chunked)) == mechanism.tally(whole.part(1, 5))
+        assert mechanism.tally(report_tables.reports_from_table(mechanism, chunked)) == mechanism.tally(
+            whole.part(1, 5)
+        )

@@ -16,7 +16,7 @@ import pytest
 from discreet import Domain, RandomizedResponse, SeededRandom
 from discreet.device.protocol.sampler import Sampler
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, spelled_out
+from discreet.mechanisms import BLOCK_MECHANISMS, description_of
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.registry import GROUP, Registry
 from refusals import refused
@@ -107,7 +107,7 @@ class Odd(RandomizedResponse):
 def test_a_law_from_elsewhere_is_made_again_from_its_description(monkeypatch: pytest.MonkeyPatch) -> None:
     points(monkeypatch, entry("odd", Odd))
     mechanism, joined = Odd(Domain(range(7), sensitive=[2, 3]), 1.0), Registry([RandomizedResponse])
-    assert joined.law_of(spelled_out(mechanism.law)) == mechanism.law
+    assert joined.law_of(description_of(mechanism.law)) == mechanism.law
     assert type(joined.law_of({"law": "odd symbols", "size": 2})) is OddSymbols
     assert type(joined.law_of({"law": "singletons", "size": 2})) is Singletons
     assert "unknown here" in refused(ParameterError, lambda: joined.law_of({"law": "even symbols", "size": 2}))

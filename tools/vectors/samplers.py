@@ -14,7 +14,7 @@ import numpy as np
 from discreet.arrays import WordArray
 from discreet.core.random import WORD_RANGE, SeededRandom
 from discreet.device.protocol.sampler import Sampler
-from discreet.mechanisms import spelled_out
+from discreet.mechanisms import description_of
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
@@ -135,7 +135,7 @@ def _sampler(law: BlockLaw, place: int, *, size: int | None = None) -> Sampler:
     ranges = ((1, 1 + first), (size - v + first, size)) if first and size > v + 1 else ((0, v),)
     truth = [truth_threshold(1.0, law.inclusion), 1 << 63, WORD_RANGE - 1, 1][place % 4]
     independent = not isinstance(law, SetTranslates) and law.inclusion == law.conditional_inclusion
-    return Sampler(size, ranges, truth, independent and v % 56 in (8, 9), spelled_out(law))
+    return Sampler(size, ranges, truth, independent and v % 56 in (8, 9), description_of(law))
 
 
 def _hostile(sampler: Sampler, count: int, some: np.random.Generator) -> Iterator[dict[str, Any]]:

@@ -15,7 +15,7 @@ from discreet.estimators.threshold import THRESHOLD
 from discreet.estimators.weights import weighted_estimate
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Data
-from discreet.mechanisms.report_tables import taken_reports
+from discreet.mechanisms.report_tables import reports_from_table
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
 
@@ -103,7 +103,7 @@ def estimate(
     if of_groups := [name for name in _OF_GROUPS if name in options]:
         raise ParameterError(f"estimate takes no {of_groups[0]}; use estimate_groups, which estimates groups.")
     asked: dict[str, Any] = chosen.checked(options)
-    reports: Any = data if isinstance(data, Reports) else taken_reports(mechanism, data)
+    reports: Any = data if isinstance(data, Reports) else reports_from_table(mechanism, data)
     if weights is None:
         return chosen.run(LinearStart.of(mechanism, reports), **asked)
     chosen.check_weighs()

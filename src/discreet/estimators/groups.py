@@ -22,7 +22,7 @@ from discreet.kernels.counting import runs_of
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.mechanism import tallies_by_group
-from discreet.mechanisms.report_tables import taken_reports
+from discreet.mechanisms.report_tables import reports_from_table
 from discreet.results.estimate import Estimate
 from discreet.results.groups import EstimatesOnDemand, GroupedEstimate
 
@@ -81,7 +81,7 @@ def estimate_groups(
     rule = SmallGroups(minimum, small)
     if shares is not None and rule.treatment != "refuse":
         raise ParameterError("shares need every group, so small ones cannot be left out; merge them.")
-    batch = batch_of(mechanism, taken_reports(mechanism, data), groups, weights)
+    batch = batch_of(mechanism, reports_from_table(mechanism, data), groups, weights)
     large = rule.check(batch.sizes)
     estimates: Mapping[Any, Estimate]
     if weights is not None:

@@ -10,7 +10,7 @@ from discreet.mechanisms.laws.subsets import BlockDesign, SubsetSelection
 from discreet.mechanisms.laws.translates import PaleyResponse, TranslateResponse
 from discreet.mechanisms.laws.windows import Windows
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.registry import Registry, spelled_out
+from discreet.mechanisms.registry import Registry, description_of
 
 BLOCK_MECHANISMS = Registry(
     (
@@ -47,6 +47,6 @@ __all__ = [
     "TranslateResponse",
     "UnaryEncoding",
     "Windows",
+    "description_of",
     "law_of",
-    "spelled_out",
 ]

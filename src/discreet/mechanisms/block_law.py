@@ -242,8 +242,8 @@ class BlockLaw(ABC):
     def conditional_inclusion(self) -> Fraction | None:
         """Return rho = P(x' in A given x in A), the same for any two values.
 
-        Where v = 1 the value of rho has no effect. rho is None where it depends on the two values. The mechanism
-        then has a decoder that needs no rho.
+        Where v = 1 the value of rho has no effect. It is None where it depends on the two values. The mechanism then
+        has a decoder without rho.
         """
 
     @property

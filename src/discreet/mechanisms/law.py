@@ -261,7 +261,7 @@ class BlockMechanism(Mechanism):
         return Guarantee(notion, domain, self.epsilon, logarithm(likelihood_ratio(self.threshold, self.law.inclusion)))
 
     def _sampling(self, threshold: int) -> Sampling:
-        """Return what the sampler needs for one report, with truth probability ``threshold / 2^64``."""
+        """Return the parameters of the sampler, with truth probability ``threshold / 2^64``."""
         slots, numbers = self.domain.slots, (threshold, self.clear_blocks, self.fingerprint)
         return Sampling(self.domain.size, slots, self.law, self.block_columns, *numbers)
 

@@ -441,7 +441,7 @@ class Mechanism(ABC):
         """Refuse reports if no device can have sent one of the blocks.
 
         Raises:
-            DataError: if there is such a block; the error gives their number.
+            DataError: if there are flawed blocks; the error gives their number.
         """
         flawed = np.zeros(reports.block_count, dtype=np.bool_)
         for column in self.block_columns:

@@ -1,14 +1,14 @@
-"""Block mechanisms by their names in plans: those of this package, and those of other packages.
+"""The registry of block mechanisms by their names in plans, from this package and from other packages.
 
-Another package joins by an entry point of the group `GROUP`, whose name is that of the mechanism in plans:
+Another package registers a mechanism with an entry point of the group `GROUP`, under the mechanism's name in plans:
 
     [project.entry-points."discreet.block_laws"]
     exclusion = "own_law:Exclusion"
 
-Entry points are looked up when a name is not of this package, or when all names are wanted: a device that knows its
-plan loads nothing else. A law states pi, rho and its probabilities, and its author may err. So whoever relies on them,
-as the registry does before a mechanism joins, counts them here from the blocks (`Enumeration`): from all of them where
-they are few, else from those of the same law over few values.
+Entry points are loaded only for a name that this package does not have, or for a list of all names. A device that knows
+its plan loads nothing else. The author of a law may state a wrong pi, rho or probability. So the registry computes them
+from the blocks (`Enumeration`) before it accepts a mechanism: from all blocks where there are few, otherwise from the
+same law over few values.
 """
 
 import json
@@ -33,14 +33,14 @@ from discreet.mechanisms.law import MOST_ENTRIES, BlockMechanism
 
 _SMALL_SIZES = (5, 2)
 _DRAWS = 1 << 12
-# Sums of them over all members of all blocks, at most 2^25, fit into 63 bits.
+# Sums of these weights over all members of all blocks, at most 2^25, fit into 63 bits.
 _FACTORS = 1 << 36
 _FEW_WEIGHTS = 64
 _SEED = 28
 
 
 class Enumeration:
-    """The blocks of a law with their probabilities, and what is counted from them.
+    """All blocks of a law with their probabilities, to check what the law states about itself.
 
     Args:
         law: a law whose blocks can be listed; see `is_countable`.
@@ -52,7 +52,7 @@ class Enumeration:
 
     @cached_property
     def contained(self) -> BoolArray:
-        """``(m, v)`` booleans: which block contains which value."""
+        """``(m, v)`` booleans: true where the block contains the value."""
         held = np.asarray(self.law.contains(self.blocks))
         if held.shape != (len(self.weights), self.law.size) or held.dtype != np.bool_:
             raise TypeError(f"contains must be {(len(self.weights), self.law.size)} booleans, got {held.shape}")
@@ -60,11 +60,11 @@ class Enumeration:
 
     @cached_property
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Pi of each value: the sum of the probabilities of the blocks that contain it."""
+        """Pi of each value: the summed probabilities of the blocks that contain it."""
         return tuple(self._sums(np.ones(len(self.weights), dtype=np.int64)))
 
     def form_faults(self) -> Iterator[str]:
-        """Yield the faults of the list of blocks: its probabilities, columns, blocks that come twice."""
+        """Yield the faults in the list of blocks: in probabilities, columns or repeated blocks."""
         law, blocks = self.law, self.blocks
         if not all(isinstance(weight, int | Fraction) for weight in self.weights.tolist()):
             yield "the probabilities of the alphabet must be fractions."
@@ -91,7 +91,7 @@ class Enumeration:
             yield f"the {law.alphabet_size} blocks must differ, only {different} do."
 
     def number_faults(self) -> Iterator[str]:
-        """Yield the faults of pi and rho as stated; of rho only where nothing public was drawn for all."""
+        """Yield the faults of pi and rho; rho is checked only if nothing public is drawn for all devices."""
         law, pi, rho = self.law, self.law.inclusion, self.law.conditional_inclusion
         for x, number in enumerate(self.inclusions):
             if number != pi:
@@ -99,7 +99,7 @@ class Enumeration:
                 return
         if law.size == 1 or any(conditional_variation(law)) or rho is None:
             return
-        # One product with random factors tells whether any pair is wrong; the pair is looked for only then.
+        # A product with random factors shows whether any pair is wrong; only then the pair is searched.
         factors = np.random.default_rng().integers(1, _FACTORS, law.size)
         total = int(factors.sum())
         for x, number in enumerate(self._sums(self.contained @ factors)):
@@ -120,14 +120,14 @@ class Enumeration:
                 return
 
     def drawing_faults(self) -> Iterator[str]:
-        """Yield the faults of blocks that are drawn: not listed, without their member, or taken for flawed."""
+        """Yield the faults of drawn blocks: not in the list, without their required member, or rejected by `flaws`."""
         law = self.law
         members = np.arange(_DRAWS) % (law.size + 1) - 1
         drawn: dict[str, AnyArray] = {
             column.name: np.zeros(column.shape(_DRAWS), column.dtype) for column in law.columns
         }
         law.draw(members, SeededRandom(_SEED), drawn)
-        if (strange := np.count_nonzero(found_among(keys(drawn), keys(self.blocks)) < 0)) > 0:
+        if (strange := np.count_nonzero(positions_in(keys(drawn), keys(self.blocks)) < 0)) > 0:
             yield f"blocks that are drawn must be in the alphabet, {strange} of {_DRAWS} are not."
         rows = np.flatnonzero(members >= 0)
         without = np.count_nonzero(~law.contains(drawn)[rows, members[rows]])
@@ -137,9 +137,9 @@ class Enumeration:
             yield f"blocks that are drawn must not be flawed, {flawed} of {_DRAWS} are."
 
     def flaw_faults(self, most: int) -> Iterator[str]:
-        """Yield the faults of `flaws`: of up to ``most`` blocks that fit, those are flawed that the alphabet lacks."""
+        """Yield the faults of `flaws`: it must reject the blocks that the alphabet lacks; ``most`` blocks are tried."""
         blocks = _writable(self.law.columns, most)
-        possible, flawed = found_among(keys(blocks), keys(self.blocks)) >= 0, self.law.flaws(blocks)
+        possible, flawed = positions_in(keys(blocks), keys(self.blocks)) >= 0, self.law.flaws(blocks)
         if flawed.shape != possible.shape:
             yield f"flaws must be one per block, {possible.shape}, got {flawed.shape}."
             return
@@ -149,21 +149,21 @@ class Enumeration:
 
     @cached_property
     def _classes(self) -> tuple[list[Fraction], IntArray]:
-        """The different probabilities, and ``(m,)`` which of them each block has."""
-        # Pairs of integers are hashed and compared faster than fractions.
+        """The different probabilities, and the ``(m,)`` index of each block's probability among them."""
+        # Pairs of integers are faster to hash and compare than fractions.
         listed = [(weight.numerator, weight.denominator) for weight in self.weights.tolist()]
         known = {pair: place for place, pair in enumerate(dict.fromkeys(listed))}
         places = np.fromiter(map(known.__getitem__, listed), np.int64, len(listed))
         return [Fraction(*pair) for pair in known], places
 
     def _sums(self, values: IntArray) -> list[Fraction]:
-        """Return for each value the exact sum, over the blocks that contain it, of probability times ``(m,)``."""
+        """Return for each value the exact sum of probability times ``(m,)`` values, over the blocks that contain it."""
         distinct, places = self._classes
         if len(distinct) <= _FEW_WEIGHTS:
             rows = [np.flatnonzero(places == at) for at in range(len(distinct))]
             parts = [(key, values[at] @ self.contained[at]) for key, at in zip(distinct, rows, strict=True)]
             return [sum((weight * int(part[x]) for weight, part in parts), Fraction(0)) for x in range(self.law.size)]
-        noise, denominator = in_whole_numbers(self.weights)
+        noise, denominator = common_denominator(self.weights)
         weighted = noise * values
         return [Fraction(int(weighted[column].sum()), denominator) for column in self.contained.T]
 
@@ -174,13 +174,13 @@ def is_countable(law: BlockLaw) -> bool:
 
 
 def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
-    """Return pi of each value as counted, and a sentence for what the law states otherwise than its blocks have it.
+    """Return pi of each value, counted from the blocks, and a sentence for each number that the law states wrongly.
 
     Args:
-        law: one whose blocks can be listed; of any package, whatever its members return or raise.
+        law: a law with blocks that can be listed, from any package; its members may return or raise anything.
 
     Returns:
-        pi, or None if it cannot be counted, which is a fault then; and the faults, none of a sound law.
+        pi, or None with a fault if pi cannot be counted; and the faults, an empty list for a correct law.
     """
     faults: list[str] = []
     inclusions = None
@@ -197,25 +197,25 @@ def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
 
 
 def at_small_sizes(*makers: Callable[[int], BlockLaw]) -> Iterator[BlockLaw]:
-    """Yield a law over few values, for each of some sizes that one of these can make it for."""
+    """Yield a law over few values, for each of several sizes for which one of the makers succeeds."""
     for size, make in product(_SMALL_SIZES, makers):
         try:
             law = make(size)
             countable = law.size == size and is_countable(law)
-        except Exception:  # not for so few values, or another package's code
+        except Exception:  # too few values, or a fault of another package
             continue
         if countable:
             yield law
 
 
 def _short(share: Fraction) -> str:
-    """Return a fraction as it is where it is short, else as a number."""
+    """Return a short fraction unchanged, and a long one as a number."""
     written = str(share)
     return written if len(written) <= 20 else f"{float(share):.12g}"
 
 
 def _writable(columns: tuple[Column, ...], most: int) -> Blocks:
-    """Return every row of entries within the columns' bounds; where they are too many, some, drawn evenly."""
+    """Return all rows of entries within the columns' bounds, or an evenly spaced choice if there are too many."""
     entries = [column for column in columns for _ in range(column.width or 1)]
     bounds = [column.bound or 1 << 8 * np.dtype(column.dtype).itemsize for column in entries]
     total, rest = prod(bounds), np.arange(min(prod(bounds), most))
@@ -234,69 +234,69 @@ def _writable(columns: tuple[Column, ...], most: int) -> Blocks:
     return blocks
 
 
-def in_whole_numbers(weights: Any) -> tuple[AnyArray, int]:
-    """Return fractions as integers over a common denominator."""
+def common_denominator(weights: Any) -> tuple[AnyArray, int]:
+    """Return fractions as integer numerators and their common denominator."""
     denominator = lcm(*{weight.denominator for weight in set(weights.tolist())})
     return np.array([int(weight * denominator) for weight in weights], dtype=object), denominator
 
 
 def keys(blocks: Blocks) -> AnyArray:
-    """Return ``(m,)`` bytes that tell blocks apart."""
+    """Return ``(m,)`` bytes that identify the blocks."""
     rows = [np.ascontiguousarray(column).reshape(len(column), -1) for _, column in sorted(blocks.items())]
     return as_keys(np.hstack([row.view(np.uint8).reshape(len(row), -1) for row in rows]))
 
 
 def as_keys(rows: AnyArray) -> AnyArray:
-    """Return ``(m,)`` opaque values of rows of bytes."""
-    # NumPy takes zeros at the end for what fills a text up, which all of one width have alike.
+    """Return rows of bytes as ``(m,)`` opaque values, which can be compared and sorted."""
+    # NumPy removes zeros at the end of bytes as padding, but all rows have one width.
     return np.ascontiguousarray(rows).view(f"S{rows.shape[1]}").reshape(len(rows))
 
 
-def found_among(wanted: AnyArray, all_keys: AnyArray) -> IntArray:
-    """Return ``(n,)`` the place of each key among others that all differ; -1 where it is none of them."""
+def positions_in(wanted: AnyArray, all_keys: AnyArray) -> IntArray:
+    """Return the ``(n,)`` position of each key among distinct keys; -1 for a key that is not among them."""
     order = np.argsort(all_keys)
     places = order[np.minimum(np.searchsorted(all_keys, wanted, sorter=order), len(order) - 1)]
     return np.where(all_keys[places] == wanted, places, -1)
 
 
 GROUP = "discreet.block_laws"
-"""The group of entry points."""
+"""The group of entry points in which other packages register mechanisms."""
 
 # Digits of the largest integer below 2^64.
 _DIGITS = 20
-# Laws that this package had, of samplers that gave each value an epsilon of its own.
+# Block laws that this package once had, for samplers with an epsilon for each value.
 _REMOVED = ("uneven singletons", "uneven bits")
 
 
 class UnknownLawError(ParameterError):
-    """A block law of a kind that neither this package nor an installed one knows."""
+    """No block law of this kind is in this package or in an installed one."""
 
 
-def spelled_out(law: BlockLaw) -> dict[str, Any]:
-    """Return a description of a law, as values of JSON, from which `Registry.law_of` makes it again.
+def description_of(law: BlockLaw) -> dict[str, Any]:
+    """Return a description of a law as JSON values; `Registry.law_of` rebuilds the law from it.
 
-    Parts that may pass 2^53, where other languages lose digits, are decimal texts.
+    Integers that may exceed 2^53, where other languages lose digits, are decimal texts.
 
     Raises:
-        ParameterError: if the law's class does not say how it is made from a description.
+        ParameterError: if the law's class does not define how to rebuild it from a description.
     """
     if not isinstance(law, BlockLaw) or not law.kind:
         raise ParameterError("block-law.undescribed", kind=type(law).__name__)
     return {name: str(part) if name in law.wide else part for name, part in law.describe().items()}
 
 
-def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
-    """Return the block law of a class with this spelled-out description.
+def law_from_description(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
+    """Return the block law of a class from its description.
 
     Raises:
-        ParameterError: if there is none, or its description is another one.
+        ParameterError: if the description defines no law, or differs from the law's own description.
     """
     parts = {name: part for name, part in description.items() if name != "law"}
     parts |= {name: int(parts[name]) for name in law.wide if _is_decimal(parts.get(name))}
     try:
-        rebuilt: Any = made_of(law, parts)
-        # As text: True is no 1 then, and 007 is no 7.
-        is_own = _canonical(spelled_out(rebuilt)) == _canonical(description)
+        rebuilt: Any = law_from_parts(law, parts)
+        # Compared as text, because True must not equal 1, nor 007 equal 7.
+        is_own = _canonical(description_of(rebuilt)) == _canonical(description)
     except ParameterError:
         raise
     except Exception:  # parts of any kind from outside, and another package's code
@@ -306,13 +306,13 @@ def made_again(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
     return rebuilt  # type: ignore[no-any-return]
 
 
-def made_of(law: type[BlockLaw], parts: dict[str, Any]) -> BlockLaw:
-    """Return the law of a class with these parts of a description, its kind apart.
+def law_from_parts(law: type[BlockLaw], parts: dict[str, Any]) -> BlockLaw:
+    """Return the law of a class from the parts of a description without the kind.
 
-    Parts that follow from the others are left out here; `made_again` compares the law's own description.
+    Parts that follow from others are ignored here; `law_from_description` compares the law's own description.
 
     Raises:
-        ParameterError: if they define no law; foreign parts may raise other errors.
+        ParameterError: if the parts define no law; unexpected parts may raise other errors.
     """
     if hasattr(law, "of_parts"):
         rebuilt: BlockLaw = law.of_parts(parts)
@@ -327,12 +327,12 @@ def _canonical(description: dict[str, Any]) -> str:
 
 
 def _is_decimal(part: object) -> bool:
-    """Return true for the text of an integer below 2^64; the law refuses any other part."""
+    """Return true for an integer below 2^64 written as decimal text; the law itself checks other parts."""
     return isinstance(part, str) and part.isdecimal() and len(part) <= _DIGITS
 
 
 def _fault_of(candidate: Any, name: str) -> str | None:
-    """Return the end of a sentence on what is wrong with another package's mechanism; None if nothing is known."""
+    """Return the fault of another package's mechanism, as the end of a sentence; None if none was found."""
     if not (isinstance(candidate, type) and issubclass(candidate, BlockMechanism)) or candidate.name != name:
         return "must be a block mechanism of this name"
     known = {option.name for option in fields(candidate)}
@@ -348,7 +348,7 @@ def _fault_of(candidate: Any, name: str) -> str | None:
 
 
 class Registry(Mapping[str, type[BlockMechanism]]):
-    """Block mechanisms by name, those of this package first.
+    """A mapping from names to block mechanisms, with the mechanisms of this package first.
 
     Args:
         built_in: the mechanisms of this package.
@@ -362,10 +362,10 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         """The mechanisms of other packages, by name.
 
         Raises:
-            ParameterError: if an entry point cannot be loaded, is none of a block mechanism of its name, or its name
-                is taken.
+            ParameterError: if an entry point cannot be loaded, does not name a block mechanism of its name, or uses a
+                name that is taken.
         """
-        # A device that knows its plan need not pay for this import.
+        # Imported here, because a device that knows its plan does not need it.
         from importlib.metadata import entry_points
 
         mechanisms: dict[str, type[BlockMechanism]] = {}
@@ -387,10 +387,10 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         return mechanisms
 
     def law_of(self, description: Any) -> BlockLaw:
-        """Return the block law of a description that is spelled out; see `spelled_out`.
+        """Return the block law of a description; see `description_of`.
 
         Raises:
-            ParameterError: if this is the description of no law, or not the very one that the law has itself.
+            ParameterError: if the description defines no law, or differs from the law's own description.
 
         Example:
             >>> from discreet.mechanisms import BLOCK_MECHANISMS
@@ -398,11 +398,11 @@ class Registry(Mapping[str, type[BlockMechanism]]):
             IndependentBits(size=9, threshold=5, depth=3)
         """
         kind = description.get("law") if isinstance(description, dict) else None
-        return made_again(self._law_named(kind), description)
+        return law_from_description(self._law_named(kind), description)
 
     def _law_named(self, kind: object) -> type[BlockLaw]:
-        """Return the class of the block laws of a kind; of this package first."""
-        # Those of other packages are looked up only if it is none of these.
+        """Return the class of the block laws of a kind, from this package first."""
+        # Other packages are searched only if this package has no such law.
         for mechanism in self.values():
             for law in mechanism.laws:
                 if kind == law.kind:

@@ -1,15 +1,15 @@
-"""Reports in tables of Arrow: the columns of a plan, checked, and what tables say about themselves.
+"""Reports as Arrow tables: their columns, the checks, and the metadata that identify the plan.
 
-As an Arrow table reports have a column per part: ``clear`` (the code of a value in clear) and the block law's own; a
-plain number is an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent
-parts are null. The schema's metadata carries, under ``discreet``, the format's version, the plan's fingerprint, the
-batch, and whether the reports are simulated.
+In an Arrow table reports have a column ``clear`` (the code of a value in clear) and the columns of the block law. A
+number is an unsigned integer, a string of bits a fixed-size binary, a list of members a fixed-size list. Absent parts
+are null. The schema's metadata have an entry ``discreet`` with the format's version, the plan's fingerprint, the batch,
+and whether the reports are simulated.
 
-Every table with these columns is a source of reports. Other tools have other types for them: integers of any size
-(pandas has floats where some are missing), bytes and lists of any length. The plan is in the metadata, or in a column
-``plan`` with the fingerprint in every row, or vouched for by the caller (``trust_plan``), who never overrules the
-table. Columns that the plan's reports do not have are ignored with a warning that names them. Metadata or a column
-``simulated`` mark simulated reports; without either, reports count as real.
+Every table with these columns is accepted, also with the types of other tools: integers of any size (pandas has floats
+where some are missing), bytes and lists of any length. The plan is in the metadata, or in a column ``plan`` with the
+fingerprint in every row. Without either, the caller can vouch for the plan (``trust_plan``), but never override the
+table. Other columns are ignored, with a warning. Metadata or a column ``simulated`` mark simulated reports; without
+either, reports count as real.
 """
 
 import json
@@ -63,13 +63,13 @@ def schema_of(
     facts: Mapping[str, Any] = MappingProxyType({}),
     public: pa.Schema | None = None,
 ) -> pa.Schema:
-    """Return the Arrow schema of a mechanism's reports.
+    """Return the Arrow schema for a mechanism's reports.
 
     Args:
-        mechanism: what makes the reports.
-        simulated: whether they are simulated.
-        facts: further facts for the metadata.
-        public: public columns beside the reports, which the metadata name; None without any.
+        mechanism: the mechanism that makes the reports.
+        simulated: whether the reports are simulated.
+        facts: further entries for the metadata.
+        public: public columns beside the reports, which the metadata list; None if there are none.
     """
     names = {} if public is None else {_PUBLIC: public.names}
     schema = report_schema(mechanism.columns, mechanism.fingerprint, simulated=simulated, facts={**names, **facts})
@@ -77,7 +77,7 @@ def schema_of(
 
 
 def stamped_public(schema: pa.Schema) -> list[str]:
-    """Return the names of the public columns of which the stamp says that they are beside the reports."""
+    """Return the names of the public columns beside the reports, from the metadata."""
     try:
         names = json.loads((schema.metadata or {})[STAMP])[_PUBLIC]
     except (KeyError, TypeError, ValueError, RecursionError):
@@ -86,16 +86,16 @@ def stamped_public(schema: pa.Schema) -> list[str]:
 
 
 def is_stamped(schema: pa.Schema) -> bool:
-    """Return true if metadata hold a stamp, of any plan."""
+    """Return true if the metadata identify a plan, whichever it is."""
     return STAMP in (schema.metadata or {})
 
 
 def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]:
-    """Return the facts of a stamp, checked.
+    """Return the metadata of reports or a tally, after a check of their kind, format and plan.
 
     Raises:
-        DataError: if there is no stamp, or it is one of another kind or format.
-        MismatchError: if it belongs to another plan.
+        DataError: if there are no such metadata, or they have another kind or format.
+        MismatchError: if they belong to another plan.
     """
     try:
         facts = json.loads((schema.metadata or {})[STAMP])
@@ -109,7 +109,7 @@ def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]
 
 
 def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
-    """Return reports as a table with `schema_of`."""
+    """Return reports as an Arrow table with `schema_of`."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     return report_table(reports, mechanism.columns)
 
@@ -127,7 +127,7 @@ def check_columns(mechanism: Mechanism, schema: pa.Schema) -> None:
     """Refuse a table that cannot hold reports of this plan.
 
     Raises:
-        DataError: if a column is missing, there twice or of another kind; it says which columns there should be.
+        DataError: if a column is missing, repeated or of another kind; the error lists the expected columns.
     """
     columns = mechanism.columns
     once = all(schema.names.count(column.name) == 1 for column in columns)
@@ -162,9 +162,9 @@ def sifted_rows(mechanism: Mechanism, batch: Any, *, simulated: bool = False) ->
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
     Args:
-        mechanism: what they claim to come from.
+        mechanism: the mechanism that the reports claim.
         batch: an Arrow batch with the mechanism's columns and perhaps others; see `check_columns`.
-        simulated: whether they say that they are simulated.
+        simulated: whether the reports are marked as simulated.
     """
     left_out: Counter[str] = Counter()
     plain = _plain_columns(mechanism, batch)
@@ -179,7 +179,7 @@ def sifted_rows(mechanism: Mechanism, batch: Any, *, simulated: bool = False) ->
 
 
 def _checked_rows(mechanism: Mechanism, plain: pa.RecordBatch, *, simulated: bool) -> Reports:
-    """Return the reports of `_plain_columns`, checked; errors as for `checked_reports`."""
+    """Return the checked reports of `_plain_columns`; errors as for `checked_reports`."""
     columns = {column.name: _nullable(column, plain.column(column.name)) for column in mechanism.columns}
     return checked_reports(mechanism, plain.num_rows, columns, simulated=simulated)
 
@@ -190,7 +190,7 @@ def _plain_columns(mechanism: Mechanism, batch: Any) -> pa.RecordBatch:
 
 
 def _plain(column: Column, entries: pa.Array) -> pa.Array:
-    """Return a column in one of the types that `_nullable` reads."""
+    """Return a column with one of the types that `_nullable` reads."""
     kind = entries.type
     if is_bits(column):
         plain = pa.large_binary() if pa.types.is_binary_view(kind) or pa.types.is_null(kind) else kind
@@ -201,13 +201,13 @@ def _plain(column: Column, entries: pa.Array) -> pa.Array:
     try:
         return entries if plain == kind else entries.cast(plain)
     except pa.ArrowInvalid:
-        # Not chained: the library quotes values.
+        # Not chained, because the library's error quotes values.
         pass
     raise DataError("report-table.not-integers", name=column.name)
 
 
 def _nullable(column: Column, entries: pa.Array) -> Nullable:
-    """Return a column as it arrived; rows with an entry that is none of the column's are refused."""
+    """Return a column and its nulls; entries that are impossible for the column are refused with their rows."""
     rows, kind, width = present(entries) if entries.null_count else None, entries.type, column.width
 
     def there(each: AnyArray) -> AnyArray:
@@ -219,7 +219,7 @@ def _nullable(column: Column, entries: pa.Array) -> Nullable:
         refuse_rows(rows, there(_lengths(entries)) != width, UNREADABLE)
     if is_bits(column):
         return Nullable(rows, there(rows_of_bytes(entries.cast(pa.binary(width)), width)))
-    # Arrow leaves the members of missing lists out itself.
+    # Arrow itself omits the members of missing lists.
     items = entries.flatten()
     if items.null_count:
         refuse_rows(rows, np.any(absent(items).reshape(-1, width), axis=1), GAP)
@@ -227,7 +227,7 @@ def _nullable(column: Column, entries: pa.Array) -> Nullable:
 
 
 def _lengths(entries: pa.Array) -> AnyArray:
-    """Return the ``(n,)`` lengths of strings of bytes or of lists; anything where one is missing."""
+    """Return the ``(n,)`` lengths of byte strings or lists; arbitrary where an entry is missing."""
     import pyarrow.compute as pc
 
     lists = any(test(entries.type) for test in _LISTS)
@@ -239,14 +239,14 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a source of reports: what it says about itself, and in which way.
+    """The form of a source of reports: the ways in which it gives plan, batch and marks of simulated rows.
 
     Attributes:
-        facts: of its metadata; None without any.
-        trusted: whether the plan is the caller's word alone.
-        named: whether a column ``plan`` holds the fingerprint in every row.
+        facts: the entries of its metadata; None without metadata.
+        trusted: whether only the caller vouches for the plan.
+        named: whether a column ``plan`` has the fingerprint in every row.
         marked: whether a column ``simulated`` marks rows.
-        extra: names of further columns, which are not read.
+        extra: names of further columns, which are ignored.
     """
 
     facts: Mapping[str, Any] | None = None
@@ -262,26 +262,26 @@ class Form:
 
     @property
     def has_batch(self) -> bool:
-        """True if the source says the name of its batch."""
+        """True if the source names its batch."""
         return self.facts is not None and batch_name(self.facts) != ""
 
     def batch(self, n: int) -> NamedBatch | None:
-        """Return the batch that n reports of the source are; None if it has no name."""
+        """Return the named batch of n reports of the source; None if the source does not name it."""
         return None if self.facts is None else batch_in(self.facts, n)
 
 
 def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False, public: Sequence[str] = ()) -> Form:
-    """Return the form of a table of reports.
+    """Return the form of a table of reports after a check of its plan and columns.
 
     Args:
-        mechanism: what made the reports.
-        schema: of the table.
-        trust_plan: whether the caller vouches that a table which does not say its plan holds reports of this one.
-        public: names of public columns beside the reports, which the table must have then.
+        mechanism: the mechanism of the reports.
+        schema: the table's schema.
+        trust_plan: whether the caller vouches for the plan of a table that does not identify one.
+        public: names of public columns beside the reports, which the table must have.
 
     Raises:
-        DataError: if neither the table nor the caller states the plan, or it cannot hold reports of this plan.
-        MismatchError: if the metadata are of another plan, also with ``trust_plan``.
+        DataError: if neither the table nor the caller identifies the plan, or the table cannot hold its reports.
+        MismatchError: if the metadata belong to another plan, also with ``trust_plan``.
     """
     ours = [column.name for column in mechanism.columns]
     if not is_stamped(schema):
@@ -307,7 +307,7 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
 
 
 def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str]) -> None:
-    """Refuse public columns that a table has not, or that are the reports' own."""
+    """Refuse public columns that the table lacks, or that belong to the reports."""
     if {*ours} & {*public}:
         raise DataError("public-column.reserved", names=", ".join(sorted(ours)))
     missing = [name for name in public if schema.names.count(name) != 1]
@@ -318,10 +318,10 @@ def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str])
 
 
 def refuse_counts(names: Iterable[str]) -> None:
-    """Refuse a column that may say of how many people a row is.
+    """Refuse a column that may hold numbers of people per row.
 
     Raises:
-        DataError: if there is one: 1,000 people in two rows would be counted as two.
+        DataError: if there is one, because 1,000 people in two rows would be counted as two.
     """
     name = next((name for name in names if is_count(name)), None)
     if name is not None:
@@ -329,19 +329,19 @@ def refuse_counts(names: Iterable[str]) -> None:
 
 
 def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool) -> Checked:
-    """Return the reports of a batch, and the number of rows left out by reason.
+    """Return the reports of a batch, and the number of omitted rows by reason.
 
     Args:
-        mechanism: what they claim to come from.
+        mechanism: the mechanism that the reports claim.
         batch: the rows.
-        form: of their table.
-        sift: whether rows that no device can have sent are left out; else they are refused.
+        form: the form of their table.
+        sift: whether to omit rows that no device can have sent; otherwise they are refused.
 
     Raises:
-        DataError: if no device can have sent one of them and none is to be left out.
-        MismatchError: if a row is of another plan.
+        DataError: if no device can have sent one of the rows, unless such rows are omitted.
+        MismatchError: if a row belongs to another plan.
     """
-    # A damaged file may have lengths that lead out of it, and say that nothing is missing where something is.
+    # In a damaged file, lengths may point outside the data, and missing entries may be marked as present.
     batch.validate(full=True)
     simulated = form.facts is not None and bool(form.facts.get("simulated"))
     if form.named:
@@ -356,10 +356,10 @@ def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, si
 
 
 def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
-    """Refuse rows with another plan's fingerprint, or none.
+    """Refuse rows with another plan's fingerprint, or without one.
 
     Raises:
-        MismatchError: if there is one; it says how many, and never what they say.
+        MismatchError: if there is one; the error gives their number, but never their contents.
     """
     import pyarrow.compute as pc
 
@@ -381,12 +381,12 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
 
 
 def warn_of(forms: Collection[Form], fingerprint: str, *, kind: str = "files") -> None:
-    """Warn once of the plan that the caller vouches for, of missing marks, and of columns that are not read.
+    """Warn once that the caller vouches for the plan, that marks are missing, or that columns are ignored.
 
     Args:
-        forms: of all sources.
-        fingerprint: of the plan.
-        kind: what the sources are, in the plural.
+        forms: the forms of all sources.
+        fingerprint: the plan's fingerprint.
+        kind: a word for the sources, in the plural.
     """
     trusted = sum(form.trusted for form in forms)
     unmarked = sum(form.facts is None and not form.marked for form in forms)
@@ -410,7 +410,7 @@ def warn_of(forms: Collection[Form], fingerprint: str, *, kind: str = "files") -
 
 
 def table_of(data: Any) -> pa.Table:
-    """Return a table of Arrow in memory, from pandas, polars, DuckDB, Spark, Arrow or whatever else hands one out.
+    """Return an Arrow table in memory from a table of pandas, polars, DuckDB, Spark, Arrow or a similar library.
 
     Raises:
         DataError: if Arrow cannot read it.
@@ -419,20 +419,21 @@ def table_of(data: Any) -> pa.Table:
     try:
         return data if isinstance(data, pa.Table) else pa.table(data)
     except Exception as error:
-        # Not chained: libraries quote values.
+        # Not chained, because the libraries' errors quote values.
         failed = type(error).__name__
     raise DataError("report-table.unreadable", failed=failed)
 
 
-def taken_reports(mechanism: Mechanism, data: Any) -> Any:
-    """Return the reports of a table that Arrow reads, checked as those of files are; what is no table as it is.
+def reports_from_table(mechanism: Mechanism, data: Any) -> Any:
+    """Return the checked reports of a table that Arrow can read; any other argument is returned unchanged.
 
     Args:
-        mechanism: what they claim to come from.
-        data: a tally, or a table of reports that says its plan, by its stamp or in a column ``plan``.
+        mechanism: the mechanism that the reports claim.
+        data: a tally, or a table of reports with its plan in the metadata or in a column ``plan``.
 
     Raises:
-        DataError: if a table does not say its plan, or cannot hold reports of it, or no device can have sent a row.
+        DataError: if a table does not identify its plan, cannot hold its reports, or has a row that no device can
+            have sent.
         MismatchError: if it belongs to another plan.
 
     Example:

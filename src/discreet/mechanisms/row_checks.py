@@ -1,7 +1,7 @@
-"""Checks of reports from outside, before anything is counted: the one judge of rows, whatever their format.
+"""Checks of reports from outside, before anything is counted; all formats use these checks.
 
 A batch arrives as nullable columns: ``clear`` with a value's code, and the columns of the block law. A report has
-either a value in clear or a whole block (both, where reports in clear carry noise blocks too).
+either a value in clear or a complete block. It has both if the mechanism adds noise blocks to reports in clear.
 """
 
 from collections import Counter
@@ -16,14 +16,14 @@ from discreet.errors import DataError
 from discreet.mechanisms.mechanism import Mechanism
 
 Checked: TypeAlias = tuple[Reports, Counter[str]]
-"""Reports, each of which a device can have sent, and the number of rows left out beside them by reason."""
+"""Reports that devices can have sent, and the number of omitted rows by reason."""
 
 
 class ArrowTable(Protocol):
-    """A table that hands itself to Arrow: of pandas, polars, DuckDB, Spark or Arrow."""
+    """A table with Arrow's C stream interface: from pandas, polars, DuckDB, Spark or Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return a capsule of a stream of batches."""
+        """Return a capsule with a stream of batches."""
         ...
 
 
@@ -38,33 +38,33 @@ _IMPOSSIBLE = "hold a block that no device can send"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
-    """A column as it arrived, with its nulls.
+    """A column as it arrived, with missing entries.
 
     Attributes:
-        present: ``(n,)`` booleans: which rows have an entry; None if all have one.
-        entries: ``(k,)`` or ``(k, width)`` the entries of those rows, in order.
+        present: ``(n,)`` booleans: true for a row with an entry; None if all rows have one.
+        entries: ``(k,)`` or ``(k, width)`` the entries of these rows, in order.
     """
 
     present: BoolArray | None
     entries: AnyArray
 
     def mask(self, n: int) -> BoolArray:
-        """Return ``(n,)`` booleans: which of n rows have an entry."""
+        """Return ``(n,)`` booleans: true for a row with an entry."""
         return np.ones(n, dtype=np.bool_) if self.present is None else self.present
 
     def take(self, keep: BoolArray) -> "Nullable":
-        """Return the column of some rows, by ``(n,)`` booleans."""
+        """Return the column of the rows that ``(n,)`` booleans select."""
         if self.present is None:
             return Nullable(None, self.entries[keep])
         return Nullable(self.present[keep], self.entries[keep[self.present]])
 
 
 class FlawedRowsError(DataError):
-    """Rows that no device can have sent.
+    """A batch has rows that no device can have sent.
 
     Attributes:
-        what: what is wrong with them; one of `reasons`.
-        rows: ``(k,)`` where they are; never what they hold.
+        what: the flaw of the rows; one of `reasons`.
+        rows: the ``(k,)`` positions of the rows, never their contents.
     """
 
     def __init__(self, code: str, /, *, what: str = "", rows: IntArray | None = None, **values: Any) -> None:
@@ -81,16 +81,16 @@ def reasons(mechanism: Mechanism) -> tuple[str, ...]:
 def sifted_reports(
     mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
 ) -> Checked:
-    """Return the valid reports among rows, and the number of invalid ones by flaw; see `checked_reports`.
+    """Return the valid reports among rows, and the number of invalid rows by flaw; see `checked_reports`.
 
     Args:
-        mechanism: what they claim to come from.
-        n: number of rows.
+        mechanism: the mechanism that the reports claim.
+        n: the number of rows.
         columns: one for each of the mechanism's columns.
-        simulated: whether all of them say that they are simulated, or ``(n,)`` which do.
+        simulated: whether all reports are marked as simulated, or ``(n,)`` booleans for the reports.
 
     Returns:
-        The reports, and how many of the other rows have each of the `reasons`; the first one counts.
+        The reports, and the number of invalid rows for each of the `reasons`; a row counts for its first flaw.
     """
     left_out: Counter[str] = Counter()
     while True:
@@ -106,16 +106,16 @@ def sifted_reports(
 
 
 def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
-    """Return a batch of reports from nullable columns, checked.
+    """Return a checked batch of reports from nullable columns.
 
     Args:
-        mechanism: what they claim to come from.
-        n: number of rows.
+        mechanism: the mechanism that the reports claim.
+        n: the number of rows.
         columns: one for each of the mechanism's columns.
-        simulated: whether they say that they are simulated.
+        simulated: whether the reports are marked as simulated.
 
     Raises:
-        DataError: if no device can have sent one of them; it says how many, where the first one is, and what is wrong.
+        DataError: if no device can have sent one of the rows; the error gives their number, first row and flaw.
     """
     clear = columns.get(CLEAR)
     in_clear = None if clear is None else clear.mask(n)
@@ -152,7 +152,7 @@ def _outside(column: Column) -> str:
 
 
 def refuse_rows(present: BoolArray | None, wrong: BoolArray, what: str) -> None:
-    """Refuse rows with a wrong entry, of those that have an entry, with their number and the place of the first."""
+    """Refuse rows with a wrong entry; the error gives their number and the first one's position."""
     if wrong.any():
         rows = np.flatnonzero(wrong) if present is None else np.flatnonzero(present)[wrong]
         n = len(wrong) if present is None else len(present)

@@ -21,7 +21,7 @@ from discreet.mechanisms import BlockMechanism, Channel, Mechanism
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import is_small
 from discreet.mechanisms.memo import Memo
-from discreet.mechanisms.registry import at_small_sizes, examined, is_countable, made_of
+from discreet.mechanisms.registry import at_small_sizes, examined, is_countable, law_from_parts
 from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
 
 _WORDS = 1 << 64
@@ -132,7 +132,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
 
     def of_size(size: int) -> BlockLaw:
         parts = {name: part for name, part in law.describe().items() if name != "law"}
-        return made_of(type(law), parts | {"size": size})
+        return law_from_parts(type(law), parts | {"size": size})
 
     others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
     examinations = [examined(candidate) for candidate in ([law] if countable else others)]

@@ -29,11 +29,18 @@ from discreet.core.random import WORD_RANGE, SeededRandom
 from discreet.core.reports import Blocks, Reports, smallest_unsigned
 from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
 from discreet.estimators import estimate
-from discreet.mechanisms import BlockMechanism, spelled_out
+from discreet.mechanisms import BlockMechanism, description_of
 from discreet.mechanisms.block_law import conditional_variation
 from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.obfuscation import coins_of, fill
-from discreet.mechanisms.registry import Enumeration, as_keys, found_among, in_whole_numbers, keys, made_again
+from discreet.mechanisms.registry import (
+    Enumeration,
+    as_keys,
+    common_denominator,
+    keys,
+    law_from_description,
+    positions_in,
+)
 
 
 def hold(promise: bool, broken: str) -> None:
@@ -124,7 +131,7 @@ class Outputs:
 
     def places(self, reports: Reports) -> IntArray:
         """Return ``(n,)`` which output each report is; -1 where it is none."""
-        return found_among(_keys_of(reports), _keys_of(self.reports))
+        return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
 def spell_out(mechanism: BlockMechanism) -> Outputs:
@@ -153,7 +160,7 @@ def _spelled_out(mechanism: BlockMechanism) -> Outputs:
             "contract.too-large", most_entries=_MOST_ENTRIES, alphabet_size=law.alphabet_size, size=domain.size
         )
     blocks, weights = law.alphabet()
-    contained, (noise, denominator) = law.contains(blocks), in_whole_numbers(weights)
+    contained, (noise, denominator) = law.contains(blocks), common_denominator(weights)
     truthful, noisy = mechanism.threshold, WORD_RANGE - mechanism.threshold
     conditional = [Fraction(denominator, int(noise[column].sum())) for column in contained.T]
     scale = lcm(*{chance.denominator for chance in conditional})
@@ -282,7 +289,7 @@ def devices_know_the_law(mechanism: BlockMechanism) -> None:
     """The law is made again from its description, in JSON, and its mechanism says the classes of its laws."""
     law: Any = mechanism.law
     try:
-        rebuilt = made_again(type(law), json.loads(json.dumps(spelled_out(law))))
+        rebuilt = law_from_description(type(law), json.loads(json.dumps(description_of(law))))
     except (DiscreetError, TypeError, ValueError) as error:
         raise AssertionError(f"a law's description must make it again, this one does not: {error}") from None
     same = rebuilt.describe() == law.describe() and rebuilt.inclusion == law.inclusion
@@ -319,7 +326,7 @@ def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
         drawn = keys(_drawn(mechanism, np.full(DRAWS, member), SeededRandom(_SEED + member)))
         shares = chances if member < 0 else np.where(contained[:, member], chances, 0.0)
         name = "blocks of noise" if member < 0 else f"blocks drawn for value {member}"
-        _follow(name, found_among(drawn, alphabet), shares / shares.sum())
+        _follow(name, positions_in(drawn, alphabet), shares / shares.sum())
 
 
 def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
@@ -328,7 +335,7 @@ def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
     blocks, weights = law.alphabet()
     rows = np.arange(2 * DRAWS)
     members = np.where(rows % 2 == 0, rows // 2 % law.size, -1)
-    places = found_among(keys(_drawn(mechanism, members, SeededRandom(_SEED))), keys(blocks))
+    places = positions_in(keys(_drawn(mechanism, members, SeededRandom(_SEED))), keys(blocks))
     inside = law.contains(blocks)[places[::2], members[::2]]
     hold(bool(inside.all()), f"a block must contain its member, {np.count_nonzero(~inside)} of {len(inside)} do not.")
     _follow("blocks of noise between members", places[1::2], weights.astype(np.float64))

@@ -24,7 +24,7 @@ from discreet.device.protocol.frames import LARGEST_RECORD
 from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError, ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.mechanisms import BlockMechanism, law_of, spelled_out
+from discreet.mechanisms import BlockMechanism, description_of, law_of
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.laws.translates import SetTranslates
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
@@ -258,6 +258,6 @@ def _ranges(sensitive: BoolArray) -> tuple[tuple[int, int], ...]:
 
 def _spelled(law: BlockLaw) -> dict[str, Any]:
     try:
-        return spelled_out(law)
+        return description_of(law)
     except ParameterError as error:
         raise SamplerError(str(error)) from None

@@ -1,1 +1,1 @@
-"""Block laws, a file each: what is drawn, and nothing else; the law of truth or noise is `discreet.mechanisms.law`."""
+"""Block laws, one file each: how random blocks are drawn. `discreet.mechanisms.law` adds truth or noise."""

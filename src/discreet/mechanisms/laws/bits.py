@@ -1,17 +1,17 @@
 """Independent bits: RAPPOR, optimized unary encoding, and their utility-optimized forms.
 
-Every sensitive value has a bit that noise sets with probability d1, on its own; the truth sets its own bit for sure. So
-pi = rho = d1, and with theta = s + (1 - s) d1 the probability that one's own bit is set,
+Every sensitive value has a bit. Noise sets each bit independently with probability d1; the truth always sets its own
+bit. So pi = rho = d1, and with theta = s + (1 - s) d1 the probability that the true value's bit is set,
 
     d1 = theta e^-eps / (1 - theta + theta e^-eps),   s = theta (1 - e^-eps),
 
 which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive and uRAP [ULDP, Def. 4] otherwise;
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 
-The probability s of the truth keeps epsilon, whatever d1 is. So d1 may be a fraction of few binary digits, each of
-which costs a random bit per noise bit: 3/8 instead of .3775 changes the error by a quarter of a percent, and takes 3
-random bits instead of 13. Bits are drawn in lanes of 64, each as a comparison of an integer of ``depth`` random digits
-with a threshold, from its last digit to its first; they are sent in bytes and counted in tiles.
+Epsilon holds for any d1, because s is adapted to d1. So d1 may be a fraction with few binary digits. Each digit needs
+a random bit per noise bit: 3/8 instead of .3775 changes the error by a quarter of a percent, and takes 3 random bits
+instead of 13. Bits are drawn in lanes of 64: each compares an integer of ``depth`` random digits with a threshold, from
+the last digit to the first. Bits are sent in bytes and counted in tiles.
 """
 
 from collections.abc import Iterator
@@ -35,33 +35,33 @@ from discreet.mechanisms.evidence import BitTiles
 from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, truth_threshold
 from discreet.theory.optimum import optimal_theta
 
-# A piece's words stay in the second-level cache.
+# One piece's random words fit into the second-level cache.
 _PIECE_WORDS = 1 << 17
 _GREATEST_DEPTH = 60
 _PRECISION_BITS = 11
-# Binary digits of the probability of a whole string of bits that are worked with.
+# The most binary digits in the probability of a whole string of bits.
 _MOST_DIGITS = 1 << 16
-# Strings of so few bits are counted before a likelihood goes through them, if there are this many times more reports.
+# Short strings of bits are counted before a likelihood reads them, if there are this many times more reports.
 FEW_BITS, _OFTEN = 12, 4
-# Rows that are one number.
+# Rows that fit into one machine number.
 _LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
-# Bits of more entropy than this are longer in a file when they are compressed, and five times slower to read.
+# Bits with more entropy than this get longer in a file by compression, and five times slower to read.
 _RANDOM = 0.8
 
 
-# What few digits may change: d1 by one part in so many, and the worst-case error by a factor.
+# The changes that fewer digits may cause: in d1, as one part of this number, and in the worst-case error, as a factor.
 _NEAR = 32
 _SAME_ERROR = 1 + 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
 class IndependentBits(BlockLaw):
-    """Bits that noise sets with probability ``threshold / 2^depth``, each on its own.
+    """Independent bits, each set by noise with probability ``threshold / 2^depth``.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
         threshold: an odd integer in 1..2^depth - 1.
-        depth: random bits that one noise bit costs.
+        depth: the number of random bits for one noise bit.
     """
 
     kind = "bits"
@@ -72,10 +72,10 @@ class IndependentBits(BlockLaw):
     depth: int
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check that there is a value and that the probability is a fraction in lowest terms.
 
         Raises:
-            ParameterError: if there is no value, or the fraction is not one between 0 and 1 in lowest terms.
+            ParameterError: if the size is below 1, or the fraction is not between 0 and 1 in lowest terms.
         """
         checked_whole("size", self.size)
         checked_whole("depth", self.depth, 1, _GREATEST_DEPTH)
@@ -85,17 +85,17 @@ class IndependentBits(BlockLaw):
 
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
-        """Return the law whose d1 is near ``inclusion``: within 2^-12 of it and of its complement, in few digits."""
+        """Return the law whose d1 is near ``inclusion``, with a relative error of at most 2^-12 in d1 and in 1 - d1."""
         magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-_GREATEST_DEPTH)))
         depth = min(magnitude + _PRECISION_BITS, _GREATEST_DEPTH)
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
     def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
-        """Yield the laws of fewer digits whose d1 is within a 32nd of ``inclusion`` and of its complement, by depth."""
+        """Yield laws with fewer digits, by depth, whose d1 and 1 - d1 are within a 32nd of the wanted probabilities."""
         room = min(inclusion, 1 - inclusion) / _NEAR
         for depth in range(1, self.depth):
-            # The nearest odd number.
+            # The nearest odd integer.
             law = IndependentBits(self.size, int(inclusion * 2**depth) | 1, depth)
             if abs(float(law.inclusion) - inclusion) <= room:
                 yield law
@@ -107,7 +107,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = d1: bits are independent."""
+        """Return rho = d1, because bits are independent."""
         return self.inclusion
 
     def joint_inclusion(self, count: int) -> Fraction:
@@ -115,13 +115,13 @@ class IndependentBits(BlockLaw):
         return self.inclusion**count
 
     def rare_chances(self, has_others: bool) -> list[Fraction] | None:
-        """Return the probability of a block of one value, and of all; see `Memo`."""
+        """Return the probabilities of a block of one value and of the block of all values; see `Memo`."""
         if self.size * self.depth > _MOST_DIGITS:
             return None
         pi, v = self.inclusion, self.size
         return [pi**k * (1 - pi) ** (v - k) for k in {1, v if has_others else max(v - 1, 1)}]
 
-    # Bits as they are drawn, sent and counted
+    # Drawing, sending and counting bits
 
     @property
     def _row_bytes(self) -> int:
@@ -129,12 +129,12 @@ class IndependentBits(BlockLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return one for each byte, and for each value of the decoded tally."""
+        """Return the numbers of additions: one for each byte, and one for each value of the decoded tally."""
         return self._row_bytes, self.size
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: v bits in bytes, the bit of value j at 2^(j % 8) of byte j // 8."""
+        """Return one column: v bits in bytes, with the bit of value j at 2^(j % 8) of byte j // 8."""
         pi = float(self.inclusion)
         random = 0 < pi < 1 and -pi * log2(pi) - (1 - pi) * log2(1 - pi) > _RANDOM
         return (Column("bits", np.uint8, width=self._row_bytes, random=random),)
@@ -145,8 +145,8 @@ class IndependentBits(BlockLaw):
         return 1 << self.size
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Takes the same steps whether a member is wanted or not."""
-        # Without a copy, or what is filled would not be what is sent.
+        """Draw blocks; see `BlockLaw`. The steps are the same with and without a required member."""
+        # No copy may be made, or the bits would be set in an array that is not sent.
         rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
         self._fill_with_noise(flat, random)
         if self.size % 8:
@@ -172,7 +172,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """Return column sums."""
+        """The counts of each bit: column sums."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -182,12 +182,12 @@ class IndependentBits(BlockLaw):
         counting.add_bits(blocks["bits"], groups, counts)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the number of blocks with each bit set: those that tell it, and a binomial of the others."""
-        # Whoever tells the truth has that bit set for sure; in every other block noise sets it, on its own.
+        """Draw the number of blocks with each bit set: the value's truthful blocks, and a binomial of the others."""
+        # A truthful block always has its value's bit; noise sets the bits of all other values independently.
         return truth + generator.binomial(blocks - truth, float(self.inclusion))
 
     def membership(self, blocks: Blocks) -> BitTiles:
-        """Return the bit matrix, in tiles of 32 reports; of few bits, every string once."""
+        """Return the bit matrix in tiles of 32 reports; short strings are counted first, one row for each."""
         rows = blocks["bits"]
         if self.size > FEW_BITS or len(rows) < _OFTEN << self.size:
             return BitTiles.of(rows, self.size)
@@ -199,7 +199,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def layout(self) -> BlockLayout:
-        """Return the layout in tiles of 32 reports."""
+        """The columns of stored blocks, in tiles of 32 reports."""
         return BlockLayout(
             lambda blocks: {"tiles": BitTiles.of(blocks["bits"], self.size).tiles},
             lambda columns, rows: BitTiles(columns["tiles"], rows, self.size),
@@ -207,7 +207,7 @@ class IndependentBits(BlockLaw):
         )
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true where the bit is set."""
         return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -219,7 +219,7 @@ class IndependentBits(BlockLaw):
         return {"bits": np.ascontiguousarray(rows)}, by_weight[np.bitwise_count(numbers)]
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a row with a bit beyond v."""
+        """Return ``(m,)`` booleans: true for a row with a bit set beyond v."""
         if self.size % 8 == 0:
             return np.zeros(len(blocks["bits"]), dtype=np.bool_)
         spare = np.uint8((0xFF << self.size % 8) & 0xFF)
@@ -234,16 +234,17 @@ class UnaryEncoding(BlockMechanism):
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        theta: the probability that one's own bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1);
-            ``"optimal"`` for the one with the least worst-case error of the decoder in use.
-        clear_bits: make reports in clear carry v noise bits too, which the decoder counts: the paper's uRAP to the
-            letter, for reproduction. By default they are left out: the same guarantee, shorter reports, less error.
-        digits: ``"few"`` for a noise bit of as few binary digits as change its probability d1 by at most a 32nd and the
-            worst-case error by at most a thousandth: the same guarantee, obfuscated several times faster. None for d1
-            to 11 bits.
+        theta: the probability that the true value's bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1);
+            ``"optimal"`` for the theta with the smallest worst-case error of the decoder in use.
+        clear_bits: add v noise bits to reports in clear too, which the decoder counts. This is exactly the paper's
+            uRAP, for reproduction. By default reports in clear have no bits: the same guarantee, shorter reports, less
+            error.
+        digits: ``"few"`` for the fewest binary digits of d1, the probability of a noise bit, that change d1 by at most
+            a 32nd and the worst-case error by at most a thousandth: the same guarantee, several times faster. None for
+            a d1 of 11 bits.
 
     Raises:
-        ParameterError: if a parameter is out of range, or clear_bits is set where nothing goes in clear.
+        ParameterError: if a parameter is out of range, or clear_bits is set where no value is reported in clear.
 
     Example:
         >>> import discreet as dc
@@ -278,13 +279,13 @@ class UnaryEncoding(BlockMechanism):
         return next((few for few in law.shorter(inclusion) if self._error(few) <= limit), law)
 
     def _noise(self, size: int) -> float:
-        """Return d1 as theta and epsilon say."""
+        """Return d1 for theta and epsilon."""
         if self.theta is None:
             return 1 / (1 + exp(self.epsilon / 2))
         if isinstance(self.theta, str) and self.theta == "optimal":
             if self.domain.size < 2:
                 raise ParameterError("theta.nothing-to-choose", argument="theta")
-            # Of the best theta, or the nearest that bits can have.
+            # The d1 of the best theta, or the nearest one that the sampler can realise.
             best = optimal_theta(size, self.domain.size, self.epsilon, clear_bits=self.clear_bits)
             return _inclusion(best.theta, best.complement, self.epsilon)
         theta = real_number(self.theta)
@@ -296,7 +297,7 @@ class UnaryEncoding(BlockMechanism):
         return noise
 
     def _error(self, law: IndependentBits) -> float:
-        """Return the worst-case error of one report under a law."""
+        """Return the worst-case error of one report with a law."""
         threshold = truth_threshold(self.epsilon, law.inclusion)
         return numbers_of(self.domain, law, threshold, clear_blocks=self.clear_bits).worst_case_mse(1)
 
@@ -307,13 +308,13 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return theta, as the sampler realises it, and the binary digits of d1: random bits for one noise bit."""
+        """Return the realised theta, and the binary digits of d1 (the number of random bits per noise bit)."""
         numbers = self.numbers
         theta = numbers.truth + numbers.noisy * numbers.inclusion
         return {"theta": theta, "digits": self.law.depth}
 
 
 def _inclusion(theta: float, complement: float, epsilon: float) -> float:
-    """Return d1. With e^-eps, not e^eps: no overflow."""
+    """Return d1, computed from e^-eps, because e^eps may overflow."""
     weight = theta * exp(-epsilon)
     return weight / (complement + weight)

@@ -1,7 +1,7 @@
 """Hadamard columns: Hadamard response and its utility-optimized form.
 
-Value x owns row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)); a block is the values with +1
-in a uniform column. So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019].
+Value x has row x + 1 of a Sylvester matrix of order V = 2^ceil(log2(v + 1)). A block is the set of values with +1 in a
+uniformly drawn column. So pi = rho = 1/2 and s = tanh(eps/2) [Acharya 2019].
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 @dataclass(frozen=True, slots=True)
 class HadamardColumns(IndexedLaw):
-    """Half of the sensitive values: those with +1 in a column of a Sylvester matrix.
+    """Half of the sensitive values: all values with +1 in one column of a Sylvester matrix.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -40,12 +40,12 @@ class HadamardColumns(IndexedLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = 1/2: rows are orthogonal."""
+        """Return rho = 1/2, because rows are orthogonal."""
         return Fraction(1, 2)
 
     @property
     def alphabet_size(self) -> int:
-        """Return V, the least power of two above v."""
+        """Return V, the smallest power of two above v."""
         return 1 << self.size.bit_length()
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -54,12 +54,12 @@ class HadamardColumns(IndexedLaw):
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and columns from as many bits as they have in memory; see `BlockLaw`."""
+        """Draw coins, and columns from the same words, in the columns' type; see `BlockLaw`."""
         truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.alphabet_size)
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. In the columns' own narrow type."""
+        """Draw the blocks of a batch in the columns' narrow type; see `BlockLaw`."""
         if coins.noise is None:
             self.draw(or_noise(ranks, coins.truth), random, out)
             return
@@ -79,15 +79,15 @@ class HadamardColumns(IndexedLaw):
         return DistinctColumns(counts.astype(np.float64), self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true where the column has +1 in the value's row."""
         rows = np.arange(1, self.size + 1, dtype=np.uint64)
         contained: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
         return contained
 
 
 def _contain(row: AnyArray, drawn: AnyArray, out: AnyArray) -> None:
-    """Write the columns that are drawn, or those with +1 in a row that are paired with them; row 0 has no -1."""
-    # Flipping the row's lowest bit pairs the columns that miss x with those that contain it.
+    """Write the drawn columns; a column with -1 in the given row is replaced by its partner with +1."""
+    # Flipping the row's lowest bit pairs columns without x and columns with x.
     lowest = row & (~row + row.dtype.type(1))
     misses = (np.bitwise_count(row & drawn) & 1).astype(row.dtype)
     out[:] = drawn ^ (lowest * misses)
@@ -95,7 +95,7 @@ def _contain(row: AnyArray, drawn: AnyArray, out: AnyArray) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctColumns(WholeAlphabet):
-    """The membership matrix of Hadamard columns: B = (1 + H)/2, one row per column of H."""
+    """The membership matrix of all Hadamard columns: B = (1 + H)/2, with one row per column of H."""
 
     def dot(self, values: Any) -> Any:
         """Return ``(V,)`` B @ values."""
@@ -121,7 +121,7 @@ class HadamardResponse(BlockMechanism):
         epsilon: the privacy promise, in nats.
 
     Raises:
-        ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+        ParameterError: if epsilon is not a finite number above 0, or so small that the truth would never be sent.
 
     Example:
         >>> import discreet as dc

@@ -1,34 +1,34 @@
-"""Local hashing: a bucket of a hash function of one's own (BLH, OLH, GLH), or of a public pool (FLH; RAPPOR's cohorts).
+"""Local hashing: buckets of a device's own hash function (BLH, OLH), or of a public pool (FLH; RAPPOR's cohorts).
 
-A block is the set of values that a random hash function sends to one bucket. The family is that of Carter and Wegman
-over a prime P,
+A block is the set of values that a random hash function maps to one bucket. The family is Carter and Wegman's over a
+prime P,
 
     h(x) = ((a x + b) mod P) mod g,  a uniform on 1..P - 1, b on 0..P - 1,
 
-and the bucket of noise is uniform on 0..g - 1. So pi = 1/g and rho is the family's collision probability, exactly
+and the bucket of noise is uniform on 0..g - 1. So pi = 1/g. rho is the family's collision probability, exactly
 k (P + m - g) / (P (P - 1)) with k = P // g and m = P mod g, not 1/g.
 
-A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the same sets: the block then is
-{alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and no number is ever inverted. Given the value x, a device
+A report carries alpha = 1/a and beta = -b/a (mod P), which are uniform on the same sets. The block then is
+{alpha z + beta mod P : z = bucket, bucket + g, ... < P}, and no number is ever inverted. For the value x, a device
 draws alpha and z = a x + b and sets beta = x - alpha z.
 
-With a pool the plan has a public seed, which determines m hash functions. A device draws one of them, its *cohort* c,
-and a block is the set of values that h_c sends to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g
-for every value, exactly and under any functions, and so epsilon is exact too. There are m g blocks only: their counts
-are the tally, and their members are computed once, in m v steps, not in v/g steps for every report [Cormode, Maddock,
+With a pool the plan has a public seed, which determines m hash functions. A device draws one of them, its *cohort* c.
+A block is the set of values that h_c maps to one bucket; the bucket of noise is uniform on 0..g - 1. So pi = 1/g for
+every value, exactly and for any functions, and epsilon is exact too. There are only m g blocks. Their counts are the
+tally, and their members are computed once, in m v steps, instead of v/g steps for every report [Cormode, Maddock,
 Maple 2021].
 
-The price is an error that more reports do not lessen (`discreet.theory.linear_decoder`). To state it exactly, functions
-are cubic polynomials over the integers modulo the prime P = 2^31 - 1,
+The price is an error that more reports do not reduce (`discreet.theory.linear_decoder`). To compute it exactly,
+functions are cubic polynomials over the integers modulo the prime P = 2^31 - 1,
 
     h(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod P) mod g,  c0 to c3 uniform on 0..P - 1,
 
-whose numbers mod P are independent for any four values [Carter and Wegman 1979]; with lines, three values of an
-arithmetic progression would be in one bucket far too often. With n_b numbers mod P in bucket b, two values collide with
-probability rho = sum (n_b/P)^2, three with tau = sum (n_b/P)^3, and the share of m functions under which two given
-values collide has the variance rho (1 - rho)/m; with another value's, the covariance (tau - rho^2)/m.
+whose values mod P are independent for any four arguments [Carter and Wegman 1979]. With lines, three values of an
+arithmetic progression would share a bucket far too often. With n_b numbers mod P in bucket b, two values collide with
+probability rho = sum (n_b/P)^2, three with tau = sum (n_b/P)^3. The share of m functions for which two given values
+collide has the variance rho (1 - rho)/m; its covariance with the share for one other value is (tau - rho^2)/m.
 
-Function j of a seed is read off SHA-256 of the text "discreet hash pool SEED P j 0" (decimal numbers): its four 64-bit
+Function j of a seed comes from SHA-256 of the text "discreet hash pool SEED P j 0" (decimal numbers): its four 64-bit
 words, little-endian, modulo P, are c0 to c3. If one of them is not below the last multiple of P, where a remainder
 would be biased, the last number of the text becomes 1, 2, and so on.
 """
@@ -55,16 +55,16 @@ from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
 from discreet.theory.arithmetic import is_prime, next_prime
 
 _LARGEST_PRIME = (1 << 32) - 5
-# Products of two numbers below this fit into 32 bits.
+# Products of two numbers below this limit fit into 32 bits.
 _SMALL = 1 << 16
-# So few hash functions and hashed values are drawn from half a word; hardly one is thrown away.
+# So small hash functions and hashed values are drawn from half a word; almost none is rejected.
 _MOST_PAIRS = 1 << 26
-# Preimages that are listed together.
+# Preimages listed at a time.
 ENTRIES_AT_ONCE = 1 << 24
 
 
 class HashedBlocks(BlockLaw):
-    """Blocks that a public hash function sends to one of g buckets, uniform as noise."""
+    """Blocks that a public hash function maps to one of g buckets; noise draws the bucket uniformly."""
 
     __slots__ = ()
 
@@ -76,7 +76,7 @@ class HashedBlocks(BlockLaw):
         return joint(n, threshold, self.buckets, random)
 
     def _noise(self, coins: Coins, random: RandomSource) -> AnyArray:
-        """Return the buckets of noise of a batch, drawn unless they came with the coins."""
+        """Return a batch's noise buckets; they are drawn unless they came with the coins."""
         if coins.noise is not None:
             return coins.noise
         lane = np.uint32 if self.buckets <= _SMALL else np.uint64
@@ -90,12 +90,12 @@ class HashedBlocks(BlockLaw):
 
 @dataclass(frozen=True, slots=True)
 class HashBuckets(HashedBlocks):
-    """The preimage of one bucket under a random hash function.
+    """The values that a random hash function maps to one bucket.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
         buckets: g, at least 2.
-        prime: P, the least prime not below max(v, g).
+        prime: P, the smallest prime not below max(v, g).
     """
 
     kind = "hashing"
@@ -106,10 +106,10 @@ class HashBuckets(HashedBlocks):
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the prime.
+        """Check the parameters and find the prime.
 
         Raises:
-            ParameterError: if there is no value, or g is not in 2..2^32 - 5.
+            ParameterError: if the size is below 1, or g is not in 2..2^32 - 5.
         """
         checked_whole("size", self.size, 1, _LARGEST_PRIME)
         checked_whole("g", self.buckets, 2, _LARGEST_PRIME)
@@ -122,12 +122,12 @@ class HashBuckets(HashedBlocks):
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return pi rho^(count - 1): exact for two values, above two of independent inclusions."""
+        """Return pi rho^(count - 1): exact for two values; for more it assumes independent inclusions."""
         return self.inclusion * self.conditional_inclusion ** (count - 1)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return three columns: the hash function's two numbers and the bucket."""
+        """Return three columns: the two numbers of the hash function, and the bucket."""
         return (
             Column("alpha", np.uint32, bound=self.prime),
             Column("beta", np.uint32, bound=self.prime),
@@ -140,14 +140,14 @@ class HashBuckets(HashedBlocks):
         return (self.prime - 1) * self.prime * self.buckets
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Hash function and noise take words of their own."""
+        """Draw blocks; see `BlockLaw`. Hash function and noise use separate random words."""
         n, lane = len(members), self._lane
         alpha = uniform_below(self.prime - 1, n, random, lane=lane)
         z = uniform_below(self.prime, n, random, lane=lane)
         self._write(alpha, z, uniform_below(self.buckets, n, random, lane=lane), (members, members >= 0), out)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. A small hash function takes half a word."""
+        """Draw the blocks of a batch; see `BlockLaw`. A small hash function needs half a random word."""
         n, noise, pairs = len(ranks), self._noise(coins, random), (self.prime - 1) * self.prime
         if pairs > _MOST_PAIRS:
             alpha = uniform_below(self.prime - 1, n, random, lane=self._lane)
@@ -161,18 +161,18 @@ class HashBuckets(HashedBlocks):
     def _write(
         self, alpha: AnyArray, z: AnyArray, noise: AnyArray, wanted: tuple[AnyArray, BoolArray], out: Blocks
     ) -> None:
-        """Write blocks from alpha - 1, z, noise, and the members that are wanted with who wants one."""
+        """Write blocks from alpha - 1, z and noise, given the required members and where one is required."""
         lane, (members, truthful) = alpha.dtype.type, wanted
         prime, buckets = lane(self.prime), lane(self.buckets)
         alpha += lane(1)
         out["alpha"][:] = alpha
         alpha *= z
         alpha -= alpha // prime * prime
-        # beta = x - alpha z; a difference below 0 wraps to a large number, and P brings it back. Where no member is
-        # wanted it is uniform all the same: z is, and alpha is not 0.
+        # beta = x - alpha z; a negative difference wraps to a large number, and adding P corrects it. Without a
+        # required member beta is uniform too, because z is uniform and alpha is not 0.
         beta = np.maximum(members, 0).astype(lane) - alpha
         np.minimum(beta, beta + prime, out=out["beta"], casting="unsafe")
-        # The member's bucket or the noise.
+        # The bucket of the member, or of noise.
         z -= z // buckets * buckets
         chosen(truthful, z, noise, out["bucket"])
 
@@ -182,11 +182,11 @@ class HashBuckets(HashedBlocks):
 
     @property
     def counts(self) -> ValueCounts:
-        """Return the counting of blocks by value, which lists the members of every block."""
+        """The counts of blocks that contain each value, from lists of the blocks' members."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
-        # All of one group, which takes no longer.
+        # All blocks in one group, which takes no longer.
         self._add_by_group(blocks, np.zeros(block_count(blocks), np.int32), counts.reshape(1, -1))
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
@@ -195,21 +195,21 @@ class HashBuckets(HashedBlocks):
         add_preimages(_three(blocks), groups, counts, prime=self.prime, buckets=self.buckets)
 
     def membership(self, blocks: Blocks) -> "Preimages":
-        """Return the blocks as an operator."""
-        # A plain dictionary, which pickles with the estimates that keep it.
+        """Return the membership matrix of the blocks as an operator."""
+        # A plain dictionary, so that estimates with this matrix can be pickled.
         return Preimages(dict(blocks), self)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true where the value is in the block's bucket."""
         contained, start = np.zeros((len(blocks["alpha"]), self.size), np.bool_), 0
-        # The members are P/g of v values, and no hash function need be inverted for them.
+        # The members are P/g of v values, found without inverting a hash function.
         for counts, values in self.members(blocks):
             contained[np.repeat(np.arange(start, start + len(counts)), counts), values] = True
             start += len(counts)
         return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List blocks by inverting the hash functions: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
+        """List the members of blocks: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
         width = self.prime // self.buckets + 1
         step = max(ENTRIES_AT_ONCE // width, 1)
         for start in range(0, len(blocks["alpha"]), step):
@@ -217,13 +217,14 @@ class HashBuckets(HashedBlocks):
             alpha, beta, bucket = columns
             z = bucket + np.arange(width, dtype=self._lane) * self._lane(self.buckets)
             inside = z < self.prime
-            # No overflow: alpha and z, where it counts, are below the prime, which is below the root of the lane's end.
+            # No overflow: alpha and the z in use are below the prime, which is below the square root of the lane's
+            # limit.
             values = (alpha * np.where(inside, z, self._lane(0)) + beta) % self._lane(self.prime)
             inside &= values < self.size
             yield inside.sum(axis=1), values[inside].astype(np.int64)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every hash function and bucket, uniform."""
+        """Return every hash function and bucket, with equal probabilities."""
         grids = np.meshgrid(np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij")
         names = ("alpha", "beta", "bucket")
         blocks = {name: grid.reshape(-1).astype(np.uint32) for name, grid in zip(names, grids, strict=True)}
@@ -284,8 +285,8 @@ class LocalHashing(BlockMechanism):
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        g: number of buckets, at least 2; None for the one with the least worst-case error among a few near
-            e^eps + 1, the optimum of plain LDP.
+        g: number of buckets, at least 2; None for the best g by worst-case error among a few near e^eps + 1, the
+            optimum of plain LDP.
 
     Raises:
         ParameterError: if a parameter is out of range.
@@ -319,15 +320,15 @@ class LocalHashing(BlockMechanism):
 
 
 def checked_buckets(g: object) -> int:
-    """Return g, the number of buckets, or refuse it."""
+    """Return g, the number of buckets, after a check."""
     return checked_whole("g", g, 2, _LARGEST_PRIME)
 
 
 def promising_buckets(size: int, epsilon: float) -> list[int]:
-    """Return numbers of buckets worth comparing.
+    """Return the numbers of buckets that may have the smallest error.
 
-    Plain LDP wants about e^eps + 1. But buckets of a small prime P are uneven unless g is just above P divided by a
-    whole number, which decides where v is small; then g = v, P - 1 and P (no collisions at all) may win too.
+    For plain LDP about e^eps + 1 is best. But buckets of a small prime P are uneven unless g is just above P divided by
+    an integer. That matters where v is small; then g = v, P - 1 and P (no collisions) may be best.
     """
     best, prime = min(expm1(epsilon) + 2, 4.0 * size + 16), next_prime(size)
     parts = np.unique(np.geomspace(max(prime / (4 * best), 1), max(4 * prime / best, 1), 48).astype(np.int64))
@@ -338,26 +339,26 @@ def promising_buckets(size: int, epsilon: float) -> list[int]:
 
 _LARGEST_POOL_PRIME = (1 << 31) - 1
 _LARGEST_SEED = (1 << 63) - 1
-# 512 MB of counts.
+# These counts take 512 MB.
 _MOST_COUNTS = 1 << 26
-# Without a number of buckets: at most so many, which leaves room for functions.
+# The largest number of buckets chosen by default, which leaves room for functions.
 _LARGEST_ROW = 1 << 16
-# Without a number of functions: as many as decode in about a second on one core, in 32 MB of counts.
+# The default number of functions decodes in about a second on one core, with 32 MB of counts.
 _DEFAULT_FUNCTIONS, _DEFAULT_STEPS, _DEFAULT_COUNTS = 1 << 16, 1 << 30, 1 << 22
-# A batch this much smaller than the pool does not make all of it.
+# For batches smaller than the pool by this factor, only the functions in use are computed.
 _FEW = 16
 
 
 @dataclass(frozen=True, slots=True)
 class PooledHashBlocks(HashedBlocks, ListedLaw):
-    """The preimage of one bucket under one of a few public hash functions.
+    """The values that one of a public pool of hash functions maps to one bucket.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
         buckets: g, at least 2.
         functions: m, at least 1.
-        seed: the number that determines the functions; see the module.
-        prime: P, not below v or g; plans have 2^31 - 1, another prime is for small examples.
+        seed: the integer that determines the functions; see the module.
+        prime: P, not below v or g; plans use 2^31 - 1, small examples other primes.
     """
 
     kind = "hash pool"
@@ -370,10 +371,10 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
     prime: int = _LARGEST_POOL_PRIME
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check the parameters.
 
         Raises:
-            ParameterError: if a number is out of its range, or there would be too many blocks to count.
+            ParameterError: if a parameter is out of range, or there would be too many blocks to count.
         """
         checked_whole("size", self.size, 1, self.prime)
         checked_whole("g", self.buckets, 2, min(self.prime, _MOST_COUNTS))
@@ -384,24 +385,24 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def _shares(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return, for each of the two sizes of a bucket, the number of such buckets and the share n_b/P of one."""
+        """Return the number of buckets, and the share n_b/P of one, for each of the two sizes of a bucket."""
         full, over = divmod(self.prime, self.buckets)
         return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the collision probability of two values over all functions."""
+        """Return rho, the collision probability of two values, averaged over all functions."""
         return sum((count * share**2 for count, share in self._shares), Fraction(0))
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return variance and covariance of the share of the pool under which two values collide."""
+        """Return variance and covariance of the share of the pool's functions for which two values collide."""
         rho, tau = self.conditional_inclusion, sum((count * share**3 for count, share in self._shares), Fraction(0))
         return rho * (1 - rho) / self.functions, (tau - rho * rho) / self.functions
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return two for a block, and three steps of each function for each value."""
+        """Return the numbers of additions: two for a block, and three steps per function and value for decoding."""
         return 2, 3 * self.functions * self.size
 
     @property
@@ -419,11 +420,11 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
-        """Return the law of a description, whose prime must be that of plans."""
+        """Return the law of a description, which must have the prime of plans."""
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Cohort and noise take words of their own."""
+        """Draw blocks; see `BlockLaw`. Cohort and noise use separate random words."""
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(members, 0))
@@ -431,14 +432,14 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         out["cohort"][:] = cohorts
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. A cohort takes half a word."""
+        """Draw the blocks of a batch; see `BlockLaw`. A cohort needs half a random word."""
         noise, cohorts = self._noise(coins, random), uniform_below(self.functions, len(ranks), random, lane=np.uint32)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(ranks, 0))
         chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
     def coefficients(self, cohorts: AnyArray) -> AnyArray:
-        """Return the ``(4, m)`` c0 to c3 of some functions; few of them one by one, as a device needs them."""
+        """Return the ``(4, m)`` c0 to c3 of some functions; a few are computed singly, as a device needs them."""
         if len(cohorts) * _FEW < self.functions:
             functions = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
             return np.array(functions, dtype=np.uint32).reshape(-1, 4).T
@@ -446,16 +447,16 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def pool(self) -> AnyArray:
-        """Return the ``(m, 4)`` c0 to c3 of all functions."""
+        """The ``(m, 4)`` c0 to c3 of all functions."""
         return _pool(self.seed, self.prime, self.functions)
 
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
-        """Return h(x) for the four coefficients and values that fit together; products stay below 2^64."""
+        """Return h(x) for coefficients and values, broadcast against each other; products stay below 2^64."""
         x, hashed = values.astype(np.uint64), coefficients[3].astype(np.uint64)
         for degree in (2, 1, 0):
             hashed = self._reduced(hashed * x + coefficients[degree])
         if self.prime == _LARGEST_POOL_PRIME:
-            # Below 2^33 now; once more, and it is at most P + 3.
+            # Below 2^33 after the first reduction; at most P + 3 after the second.
             hashed = self._reduced(hashed)
             hashed = np.minimum(hashed, hashed - np.uint64(self.prime))
         small = hashed.astype(np.uint32)
@@ -463,9 +464,9 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return multiple
 
     def _reduced(self, products: AnyArray) -> AnyArray:
-        """Return numbers below 2^64 modulo P; modulo 2^31 - 1 only nearly, without a division.
+        """Return numbers below 2^64 modulo P; modulo 2^31 - 1 only approximately, without a division.
 
-        The remainder that was below k 2^31 becomes, multiplied by one below 2^31, at most (k + 1) 2^31.
+        A remainder below k 2^31, multiplied by a number below 2^31, is reduced to at most (k + 1) 2^31.
         """
         if self.prime != _LARGEST_POOL_PRIME:
             products %= np.uint64(self.prime)
@@ -476,28 +477,28 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return products
 
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return ``(m,)`` c g + bucket."""
+        """Return ``(m,)`` c g + bucket, the position of each block."""
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
     def support_of(self, counts: AnyArray) -> AnyArray:
-        """Return for each value the sum, over all functions, of ``(m g,)`` numbers of its buckets, in their type."""
+        """Return for each value the sum, over all functions, of the ``(m g,)`` counts of its buckets, in their type."""
         from discreet.kernels.hashing import gather_buckets
 
         tables = counts.reshape(self.functions, self.buckets)
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
 
     def membership_of(self, counts: IntArray) -> "DistinctBuckets":
-        """Return all m g blocks as an operator."""
+        """Return the membership matrix of all m g blocks as an operator."""
         return DistinctBuckets(counts.astype(np.float64), self.size, self)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true where the value is in the block's bucket."""
         coefficients = self.pool[blocks["cohort"]].T[:, :, None]
         contained: BoolArray = self._hashed(coefficients, np.arange(self.size)[None, :]) == blocks["bucket"][:, None]
         return contained
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every bucket of every function, uniform."""
+        """Return every bucket of every function, with equal probabilities."""
         cohort, bucket = np.divmod(np.arange(self.alphabet_size), self.buckets)
         written = zip(self.columns, (cohort, bucket), strict=True)
         blocks = {column.name: numbers.astype(column.dtype) for column, numbers in written}
@@ -506,7 +507,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
 @lru_cache(maxsize=1 << 12)
 def hash_function(seed: int, prime: int, place: int) -> tuple[int, ...]:
-    """Return c0 to c3 of one function of a pool; see the module."""
+    """Return c0 to c3 of one function of a pool; the module describes how they are computed."""
     limit, attempt = WORD_RANGE - WORD_RANGE % prime, 0
     while True:
         text = f"discreet hash pool {seed} {prime} {place} {attempt}"
@@ -518,7 +519,7 @@ def hash_function(seed: int, prime: int, place: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=8)
 def _pool(seed: int, prime: int, functions: int) -> AnyArray:
-    # Past the cache of single functions, which these would only push out.
+    # These functions bypass the cache of single functions, which they would fill.
     drawn = [hash_function.__wrapped__(seed, prime, j) for j in range(functions)]
     return frozen(np.array(drawn, dtype=np.uint32))
 
@@ -530,7 +531,7 @@ def _pool_columns(seed: int, prime: int, functions: int) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctBuckets(WholeAlphabet):
-    """The membership matrix of a pool: one row for each bucket of each function.
+    """The membership matrix of a pool, with one row for each bucket of each function.
 
     Attributes:
         law: the pool.
@@ -552,19 +553,19 @@ class DistinctBuckets(WholeAlphabet):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PooledHashing(BlockMechanism):
-    """Local hashing with a pool of public hash functions: a short report, a small tally, decoded once.
+    """Local hashing with a pool of public hash functions: short reports and a small tally that is decoded once.
 
-    The linear estimate is unbiased over pools; under any one pool it has a pool bias, which more reports do not lessen
-    and which its standard errors and the planner include. The seed must be chosen without looking at values.
+    The linear estimate is unbiased on average over pools. Any one pool has a pool bias, which more reports do not
+    reduce. Standard errors and the planner include it. The seed must be chosen without looking at values.
 
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        g: number of buckets, at least 2; None for the one with the least worst-case error of a report among a few near
-            e^eps + 1.
+        g: number of buckets, at least 2; None for the best g by worst-case error of a report among a few near e^eps +
+            1.
         functions: m, the number of hash functions; None for the largest power of two, at most 65,536, with m v <= 2^30
             and m g <= 2^22 (but at least 64): about a second to decode and 32 MB.
-        seed: the number that determines the functions; public.
+        seed: the public integer that determines the functions.
 
     Raises:
         ParameterError: if a parameter is out of range.
@@ -600,7 +601,7 @@ class PooledHashing(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return g, the number of buckets, and m, of functions."""
+        """Return g, the number of buckets, and m, the number of functions."""
         return {"g": self.law.buckets, "m": self.law.functions}
 
 

@@ -1,6 +1,6 @@
 """Singleton blocks: k-ary randomized response and its utility-optimized form.
 
-Noise is one sensitive value, uniform; the truth is the value itself. So
+Noise is one sensitive value, drawn uniformly; the truth is the value itself. So
 
     pi = 1/v,  rho = 0,  s = (e^eps - 1) / (v + e^eps - 1),
 
@@ -23,13 +23,13 @@ from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw, PlaceCounts, ValueCounts, uniform
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
-# Below this a 32-bit lane is hardly ever thrown away.
+# Below this limit a 32-bit lane is almost never rejected.
 _SMALL = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class Singletons(BlockLaw):
-    """One sensitive value per block, uniform.
+    """One sensitive value per block; noise draws it uniformly.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -51,7 +51,7 @@ class Singletons(BlockLaw):
         return Fraction(0)
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return 0 for two values and more: no block holds a second one."""
+        """Return 0 for two values and more, because a block has one member."""
         return self.inclusion if count == 1 else Fraction(0)
 
     @property
@@ -65,12 +65,12 @@ class Singletons(BlockLaw):
         return self.size
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the v symbols, equally likely."""
+        """Return the v blocks, equally likely."""
         return {"symbol": np.arange(self.size, dtype=smallest_unsigned(self.size))}, uniform(self.size)
 
     @property
     def counts(self) -> ValueCounts:
-        """Return the counting of values."""
+        """The counts of values."""
         symbols = PlaceCounts(self.size, itemgetter("symbol"))
         return ValueCounts(self, symbols.add, symbols.add_by_group)
 
@@ -79,7 +79,7 @@ class Singletons(BlockLaw):
         return joint(n, threshold, self.size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Write the values that are told, and noise elsewhere; see `BlockLaw`."""
+        """Write the true value in truthful reports, and noise elsewhere; see `BlockLaw`."""
         noise = self._noise(len(ranks), random) if coins.noise is None else coins.noise
         chosen(coins.truth, ranks, noise, out["symbol"])
 
@@ -91,16 +91,16 @@ class Singletons(BlockLaw):
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true for the block's value."""
         contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
         return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List all blocks at once."""
+        """List the members of all blocks at once."""
         yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the counts of the values: the truth, and a multinomial of noise."""
+        """Draw the counts of the values: the truthful reports, and a multinomial of noise."""
         noise = blocks - int(truth.sum())
         return truth + generator.multinomial(noise, np.full(self.size, 1 / self.size))
 
@@ -114,7 +114,7 @@ class RandomizedResponse(BlockMechanism):
         epsilon: the privacy promise, in nats.
 
     Raises:
-        ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+        ParameterError: if epsilon is not a finite number above 0, or so small that the truth would never be sent.
 
     Example:
         >>> import discreet as dc

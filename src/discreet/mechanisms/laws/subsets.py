@@ -4,30 +4,29 @@ A block is a uniform subset of k of the v sensitive values, so
 
     pi = k/v,  rho = (k - 1)/(v - 1),  s = k (e^eps - 1) / (v + k (e^eps - 1)),
 
-which is subset selection when every value is sensitive [Ye and Barg 2018] and uBD(k) otherwise [Park, Nam, Lee]. The
-mechanism with the least error of all ULDP mechanisms has one size k, or two neighbouring sizes k and k + 1. Of two, a
-block of noise has the larger size with probability lambda = ``larger / 2^64``, and
+which is subset selection when every value is sensitive [Ye and Barg 2018] and uBD(k) otherwise [Park, Nam, Lee]. Of all
+ULDP mechanisms, the one with the smallest error has one size k, or two neighbouring sizes k and k + 1. With two sizes,
+a block of noise has the larger size with probability lambda = ``larger / 2^64``, and
 
     pi = ((1 - lambda) k + lambda (k + 1)) / v,
     rho = ((1 - lambda) k (k - 1) + lambda (k + 1) k) / (pi v (v - 1)).
 
-A block that must contain a member has the sizes that Lambda gives to blocks with that member: the larger one is
-likelier, by (k + 1)/k. It is drawn by rejection, exactly, and never from the number that decides on truth or noise.
+The size of a block that must contain a member is drawn from Lambda given that member. The larger size is then likelier,
+by (k + 1)/k. It is drawn by rejection, exactly, with other random words than the coin that decides on truth or noise.
 
-Subsets of batches are drawn from about a tenth of the random numbers that one member after the other would take. One
-value is wanted: a member that the block must contain, or for noise a uniform one. With a uniform subset of k - 1 of the
-v - 1 others it makes a uniform k-subset among those that contain it, and for noise a uniform one of all. For the others
+Subsets of batches need about a tenth of the random words that drawing one member after the other would need. One value
+is drawn first: the required member, or for noise a uniform one. With a uniform subset of k - 1 of the v - 1 others it
+makes a uniform k-subset among all that contain the member, and for noise a uniform one of all. For the others
 
-1. each of them is in with a probability near (k - 1)/(v - 1) that has few binary digits;
-2. while there are too few, a uniformly drawn place that is not in yet is put in; while there are too many, one that is
-   in is taken out. Places are drawn among all, and those that change nothing are skipped.
+1. each is marked with a probability near (k - 1)/(v - 1) that has few binary digits;
+2. while there are too few marks, a uniformly drawn place without a mark gets one; while there are too many, a marked
+   place loses its mark. Places are drawn among all, and a draw that changes nothing is skipped.
 
-Given their number, noise bits are a uniform subset of that size, and a uniform addition or removal keeps it uniform; so
-the result is uniform for every probability, exactly. It is also independent of the number of bits at first and of the
-number of places drawn and skipped, which are all that the time of the repair depends on: time says nothing about the
-report, and the wanted value joins only then, by the same steps for members and noise. The least batch has 4,096
-reports. Devices, which make one, draw one member after the other, in a time that depends on nothing but v, k and
-rejected words.
+Given their number, noise bits are a uniform subset of that size. A uniform addition or removal keeps it uniform, so the
+result is uniform for every probability, exactly. It is also independent of the number of bits at first and of the
+number of places drawn and skipped. Only these determine the time of the repair, so time reveals nothing about the
+report. The first value joins only then, by the same steps for members and noise. The smallest batch has 4,096 reports.
+A device makes one report and draws one member after the other, in a time that depends only on v, k and rejected words.
 """
 
 from dataclasses import dataclass
@@ -54,25 +53,25 @@ from discreet.theory.design import Design
 from discreet.theory.optimum import optimal_design
 
 _WORD = 64
-# Marks of the rows drawn together, a byte each, stay in the cache.
+# The marks of the rows drawn together, a byte each, fit into the cache.
 _PIECE_BYTES = 1 << 20
 _MOST_DIGITS = 10
-# A drawn place takes about as long as so many random words of noise bits.
+# Drawing a place takes about as long as this number of random words for noise bits.
 _WORDS_PER_PLACE = 3
-# Places that are drawn at once: a byte numbers them.
+# The most places drawn at once: their number fits into a byte.
 _MOST_PLACES = 128
-# Members of all subsets in a table, so that it stays in the cache.
+# The most entries in a table of all subsets, so that it fits into the cache.
 _MOST_LISTED = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
 class NoiseBits:
-    """Noise bits near a subset of ``count`` of ``size`` places, at most half of them.
+    """Random bits that approximate a subset of ``count`` of ``size`` places, at most half of them.
 
     Attributes:
-        threshold: the bits are set with probability ``threshold / 2^depth``; 0 for none.
+        threshold: each bit is set with probability ``threshold / 2^depth``; 0 for no bits.
         depth: random digits for each bit.
-        places: the number of places that are drawn at once to repair them: enough for most.
+        places: the number of places drawn at once for the repair, which is enough for most rows.
     """
 
     threshold: int
@@ -82,13 +81,13 @@ class NoiseBits:
 
 @lru_cache(maxsize=1 << 8)
 def noise_bits(size: int, count: int) -> NoiseBits:
-    """Return the noise bits that cost least, repair included.
+    """Return the noise bits with the lowest cost, including the repair.
 
-    Every operation is exact or rounded as IEEE 754 says, so that seeds give the same reports on every machine.
+    Every operation is exact or rounded as in IEEE 754, so that seeds give the same reports on every machine.
 
     Args:
         size: the number of places.
-        count: at most half of them.
+        count: the size of the subset, at most half of the places.
     """
     best, least = NoiseBits(0, 0, 1), float("inf")
     if count == 0:
@@ -106,7 +105,7 @@ def noise_bits(size: int, count: int) -> NoiseBits:
 
 
 def _expected_places(size: int, count: int, probability: float) -> float:
-    """Return about how many places are drawn: the root mean square of changes, times the places for one of them."""
+    """Return the expected number of drawn places: the root mean square of changes, times the places for one change."""
     mean = size * probability
     changes = sqrt((count - mean) ** 2 + mean * (1 - probability))
     return changes * (size / (size - count) if mean <= count else size / count)
@@ -114,7 +113,7 @@ def _expected_places(size: int, count: int, probability: float) -> float:
 
 @lru_cache(maxsize=64)
 def every_subset(size: int, count: int) -> AnyArray | None:
-    """Return all subsets of ``count`` that contain 0, then 1, and so on; None where they take too much room.
+    """Return all subsets of ``count`` members: first those that contain 0, then 1, and so on; None if too many.
 
     Returns:
         ``(size * C(size - 1, count - 1), count)`` members, each row ascending.
@@ -163,7 +162,7 @@ def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordA
         left = counting.repair(repaired, places, missing[rows])
         marks[rows], missing[rows] = repaired, left
         rows = rows[left != 0]
-    # A subset of more than half is what one of less than half leaves.
+    # A subset of more than half is the complement of a subset of less than half.
     return marks if fewer == count else marks ^ _all_places(others, marks.shape[1])
 
 
@@ -186,36 +185,36 @@ def _all_places(size: int, lanes: int) -> WordArray:
 
 
 def put_member(wanted: IntArray, last: int, marks: WordArray) -> None:
-    """Put the wanted values in: the last place stands for the one that a wanted value took, if another has it."""
+    """Mark the first values; if one is marked already, the last place is marked as its substitute."""
     rows, lane, bit = np.arange(len(wanted)), wanted >> 6, (wanted & 63).astype(np.uint64)
     held = marks[rows, lane]
     marks[:, last >> 6] |= (held >> bit & np.uint64(1)) << np.uint64(last & 63)
     marks[rows, lane] |= np.uint64(1) << bit
 
 
-# Rows that are drawn together: marks that fit into the cache, but enough rows for a step to be worth its call.
+# Rows drawn together: their marks fit into the cache, but there are enough rows to justify a call.
 _COUNTED_BYTES = 1 << 19
 _LEAST = 256
 _MOST_BYTES = 1 << 26
 
 
 class MembersLaw(BlockLaw):
-    """A block law whose block is a list of its members, ascending; v in the last place stands for none."""
+    """A block law whose block is an ascending list of its members; v in the last place means one member less."""
 
     __slots__ = ()
 
     def membership(self, blocks: Blocks) -> MemberLists:
-        """Return the lists as an operator; v adds nothing."""
+        """Return the member lists as an operator; v contributes nothing."""
         return MemberLists(blocks["members"], self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true for the members."""
         contained = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
         np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
         return contained[:, : self.size]
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a list that does not ascend."""
+        """Return ``(m,)`` booleans: true for a list that is not in ascending order."""
         listed = blocks["members"]
         flawed: BoolArray = np.any(listed[:, 1:] <= listed[:, :-1], axis=1)
         return flawed
@@ -237,7 +236,7 @@ class Subsets(MembersLaw):
     count: int
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check the parameters.
 
         Raises:
             ParameterError: if k is not in 1..v - 1.
@@ -258,7 +257,7 @@ class Subsets(MembersLaw):
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return k (k - 1) ... / v (v - 1) ..., of ``count`` factors."""
+        """Return k (k - 1) ... / v (v - 1) ..., with ``count`` factors each."""
         return joint_share(self.size, self.count, count)
 
     @property
@@ -274,14 +273,14 @@ class Subsets(MembersLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.
 
-        A uniform k-subset in which a wanted member takes the place of a uniform one, if it is not there already, is
-        uniform among the k-subsets that contain it. Members ascend, so that no place reveals the wanted one.
+        In a uniform k-subset, a required member that is missing replaces a uniform member. The result is uniform among
+        the k-subsets with that member. Members are in ascending order, so that no place reveals the required one.
         """
         draw_subsets(self.size, members, random, out["members"])
 
     @property
     def counts(self) -> ValueCounts:
-        """Return the counting of blocks by value."""
+        """The counts of blocks that contain each value."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -291,7 +290,7 @@ class Subsets(MembersLaw):
         counting.add_grouped_symbols(blocks["members"], groups, counts)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all k-subsets, uniform."""
+        """Return all k-subsets, with equal probabilities."""
         listed = np.array(list(combinations(range(self.size), self.count)), dtype=smallest_unsigned(self.size))
         return {"members": listed}, uniform(len(listed))
 
@@ -299,7 +298,7 @@ class Subsets(MembersLaw):
 def draw_subsets(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:
     """Draw uniform subsets of 0..size - 1 that contain the given members.
 
-    Batches of 4,096 and more are drawn from noise bits; fewer, as on devices, by Floyd's method.
+    Batches of 4,096 and more are drawn from noise bits; smaller ones, as on devices, by Floyd's method.
 
     Args:
         size: v.
@@ -328,7 +327,7 @@ def _draw_piece(size: int, count: int, members: IntArray, random: RandomSource) 
 
 
 def _uniform_subsets(size: int, count: int, n: int, random: RandomSource) -> tuple[AnyArray, IntArray]:
-    """Draw by Floyd's method: ``(n, v)`` marks, and ``(k, n)`` members in the order of drawing."""
+    """Draw subsets by Floyd's method: ``(n, v)`` marks, and ``(k, n)`` members in the order of drawing."""
     inside = np.zeros((n, size), dtype=np.bool_)
     listed = np.empty((count, n), dtype=np.int64)
     rows = np.arange(n)
@@ -346,10 +345,10 @@ class SubsetSelection(BlockMechanism):
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        k: size of a block, in 1..v - 1; None for the one with the least worst-case error.
+        k: size of a block, in 1..v - 1; None for the size with the smallest worst-case error.
 
     Raises:
-        ParameterError: if a parameter is out of range, or k is given where there is no choice.
+        ParameterError: if a parameter is out of range, or k is given where only one size is possible.
 
     Example:
         >>> import discreet as dc
@@ -372,7 +371,7 @@ class SubsetSelection(BlockMechanism):
             if size == 1:
                 raise ParameterError("k.nothing-to-choose", argument="k")
             return Subsets(size, checked_whole("k", self.k, 1, size - 1))
-        # In the worst case the best k is next to v/(e^eps + 1), or 1 or 2.
+        # The best k in the worst case is next to v/(e^eps + 1), or 1 or 2.
         near = int(size / (expm1(self.epsilon) + 2))
         choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
         return least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
@@ -401,10 +400,10 @@ class MixedSubsets(MembersLaw):
     larger: int
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check the parameters.
 
         Raises:
-            ParameterError: if a number is out of its range.
+            ParameterError: if a parameter is out of range.
         """
         for name in ("size", "count", "larger"):
             checked_whole(name, getattr(self, name), 1, WORD_RANGE)
@@ -434,12 +433,12 @@ class MixedSubsets(MembersLaw):
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
     def rare_chances(self, has_others: bool) -> list[Fraction]:
-        """Return the probability of a block of each size, unless it holds every value; see `Memo`."""
+        """Return the probability of a block of each size, except for the block of all values; see `Memo`."""
         shares = zip(self.sizes, self.shares, strict=True)
         return [share / comb(self.size, k) for k, share in shares if has_others or k < self.size]
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return the mean over both sizes."""
+        """Return the probability that ``count`` values are in a noise block: the mean over both sizes."""
         shares = (t * joint_share(self.size, k, count) for k, t in zip(self.sizes, self.shares, strict=True))
         return sum(shares, Fraction(0))
 
@@ -456,7 +455,8 @@ class MixedSubsets(MembersLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw blocks; see `BlockLaw`.
 
-        A block of k is a uniform block of k + 1 without a uniform one of the members that it need not contain.
+        A block of k is a uniform block of k + 1 without one member, drawn uniformly from the members that are not
+        required.
         """
         listed, n = out["members"], len(members)
         draw_subsets(self.size, members, random, listed)
@@ -464,7 +464,7 @@ class MixedSubsets(MembersLaw):
         among_truth = self._larger_given_a_member(n, random)
         truth = members >= 0
         shrinks = ~((truth & among_truth) | (~truth & among_noise))
-        # Counted and masked: a search that stops at the member, or a branch, would let time tell the coin.
+        # Counted and masked: a search that stops at the member, or a branch, would reveal the coin by its time.
         place = np.count_nonzero(listed < members[:, None], axis=1)
         beside = uniform_below(self.count, n, random).astype(np.int64)
         beside += beside >= place
@@ -475,7 +475,7 @@ class MixedSubsets(MembersLaw):
         listed.sort(axis=1)
 
     def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
-        """Draw sizes of blocks with a given member: a size of noise is kept with probability in proportion to it."""
+        """Draw the sizes of blocks with a required member: noise sizes, accepted in proportion to the size."""
         larger = toss(n, self.larger, random)
         open_rows = np.flatnonzero(~larger & (uniform_below(self.count + 1, n, random) == self.count))
         while len(open_rows):
@@ -487,7 +487,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def counts(self) -> SizeCounts:
-        """Return the counting of blocks by size: for each value the blocks of k, then those of k + 1."""
+        """The counts of blocks by size: for each value the blocks of k, then the blocks of k + 1."""
         return SizeCounts(self, self.sizes, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -497,11 +497,11 @@ class MixedSubsets(MembersLaw):
 
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         listed = blocks["members"]
-        # A row of counts for each group and size; v in the last place of a list is outside of it.
+        # A row of counts for each group and size; v in a list's last place is beyond the counts.
         counting.add_grouped_symbols(listed, 2 * groups + (listed[:, -1] != self.size), counts.reshape(-1, self.size))
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the subsets of both sizes, uniform within each."""
+        """Return the subsets of both sizes, uniform within each size."""
         short = [(*members, self.size) for members in combinations(range(self.size), self.count)]
         long = list(combinations(range(self.size), self.count + 1))
         weights = [Fraction(share, len(subsets)) for share, subsets in zip(self.shares, (short, long), strict=True)]
@@ -511,19 +511,18 @@ class MixedSubsets(MembersLaw):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BlockDesign(BlockMechanism):
-    """The optimal mechanism: the least worst-case error of all ULDP mechanisms, or the least at a given mass.
+    """The optimal mechanism: the smallest error of all ULDP mechanisms, in the worst case or at a given mass.
 
-    Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate under any common
-    mechanism [Park, Nam, Lee]; `design.gap` certifies it.
+    Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate with any mechanism
+    that all people use alike [Park, Nam, Lee]; `design.gap` certifies it.
 
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the
-            worst case.
+        sensitive_mass: p(X_S), the share of people whose value is sensitive, if roughly known; None for the worst case.
 
     Raises:
-        ParameterError: if a parameter is out of range, or there is nothing to choose.
+        ParameterError: if a parameter is out of range, or only one design is possible.
 
     Example:
         >>> import discreet as dc
@@ -540,7 +539,7 @@ class BlockDesign(BlockMechanism):
 
     @cached_property
     def design(self) -> Design | None:
-        """Block sizes, weights, certificate; None where there is nothing to choose."""
+        """Block sizes, weights and certificate; None where only one design is possible."""
         if self.domain.size < 2 or self.domain.sensitive_count == 0:
             if self.sensitive_mass is not None:
                 raise ParameterError("sensitive-mass.no-effect", argument="sensitive_mass")
@@ -562,19 +561,19 @@ class BlockDesign(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the sensitive mass of the optimum, if it was given; else k, the smaller size of a block."""
+        """Return the sensitive mass of the optimum, if given, and otherwise k, the smaller size of a block."""
         if self.design is not None and self.design.given:
             return {"sensitive_mass": self.design.alpha}
         return {"k": 1 if self.design is None else self.design.mixture.sizes[0]}
 
     def __eq__(self, other: object) -> bool:
-        # The decoder is the design's, which the law does not tell.
+        # The decoder belongs to the design, which the law does not determine.
         return isinstance(other, BlockDesign) and super().__eq__(other) and self.design == other.design
 
     __hash__ = BlockMechanism.__hash__
 
     @cached_property
     def decoder(self) -> BlockDecoder:
-        """The decoder that tells block sizes apart, where there are two."""
+        """The decoder, which treats the two block sizes separately where there are two."""
         one_size = self.design is None or len(self.design.mixture.sizes) == 1
         return BlockDecoder(self, self.law, self.numbers if one_size or self.design is None else self.design)

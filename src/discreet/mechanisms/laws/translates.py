@@ -1,21 +1,21 @@
-"""Translates of a set modulo V: cyclic designs, projective planes, squares of a field.
+"""Translates of a set modulo V: cyclic designs, projective planes, and squares of a finite field.
 
-A set D modulo V is moved by a uniform index t, so that a block is t + D. Value x is the residue x, v <= V, and every
-value is in |D| of the V translates. The values x and x' are both in as many as D has pairs of elements that differ by
-x' - x. So
+A uniform index t shifts a set D modulo V, so that a block is t + D. Value x is the residue x, v <= V, and every value
+is in |D| of the V translates. The number of translates that contain both x and x' is the number of pairs of elements of
+D with difference x' - x. So
 
     pi = |D|/V,  rho = (pairs of D with a given difference)/|D|,
 
-if that number is the same for all differences 1..v - 1, as it is where D is a difference set. A report is the index.
+if the number of pairs is the same for all differences 1..v - 1, as for a difference set. A report is the index.
 Randomized response (D = {0}), all values but one, cyclic designs and projective planes are such laws. A set of up to
-4,096 elements is data: devices read it from the sampler. A larger one needs a rule, as Paley's squares have.
+4,096 elements is data, which devices get with the sampler. A larger one needs a rule, as Paley's squares have.
 
-For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]: of the q translates
-t + squares, every value is in (q - 1)/2, and any two values are together in (q - 3)/4. So
+For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]. There are q
+translates t + squares. Every value is in (q - 1)/2 of them, and any two values are together in (q - 3)/4. So
 
     pi = (q - 1)/(2 q),  rho = (q - 3)/(2 (q - 1)),
 
-both below 1/2: where v is just below such a prime, its error is nearer to the least one than that of Hadamard columns.
+both below 1/2. Where v is just below such a prime, the error is nearer to the optimum than with Hadamard columns.
 """
 
 from abc import abstractmethod
@@ -37,9 +37,9 @@ from discreet.mechanisms.evidence import WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 from discreet.theory.arithmetic import next_prime
 
-# Up to here squares fit into 32 bits, and a 32-bit lane is hardly ever thrown away.
+# Up to this prime squares fit into 32 bits, and a 32-bit lane is almost never rejected.
 _SMALL = 1 << 16
-# Digits of counts whose sums of products a transform gives to much less than 1/2.
+# The digits of counts at a time: a Fourier transform gives their sums of products with errors well below 1/2.
 _DIGIT = 16
 _MOST_ELEMENTS = 1 << 12
 LARGEST_MODULUS = 1 << 24
@@ -48,7 +48,7 @@ LARGEST_MODULUS = 1 << 24
 class TranslatesLaw(IndexedLaw):
     """A block law whose blocks are the translates t + D of a set D modulo V.
 
-    A law of this kind gives V, pi, rho, and D: as a mask, and by uniform numbers.
+    Such a law defines V, pi, rho, and D, both as a mask and as a function of uniform integers.
     """
 
     __slots__ = ()
@@ -58,14 +58,14 @@ class TranslatesLaw(IndexedLaw):
     @property
     @abstractmethod
     def choices(self) -> int:
-        """Return the number from which an element of D is drawn: |D|, or a multiple of it."""
+        """The number of uniform integers from which an element of D is drawn: |D|, or a multiple of |D|."""
 
     @abstractmethod
     def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return elements of D, each as likely as any other, for numbers that are uniform below `choices`.
+        """Return equally likely elements of D for integers that are uniform below `choices`.
 
         Args:
-            drawn: of 32 bits, or of 64 if there are more than 2^16 choices.
+            drawn: integers of 32 bits, or of 64 if there are more than 2^16 choices.
 
         Returns:
             integers 0..V - 1 of the same type.
@@ -74,14 +74,14 @@ class TranslatesLaw(IndexedLaw):
     @property
     @abstractmethod
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: whether each residue is in D."""
+        """Return ``(V,)`` booleans: true for the residues in D."""
 
     def residues(self, ranks: AnyArray) -> AnyArray:
-        """Return the residues of values by their ranks: the ranks themselves, unless a law leaves some residues out."""
+        """Return the residues of values, given their ranks: the ranks themselves, unless a law skips some residues."""
         return ranks
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. A translate has a member if its index is the member less an element of D."""
+        """Draw blocks; see `BlockLaw`. The index of a translate with a member is the member less an element of D."""
         noise = uniform_below(self.alphabet_size, len(members), random)
         self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
 
@@ -90,7 +90,7 @@ class TranslatesLaw(IndexedLaw):
         return joint(n, threshold, self.alphabet_size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Write the translates that are told, and noise elsewhere; see `BlockLaw`."""
+        """Write translates with the true value in truthful reports, and noise elsewhere; see `BlockLaw`."""
         n, lane = len(ranks), np.uint32 if self.choices <= _SMALL else np.uint64
         noise = uniform_below(self.alphabet_size, n, random) if coins.noise is None else coins.noise
         self._write(ranks, coins.truth, (noise, uniform_below(self.choices, n, random, lane=lane)), out)
@@ -99,11 +99,11 @@ class TranslatesLaw(IndexedLaw):
         noise, numbers = drawn
         modulus = numbers.dtype.type(self.alphabet_size)
         truthful = self.residues(ranks).astype(numbers.dtype) + (modulus - self.elements(numbers))
-        # Below 2 V; what is below V wraps round to more.
+        # The sum is below 2 V; a number below V wraps round to a larger one.
         chosen(truth, np.minimum(truthful, truthful - modulus), noise, out[self.index])
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return ``(v,)`` T: for each value the counts of the translates that contain it, exactly."""
+        """Return ``(v,)`` T: for each value the summed counts of the translates that contain it, exactly."""
         matrix, support, rest = self.membership_of(counts), np.zeros(self.size, dtype=np.int64), counts
         for shift in range(0, int(counts.max()).bit_length(), _DIGIT):
             digit = rest & ((1 << _DIGIT) - 1)
@@ -112,7 +112,7 @@ class TranslatesLaw(IndexedLaw):
         return support
 
     def membership_of(self, counts: IntArray) -> "Translates":
-        """Return the matrix of all translates."""
+        """Return the membership matrix of all translates."""
         from scipy.fft import next_fast_len, rfft
 
         length = next_fast_len(2 * self.alphabet_size - 1, real=True)
@@ -120,7 +120,7 @@ class TranslatesLaw(IndexedLaw):
         return Translates(counts.astype(np.float64), self.size, spectrum, length, self.residues(np.arange(self.size)))
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans."""
+        """Return ``(m, v)`` booleans: true where the translate contains the value."""
         beyond = self.residues(np.arange(self.size))[None, :] - blocks[self.index].astype(np.int64)[:, None]
         contained: BoolArray = self.mask[beyond % self.alphabet_size]
         return contained
@@ -128,12 +128,12 @@ class TranslatesLaw(IndexedLaw):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Translates(WholeAlphabet):
-    """The membership matrix of all translates, columns of a circulant: row t has the residues x with x - t in D.
+    """The membership matrix of all translates: row t has ones at the residues x with x - t in D.
 
     Attributes:
-        spectrum: the Fourier transform of the mask of D, with zeros up to ``length``.
-        length: at least 2 V - 1, so that what passes the end of a product is apart from its start.
-        residues: ``(v,)`` those of the values, ascending.
+        spectrum: the Fourier transform of the mask of D, padded with zeros to ``length``.
+        length: at least 2 V - 1, so that the end of a product does not overlap its start.
+        residues: ``(v,)`` residues of the values, ascending.
     """
 
     spectrum: AnyArray
@@ -164,7 +164,7 @@ class Translates(WholeAlphabet):
 
 @dataclass(frozen=True, slots=True)
 class SetTranslates(TranslatesLaw):
-    """The values of a uniform translate of a set that is given, element by element.
+    """The values in a uniform translate of a given set.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -180,10 +180,10 @@ class SetTranslates(TranslatesLaw):
     _elements: IntArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check the parameters.
 
         Raises:
-            ParameterError: if V, or D modulo V, is none.
+            ParameterError: if V is out of range, or D is not a set of residues modulo V.
         """
         checked_whole("modulus", self.modulus, max(checked_whole("size", self.size), 2), LARGEST_MODULUS)
         most = min(_MOST_ELEMENTS, self.modulus - 1)
@@ -202,11 +202,11 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, counted.
+        """Return rho, counted from pairs of elements of D.
 
         Raises:
-            ParameterError: if it is not the same for any two values: devices draw such blocks, but nothing is planned
-                or estimated with them.
+            ParameterError: if rho differs between pairs of values: devices can draw such blocks, but nothing can be
+                planned or estimated with them.
         """
         pairs = _pairs(self.size, self.modulus, self.base)
         if pairs is None:
@@ -224,12 +224,12 @@ class SetTranslates(TranslatesLaw):
         return len(self.base)
 
     def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return elements of D by their places; see `TranslatesLaw`."""
+        """Return elements of D, given their positions; see `TranslatesLaw`."""
         return self._elements.astype(drawn.dtype)[drawn]
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: the elements of D."""
+        """Return ``(V,)`` booleans: true for the elements of D."""
         mask = np.zeros(self.modulus, dtype=np.bool_)
         mask[self._elements] = True
         return mask
@@ -237,7 +237,7 @@ class SetTranslates(TranslatesLaw):
 
 @lru_cache(maxsize=1 << 6)
 def _pairs(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
-    """Return the number of pairs of D with a difference, the same for 1..v - 1 modulo V; None if it is not."""
+    """Return the number of pairs of D with a difference, if it is the same for 1..v - 1 modulo V; otherwise None."""
     elements, counts = np.array(base, dtype=np.int64), np.zeros(max(size, 2), dtype=np.int64)
     for element in base:
         beyond = (elements - element) % modulus
@@ -247,10 +247,10 @@ def _pairs(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class TranslateResponse(BlockMechanism):
-    """Translates of a set; utility-optimized when only some values are sensitive. One index per report.
+    """Translates of a set; utility-optimized when only some values are sensitive. A report is one index.
 
-    Any set in which equally many pairs have each difference will do, such as a cyclic difference set: blocks are its
-    translates, and whoever knows the plan can draw them and count them.
+    The set must have equally many pairs with each difference, as a cyclic difference set has. Blocks are its
+    translates. Everybody who knows the plan can draw them and count them.
 
     Args:
         domain: the values and which of them are sensitive.
@@ -259,7 +259,7 @@ class TranslateResponse(BlockMechanism):
         base: D, ascending integers in 0..V - 1.
 
     Raises:
-        ParameterError: if epsilon is not a finite number above 0, or base is no such set.
+        ParameterError: if epsilon is not a finite number above 0, or base is not such a set.
 
     Example:
         >>> import discreet as dc
@@ -279,10 +279,10 @@ class TranslateResponse(BlockMechanism):
     base: tuple[int, ...] = field()
 
     def __post_init__(self) -> None:
-        """Keep the base as a tuple, and refuse what makes no law.
+        """Store the base as a tuple, and check the parameters.
 
         Raises:
-            ParameterError: if there is none.
+            ParameterError: if the parameters define no law.
         """
         if not isinstance(self.base, list | tuple):
             raise ParameterError("base.not-integers", argument="base", base=shown(self.base))
@@ -292,7 +292,7 @@ class TranslateResponse(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return V and k."""
+        """Return V and k, the number of elements of D."""
         return {"V": self.modulus, "k": len(self.base)}
 
     @cached_property
@@ -309,11 +309,11 @@ _LARGEST_SIZE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PaleyTranslates(TranslatesLaw):
-    """The values of a uniform translate of the non-zero squares modulo a prime.
+    """The values in a uniform translate of the non-zero squares modulo a prime.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
-        prime: q, the least prime of the form 4 m + 3 that is at least v, and at least 7.
+        prime: q, the smallest prime of the form 4 m + 3 that is at least v and at least 7.
     """
 
     kind = "paley"
@@ -325,7 +325,7 @@ class PaleyTranslates(TranslatesLaw):
         """Find the prime.
 
         Raises:
-            ParameterError: if there is no value, or there are more than 2^20.
+            ParameterError: if the size is below 1 or above 2^20.
         """
         checked_whole("size", self.size, 1, _LARGEST_SIZE)
         object.__setattr__(self, "prime", next_prime(max(self.size, 7), step=4, rest=3))
@@ -347,26 +347,26 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def choices(self) -> int:
-        """Return q - 1: every square is that of two numbers."""
+        """The number of uniform integers for a draw: q - 1, because every square has two roots."""
         return self.prime - 1
 
     def elements(self, drawn: AnyArray) -> AnyArray:
         """Return squares; see `TranslatesLaw`."""
         squares: AnyArray = drawn + drawn.dtype.type(1)
         squares *= squares
-        # The remainder, by a quotient, which NumPy finds several times faster.
+        # The remainder by way of a quotient, which NumPy computes several times faster.
         squares -= squares // squares.dtype.type(self.prime) * squares.dtype.type(self.prime)
         return squares
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(q,)`` booleans: the non-zero squares."""
+        """Return ``(q,)`` booleans: true for the non-zero squares."""
         return _squares(self.prime)
 
 
 @lru_cache(maxsize=8)
 def _squares(prime: int) -> BoolArray:
-    """Return ``(q,)`` booleans: the non-zero squares."""
+    """Return ``(q,)`` booleans: true for the non-zero squares."""
     marked = np.zeros(prime, dtype=np.bool_)
     marked[np.arange(1, prime, dtype=np.int64) ** 2 % prime] = True
     return sealed(marked)
@@ -374,14 +374,14 @@ def _squares(prime: int) -> BoolArray:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PaleyResponse(BlockMechanism):
-    """Paley response; utility-optimized when only some values are sensitive. One index per report.
+    """Paley response; utility-optimized when only some values are sensitive. A report is one index.
 
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise, in nats.
 
     Raises:
-        ParameterError: if epsilon is not a finite number above 0, or too small for any truth to be told.
+        ParameterError: if epsilon is not a finite number above 0, or so small that the truth would never be sent.
 
     Example:
         >>> from discreet import Domain, HadamardResponse

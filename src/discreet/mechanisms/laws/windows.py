@@ -1,20 +1,21 @@
 """Windows: blocks of neighbouring values, for numbers and ordered categories.
 
-A block is a window of k neighbouring values, placed anywhere that touches one, and all places are equally likely. Where
-only ranges of the values are sensitive, a window stays inside a range of v_i values, which has v_i + k - 1 places. So
+A block is a window of k neighbouring values. Windows may extend beyond the ends, and all positions with at least one
+value are equally likely. Where only ranges of the values are sensitive, a window has values of one range only. A range
+of v_i values has v_i + k - 1 positions. So
 
     pi = k / V,  V = sum(v_i + k - 1),
 
-for every sensitive value, those at the ends too. The places are translates of {0..k - 1} modulo V, with k - 1 residues
-that are no value's after each range. With k = 1 this is randomized response.
+for every sensitive value, also at the ends. The positions are translates of {0..k - 1} modulo V, with k - 1 unused
+residues after each range. With k = 1 this is randomized response.
 
-One range of windows of half a width b, on [0, 1], has pi = 2 b/(1 + 2 b). Square Wave [Li et al., SIGMOD 2020] is
-b = (eps E - E + 1)/(2 E (E - 1 - eps)), E = e^eps, and the Piecewise Mechanism [Wang et al., ICDE 2019] is
-b = e^(-eps/2)/2: its report is the middle of the window. That is the default here: one report gives the mean with that
-mechanism's error or less, and the distribution.
+Windows of half-width b on a single range [0, 1] have pi = 2 b/(1 + 2 b). Square Wave [Li et al., SIGMOD 2020] has
+b = (eps E - E + 1)/(2 E (E - 1 - eps)), E = e^eps. The Piecewise Mechanism [Wang et al., ICDE 2019] has
+b = e^(-eps/2)/2, and its report is the middle of the window. That b is the default here: one report gives the mean with
+at most the Piecewise Mechanism's error, and the distribution.
 
-Two values are in a window together the rarer the further they are apart, so that no single rho belongs to the law; the
-decoder is a right inverse of the channel, whose sums have the least variance where all values are equally frequent.
+The further two values are apart, the rarer they share a window. So the law has no single rho. The decoder is a right
+inverse of the channel; its sums have the smallest variance where all values are equally frequent.
 """
 
 from dataclasses import dataclass
@@ -37,12 +38,12 @@ _MOST_RANGES = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class WindowBlocks(TranslatesLaw):
-    """The values of a window, all places equally likely.
+    """The values in a window of neighbours; all positions are equally likely.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
         width: k, the number of neighbouring values in a window; below v, but 1 where v is 1.
-        starts: the ranks at which ranges begin, ascending from 0, at most 4,096 of them; windows stay inside one.
+        starts: the ranks where ranges begin, ascending from 0, at most 4,096; a window has values of one range.
     """
 
     kind = "windows"
@@ -53,10 +54,10 @@ class WindowBlocks(TranslatesLaw):
     starts: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
-        """Refuse parameters that define no law.
+        """Check the parameters.
 
         Raises:
-            ParameterError: if windows or ranges are none, or there are too many places.
+            ParameterError: if the width or a start is out of range, or there are too many positions.
         """
         checked_whole("size", self.size)
         checked_whole("width", self.width, 1, max(self.size - 1, 1))
@@ -73,7 +74,7 @@ class WindowBlocks(TranslatesLaw):
 
     @property
     def conditional_inclusion(self) -> None:
-        """Return None: rho depends on how far two values are apart."""
+        """Return None, because rho depends on the distance of the two values."""
         return None
 
     @property
@@ -83,20 +84,20 @@ class WindowBlocks(TranslatesLaw):
 
     @property
     def choices(self) -> int:
-        """Return k."""
+        """The number of uniform integers for a draw: k."""
         return self.width
 
     def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return the numbers themselves; see `TranslatesLaw`."""
+        """Return the integers themselves; see `TranslatesLaw`."""
         return drawn
 
     def residues(self, ranks: AnyArray) -> AnyArray:
-        """Return the residues of values: k - 1 are left out after each range."""
+        """Return the residues of values; k - 1 residues are unused after each range."""
         return ranks + (self.width - 1) * (np.searchsorted(self.starts, ranks, side="right") - 1)
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: the first k."""
+        """Return ``(V,)`` booleans: true for the first k residues."""
         return np.arange(self.alphabet_size) < self.width
 
 
@@ -104,18 +105,18 @@ class WindowBlocks(TranslatesLaw):
 class Windows(BlockMechanism):
     """Windows of neighbouring values, for numbers and ordered categories; utility-optimized for ranges of them.
 
-    The values are in the order of their codes: numbers, integers, or labels as they are listed. The estimate of a
-    single value is noisy where there are many; sums of neighbours, means and quantiles are not, and methods ``smooth``
-    and ``mle`` are made for the distribution.
+    The values are in the order of their codes: numbers, integers, or labels as listed. Where there are many values, the
+    estimates for single values are noisy. Sums of neighbours, means and quantiles are not. For the distribution use the
+    methods ``smooth`` and ``mle``.
 
     Args:
         domain: the values in their order, and which of them are sensitive.
         epsilon: the privacy promise, in nats.
-        width: k, the number of neighbouring values in a window; None for e^(-epsilon/2) times the longest range of
-            sensitive values, as of the Piecewise Mechanism, and at least 1.
+        width: k, the number of neighbouring values in a window; None for e^(-epsilon/2) times the longest sensitive
+            range, as in the Piecewise Mechanism, and at least 1.
 
     Raises:
-        ParameterError: if epsilon is not a finite number above 0, the width is none, or the values have no order.
+        ParameterError: if epsilon is not a finite number above 0, the width is out of range, or values have no order.
 
     Example:
         >>> import discreet as dc
@@ -135,10 +136,10 @@ class Windows(BlockMechanism):
     width: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse values without an order.
+        """Refuse a domain without an order.
 
         Raises:
-            ParameterError: if the domain is a product, a grid or has placeholders, or the options make no law.
+            ParameterError: if the domain is a product, a grid or has placeholders, or the options define no law.
         """
         if not self.domain.space.is_ordered:
             raise ParameterError("windows.no-order")
@@ -162,11 +163,11 @@ class Windows(BlockMechanism):
 
     @cached_property
     def decoder(self) -> PlaceDecoder:
-        """The linear decoder of its tallies."""
-        # A sum over rows that is 0 everywhere is 0 in the first place that the first of its values touches alone.
+        """The linear decoder of tallies."""
+        # Rows are independent: in any sum of rows, the first value is alone in the first window that contains it.
         return PlaceDecoder(self, matrix_of(self.domain, self.law, self.numbers), True, law=self.law)
 
 
 def default_width(longest: int, epsilon: float) -> int:
-    """Return k of the Piecewise Mechanism over so many neighbouring values."""
+    """Return the window width k of the Piecewise Mechanism, for the number of values in the longest range."""
     return min(max(round(longest * exp(-epsilon / 2)), 1), max(longest - 1, 1))
