@@ -123,7 +123,7 @@ def test_the_example_of_the_personalized_mechanism_runs(capsys: pytest.CaptureFi
     names: dict[str, Any] = {}
     exec(compile(example, "personalized.md", "exec"), names)
     found = names["found"]
-    assert found.bots["home"] == pytest.approx(1, abs=0.1)
+    assert found.placeholders["home"] == pytest.approx(1, abs=0.1)
     assert found.estimate.frequencies[[1, 3]] == pytest.approx([0.6, 0.4], abs=0.1)
     shown = capsys.readouterr().out
     assert shown.startswith("SecretTags(hidden)")

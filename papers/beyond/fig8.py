@@ -15,12 +15,12 @@ LINES = [*(f"{m} (I)" for m in WITH_TAGS.names), *(celled(m) for m in WITH_CELLS
 TITLE = "Beyond the paper: Fig. {} with more mechanisms, and with cells instead of tags"
 SHOWS = (
     "As [ULDP, Fig. {}], {}, where nothing is known of the places behind tags: with the optimal mechanism and the "
-    "decoder without noise bits, and with one bot per coarse cell of the map instead of one per tag."
+    "decoder without noise bits, and with one placeholder per coarse cell of the map instead of one per tag."
 )
 
 
 def findings_on_cells(results: Results) -> list[Finding]:
-    """Compare bots of coarse cells, which need no background knowledge, with those of tags."""
+    """Compare placeholders of coarse cells, which need no background knowledge, with those of tags."""
     findings = []
     for name in results.populations:
         line = log_size(results.of(Loss, population=name)[0].mean.values)
@@ -55,8 +55,8 @@ FIGURE = Figure(
     findings_on_cells,
     runs=WITH_TAGS.runs,
     settings=(
-        "a secret place becomes the bot of its tag, or of its cell of 5 x 5; a cell's mass is shared inside it in "
-        "proportion to what was told in the open",
+        "a secret place becomes the placeholder of its tag, or of its cell of 5 x 5; a cell's mass is shared inside it "
+        "in proportion to the values reported in clear",
         *ON_ESTIMATORS,
     ),
 )

@@ -34,9 +34,9 @@ SHOWS = (
     "background knowledge."
 )
 ON_CASES = (
-    "every region where somebody is at home or at work becomes that tag's bot, unless it is sensitive for everybody",
-    "(I) nothing is known: bots are dropped and the rest is normalised; (II) the distribution of points of interest "
-    "that carry the tag; (III) the true distribution behind the tag",
+    "every region where somebody is at home or at work becomes the tag's placeholder, unless everybody protects it",
+    "(I) nothing is known: placeholders are dropped and the rest is normalised; (II) the distribution of points of "
+    "interest that carry the tag; (III) the true distribution behind the tag",
     *ON_ESTIMATORS,
 )
 

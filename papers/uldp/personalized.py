@@ -26,13 +26,13 @@ ROWS = COLS = 5
 
 
 def celled(mechanism: str) -> str:
-    """Return the name of a mechanism that has a bot for every coarse cell instead of every tag."""
+    """Return the name of a mechanism that has a placeholder for every coarse cell instead of every tag."""
     return f"{mechanism} ({ROWS} x {COLS} cells)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaggedLoss(Loss):
-    """The loss of an estimator with a bot for every tag.
+    """The loss of an estimator with a placeholder for every tag.
 
     Attributes:
         case: one of `CASES`.
@@ -53,7 +53,7 @@ def line_of(row: Loss) -> str:
 
 
 def measure_tags(cell: Cell, population: Population, run: int) -> Iterator[Row]:
-    """Measure one run with a bot for every tag: every case of background knowledge with every estimator."""
+    """Measure one run with a placeholder for every tag: every case of background knowledge with every estimator."""
     everybody, users = _people(cell, population, run)
     n, size = int(users.sum()), population.domain.size
     if cell.mechanism == NO_PRIVACY:
@@ -85,15 +85,15 @@ def error_terms(estimated: TagEstimate, truth: FloatArray, behind: Mapping[str, 
 
     Args:
         estimated: the estimate.
-        truth: ``(|X| + bots,)`` r, the true distribution of values and bots.
-        behind: pi_k, the ``(|X|,)`` true distribution of the values behind each bot, by tag.
+        truth: ``(|X| + placeholders,)`` r, the true distribution of values and placeholders.
+        behind: pi_k, the ``(|X|,)`` true distribution of the values behind each placeholder, by tag.
     """
     size, r_hat = estimated.estimate.domain.size, estimated.intermediate.frequencies
     p, second_term = truth[:size].copy(), 0.0
     for tag, mass, guess, share in zip(estimated.tags, truth[size:], r_hat[size:], estimated.shares, strict=True):
         pi_hat = np.zeros(size)
         pi_hat[share.codes] = share.weights
-        # Where nobody is behind a bot, nothing about it can be wrong.
+        # Where nobody is behind a placeholder, nothing about it can be wrong.
         pi = behind.get(tag, pi_hat)
         p += mass * pi
         second_term += abs(float(guess)) * float(np.abs(pi_hat - pi).sum())
@@ -102,14 +102,14 @@ def error_terms(estimated: TagEstimate, truth: FloatArray, behind: Mapping[str, 
 
 
 def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Loss]:
-    """Measure one run with a bot for every coarse cell of the map, and no knowledge from elsewhere."""
+    """Measure one run with a placeholder for every coarse cell of the map, and no knowledge from elsewhere."""
     _, users = _people(cell, population, run)
     personalized = Personalized.cells(
         population.domain, _epsilon(cell), rows=ROWS, cols=COLS, mechanism=partial(_common, cell)
     )
     secret = users[1:].sum(axis=0)
-    bots = np.array([secret[codes].sum() for codes in personalized.behind])
-    data = answers(personalized.common, np.concatenate([users[0], bots]), cell.generator(run))
+    placeholders = np.array([secret[codes].sum() for codes in personalized.behind])
+    data = answers(personalized.common, np.concatenate([users[0], placeholders]), cell.generator(run))
     for name, method in ESTIMATORS.items():
         result = estimate_personalized(personalized, data, method=method)
         yield Loss(
@@ -139,17 +139,17 @@ def _common(cell: Cell, domain: Domain, epsilon: float) -> BlockMechanism:
 
 
 def _with_tags(people: IntArray) -> IntArray:
-    """Return counts of values and bots; people with a secret value count for its bot."""
+    """Return counts of values and placeholders; people with a secret value count for its placeholder."""
     return np.concatenate([people[0], people[1:].sum(axis=1)])
 
 
 def true_backgrounds(population: Population) -> dict[str, FloatArray]:
-    """Return pi_k, by tag: the distribution of the values behind its bot."""
+    """Return pi_k, by tag: the distribution of the values behind its placeholder."""
     return {tag: counts / counts.sum() for tag, counts in population.behind.items()}
 
 
 def points_of_interest(population: Population) -> dict[str, FloatArray]:
-    """Return the distribution of points of interest by tag, over what may be behind a bot."""
+    """Return the distribution of points of interest by tag, over what may be behind a placeholder."""
     open_ = {tag: np.where(population.domain.sensitive, 0, counts) for tag, counts in population.points.items()}
     return {tag: counts / counts.sum() for tag, counts in open_.items()}
 

@@ -14,7 +14,7 @@ from running import done, refusal, told
 
 PLAN = """
 epsilon = 2.0
-{bots}
+{placeholders}
 [domain]
 labels = ["clinic", "park", "street", "tower", "harbour"]
 sensitive = ["clinic"]
@@ -28,12 +28,12 @@ SECRETS = [(user, 1 + user % 4, ["home", "work=play"][user % 2]) for user in ran
 
 
 class Folder:
-    def __init__(self, path: Path, bots: str = 'tags = ["home", "work=play"]') -> None:
+    def __init__(self, path: Path, placeholders: str = 'tags = ["home", "work=play"]') -> None:
         self.path = path
         self.plan, self.values, self.tags, self.reports = (
             path / name for name in ("plan.toml", "values.csv", "tags.csv", "reports.parquet")
         )
-        self.plan.write_text(PLAN.format(bots=bots))
+        self.plan.write_text(PLAN.format(placeholders=placeholders))
         rows = [f"{LABELS[code]},u{user}" for code, user in zip(CODES, USERS, strict=True)]
         self.values.write_text("place,who\n" + "\n".join(rows) + "\n")
         self.write_tags([f"u{user},{LABELS[code]},{tag}" for user, code, tag in SECRETS])
@@ -79,8 +79,9 @@ def test_estimate_is_the_estimator(folder: Folder) -> None:
     )
     assert columns(facts)["frequency"] == pytest.approx(wanted.estimate.frequencies.tolist(), rel=1e-9, abs=1e-12)
     assert columns(facts)["value"] == LABELS
-    assert columns(facts, "bots")["tag"] == ["home", "work=play", "others"]
-    assert columns(facts, "bots")["frequency"] == pytest.approx(list(wanted.bots.values()), rel=1e-9, abs=1e-12)
+    assert columns(facts, "placeholders")["tag"] == ["home", "work=play", "others"]
+    shares = list(wanted.placeholders.values())
+    assert columns(facts, "placeholders")["frequency"] == pytest.approx(shares, rel=1e-9, abs=1e-12)
     assert facts["worst_case_l1"] == pytest.approx(wanted.worst_case)
     assert columns(json.loads((folder.path / "e.json").read_text())) == columns(facts)
     assert columns(told(*command, "--background", "drop"))["frequency"] == pytest.approx(

@@ -111,15 +111,15 @@ def test_users_are_there_for_secrets(tmp_path: Path) -> None:
         assert len(found) == len(owners)
         return (found + 1) % NUMBERS.domain.size
 
-    columns = ValueColumns(NUMBERS.domain, column="x", user="who", bots=moved)
+    columns = ValueColumns(NUMBERS.domain, column="x", user="who", placeholders=moved)
     message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns))
     assert "1 of 200 users are missing (first at row 130); fill them in or filter them out" in message
     assert message.endswith(" (discreet obfuscate --missing drop).")
-    columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True, bots=moved)
+    columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True, placeholders=moved)
     found = obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, seed=1)
     assert dict(found.left_out) == {"have no user": 1}
     expected = (np.delete(codes(200), 130) + 1) % NUMBERS.domain.size
     drawn = NUMBERS.obfuscate_batches(expected, size=64, random=dc.SeededRandom(1))
     assert NUMBERS.tally(read_reports(tmp_path / "r.parquet", NUMBERS)) == sum(map(NUMBERS.tally, drawn))
     with pytest.raises(ParameterError, match="must name the column of users"):
-        ValueColumns(NUMBERS.domain, bots=moved)
+        ValueColumns(NUMBERS.domain, placeholders=moved)

@@ -288,7 +288,7 @@ def test_one_report_has_no_covariance() -> None:
 
 
 def test_methods_bear_the_covariance_of_the_linear_estimate() -> None:
-    """Also that of a personalized mechanism, over values and bots."""
+    """Also that of a personalized mechanism, over values and placeholders."""
     mechanism = HadamardResponse(Domain(range(6)), 2.0)
     reports = mechanism.obfuscate([0, 1, 2] * 100, random=SeededRandom(1))
     linear, projected = (estimate(mechanism, reports, method=method) for method in ("linear", "projected"))

@@ -19,7 +19,7 @@ from refusals import refused
 LABELS = ["clinic", "park", "street", "tower", "harbour"]
 DOMAIN = Domain(LABELS, sensitive=["clinic"])
 TAGS = ["home", "work"]
-R = np.array([0.08, 0.3, 0.2, 0.1, 0.12, 0.1, 0.06, 0.04])  # five values, three bots
+R = np.array([0.08, 0.3, 0.2, 0.1, 0.12, 0.1, 0.06, 0.04])  # five values, three placeholders
 PI = {
     "home": np.array([0, 0.1, 0.2, 0.7, 0]),
     "work": np.array([0, 0, 0.5, 0, 0.5]),
@@ -66,7 +66,7 @@ def test_true_background_gives_the_truth(mechanism: str, method: str) -> None:
     plan = personalized(mechanism)
     found = estimate_personalized(plan, expected(plan, R), method=method, background=PI)
     assert found.estimate.frequencies == pytest.approx(P, abs=1e-7)
-    assert list(found.bots.values()) == pytest.approx(R[5:], abs=1e-7)
+    assert list(found.placeholders.values()) == pytest.approx(R[5:], abs=1e-7)
     assert found.worst_case == pytest.approx(0.4, abs=1e-6)
 
 
@@ -102,7 +102,7 @@ def test_cells_share_inside_themselves() -> None:
     grid = Domain.grid(lat=(0, 4), lon=(0, 4), rows=4, cols=4, sensitive=[(0.5, 0.5), (2.5, 2.5)])
     plan = Personalized.cells(grid, 1.0, rows=2, cols=2, mechanism="rr")
     r = np.random.default_rng(4).dirichlet(np.ones(20))
-    r[plan.behind[3]] = 0  # nobody in this cell speaks in clear: its bot is shared evenly
+    r[plan.behind[3]] = 0  # nobody in this cell speaks in clear: its placeholder is shared evenly
     r /= r.sum()
     wanted = r[:16].copy()
     for code in range(16):
@@ -167,14 +167,14 @@ def test_what_comes_out() -> None:
     assert found.estimate.to_arrow().num_rows == 5
     assert found.estimate.simulated
     assert found.estimate.gap == found.intermediate.gap <= 1e-6
-    assert found.estimate.method == "mle, bots shared"
+    assert found.estimate.method == "mle, placeholders shared"
     assert found.intermediate.domain.names()[5:] == ["⊥home", "⊥work", "⊥others"]
     assert found.intermediate.to_arrow().num_rows == 8
     np.testing.assert_array_equal(
         found.intermediate.frequencies, estimate(plan.common, reports, method="mle", tolerance=1e-6).frequencies
     )
-    assert pickle.loads(pickle.dumps(found)).bots == found.bots
-    assert "3 bots" in repr(found)
+    assert pickle.loads(pickle.dumps(found)).placeholders == found.placeholders
+    assert "3 placeholders" in repr(found)
     assert discreet.estimate_personalized is estimate_personalized
 
 
@@ -198,7 +198,7 @@ def tallied(mechanism: str, epsilon: float) -> list[Tally]:
 @pytest.mark.parametrize("background", [None, "drop", PI], ids=["none", "drop", "true"])
 @pytest.mark.parametrize(("mechanism", "epsilon"), [("rr", 0.5), ("unary", 1.0), ("subset", 3.0)])
 def test_stated_errors_are_not_too_small(mechanism: str, epsilon: float, background: Any) -> None:
-    """Over 400 runs; the rival, errors without the bots' part, would be far off."""
+    """Over 400 runs; the rival, errors without the placeholders' part, would be far off."""
     plan = personalized(mechanism, epsilon)
     found = [estimate_personalized(plan, tally, background=background) for tally in tallied(mechanism, epsilon)]
     spread = np.std([one.estimate.frequencies for one in found], axis=0)
@@ -259,7 +259,7 @@ def test_background_that_is_none(background: Any, said: str) -> None:
     )
 
 
-# Cell bots [docs/explanation/personalized.md]: a map on which people live where people are, but not everywhere alike
+# Placeholders of cells [docs/explanation/personalized.md]: on a map people live where people are, but not evenly
 
 
 def test_sums_of_values_with_shared_bots_are_those_of_the_intermediate_estimate() -> None:

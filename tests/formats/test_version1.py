@@ -96,7 +96,7 @@ def test_sealed_files_have_their_rows_and_hold_under_every_check(name: str) -> N
 
 @pytest.mark.parametrize("name", sorted(name for name in FACTS["sha256"] if name.startswith("estimates/")))
 def test_estimates_are_those_of_their_reports(name: str, tmp_path: Path) -> None:
-    """Estimates and errors to all digits but the last; limits to the seventh, but those behind bots."""
+    """Estimates and errors to all digits but the last; limits to the seventh, but values behind placeholders."""
     stem, again = Path(name).stem, tmp_path / Path(name).name
     more = {
         "rr-mle": ["--method", "mle"],

@@ -19,7 +19,7 @@ from refusals import refused
 
 DOMAIN = Domain(["clinic", "park", "street", "tower", "harbour"], sensitive=["clinic"])
 TAGS = ["home", "work"]
-# Bots have no place among values in order.
+# Placeholders have no place among values in order.
 SPELLED = sorted(set(BUILDERS) - {"unary-clear-bits"} - WINDOWS)
 MAP = Domain.grid(lat=(0, 5), lon=(0, 7), rows=5, cols=7, sensitive=[(0.5, 0.5), (4.5, 6.5), (0.5, 1.5)])
 

@@ -68,7 +68,7 @@ def test_theorem_1_holds_in_every_run(folder: Path, population: Population) -> N
     for mechanism in OPTIMIZED:
         for row in measure(cell(population, mechanism, 3.0, runs=3), folder):
             assert row.l1 == pytest.approx(2 * row.tv)
-            # Dropping bots and normalising is sharing them out by the estimate itself, clipped at 0.
+            # Dropping placeholders and normalising is sharing them out by the estimate itself, clipped at 0.
             assert row.l1 <= row.first_term + row.second_term + 1e-9
             if row.case == "III":
                 assert row.second_term == pytest.approx(0, abs=1e-9)

@@ -170,7 +170,7 @@ def test_of_personalized_plans_values_are_counted_and_not_bots() -> None:
         assert personalized.common.domain.size == 12
         found = shuffled(personalized, 1000)
         assert found.sentences()[0].startswith(f"Among {words} ")
-        assert found.to_dict()["bots"] == 3
+        assert found.to_dict()["placeholders"] == 3
         assert not any(number in str(found) for number in ("12 values", "3 sensitive", "5 sensitive"))
 
 

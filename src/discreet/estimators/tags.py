@@ -1,11 +1,11 @@
 """Estimates of the distribution of values from reports of a personalized mechanism [ULDP, (22) and Theorem 1].
 
-The common mechanism gives r_hat, the distribution of values and bots. No report tells pi_k, the distribution of the
-values behind bot k: its estimate pi_hat_k is background knowledge, or a guess from values in clear. Then
+The common mechanism gives r_hat, the distribution of values and placeholders. No report contains pi_k, the distribution
+of the values behind placeholder k. Its estimate pi_hat_k is background knowledge, or a guess from values in clear. Then
 
-    p_hat(x) = r_hat(x) + sum_k r_hat(bot_k) pi_hat_k(x),
+    p_hat(x) = r_hat(x) + sum_k r_hat(⊥_k) pi_hat_k(x),
 
-and for every pi_hat_k the error of the guess is at most 2 sum_k |r_hat(bot_k)| in l1.
+and for every pi_hat_k the error of the guess is at most 2 sum_k |r_hat(⊥_k)| in l1.
 """
 
 import warnings
@@ -35,11 +35,11 @@ Background: TypeAlias = "Mapping[str, Any] | str | None"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """The shares of values in the mass of a bot: pi_hat_k, where it is above 0.
+    """The shares of values in the mass of a placeholder: pi_hat_k, where it is above 0.
 
     Attributes:
         codes: ``(m,)`` values.
-        weights: ``(m,)`` their probabilities, given the bot.
+        weights: ``(m,)`` their probabilities, given the placeholder.
         base: r_hat of these values, clipped at 0 and summed, if the weights are in proportion to it; else infinite.
     """
 
@@ -54,10 +54,10 @@ class TagEstimate:
 
     Attributes:
         estimate: p_hat, over the values. Its standard errors take pi_hat as right, and the errors of r_hat as
-            independent: those of bots and of values in clear are negatively correlated, so this errs on the safe side.
-        intermediate: r_hat, over the values and the bots.
-        tags: one name per bot.
-        shares: pi_hat of every bot.
+            independent. Placeholders and values in clear have negatively correlated errors, so these are too large.
+        intermediate: r_hat, over the values and the placeholders.
+        tags: one name per placeholder.
+        shares: pi_hat of every placeholder.
     """
 
     estimate: Estimate
@@ -66,18 +66,18 @@ class TagEstimate:
     shares: tuple[Share, ...]
 
     def __repr__(self) -> str:
-        return f"TagEstimate({self.estimate!r}, {len(self.tags)} bots, worst_case={self.worst_case:.3g})"
+        return f"TagEstimate({self.estimate!r}, {len(self.tags)} placeholders, worst_case={self.worst_case:.3g})"
 
     @property
-    def bots(self) -> dict[str, float]:
-        """r_hat of every bot, by tag: the share of values that their users hold secret."""
+    def placeholders(self) -> dict[str, float]:
+        """r_hat of every placeholder, by tag: the share of values that their users hold secret."""
         masses = self.intermediate.frequencies[self.estimate.domain.size :]
         return dict(zip(self.tags, masses.tolist(), strict=True))
 
     @property
     def worst_case(self) -> float:
-        """2 sum_k |r_hat(bot_k)|: an upper bound on the l1 error from wrong background knowledge (Theorem 1)."""
-        return 2 * float(sum(abs(mass) for mass in self.bots.values()))
+        """2 sum_k |r_hat(⊥_k)|: an upper bound on the l1 error from wrong background knowledge (Theorem 1)."""
+        return 2 * float(sum(abs(mass) for mass in self.placeholders.values()))
 
 
 def estimate_personalized(
@@ -94,17 +94,18 @@ def estimate_personalized(
         personalized: the mechanism of the reports.
         data: reports of any number of users, a tally of them, or the result of `discreet.engines.observe`.
         method: the method of r_hat; see `discreet.estimators.estimate`.
-        background: the distributions of the values behind bots, by tag, or one word for all. For a tag not named:
-            "in-clear".
+        background: the distributions of the values behind placeholders, by tag, or one word for all. For a tag that
+            is missing: "in-clear".
 
             - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to them;
-            - ``"in-clear"`` or None: in proportion to r_hat over the values that may be behind the bot, those of X_N
-              (inside its cell, where bots stand for cells);
-            - ``"drop"``: in proportion to r_hat over all values, which is dropping the bot and normalising.
+            - ``"in-clear"`` or None: in proportion to r_hat over the values that may be behind the placeholder: X_N,
+              inside its cell where placeholders stand for cells;
+            - ``"drop"``: in proportion to r_hat over all values, which is dropping the placeholder and normalising.
         options: of the method, by name.
 
     Warns:
-        UserWarning: if a background has mass on values that are sensitive for everybody: those never become bots.
+        UserWarning: if a background has mass on values that are sensitive for everybody; these never become
+            placeholders.
 
     Raises:
         ParameterError: if a tag is not in the plan, or a background is no distribution over the domain; or as for
@@ -119,7 +120,7 @@ def estimate_personalized(
         >>> secret = dc.SecretTags(mechanism, {"home": ["park"]})
         >>> reports = mechanism.obfuscate(["park"] * 5000, secret, random=dc.SeededRandom(1))
         >>> result = estimate_personalized(mechanism, reports, background={"home": {"park": 0.6, "mall": 0.4}})
-        >>> result.estimate.frequencies.round(1).tolist(), round(result.bots["home"], 1)
+        >>> result.estimate.frequencies.round(1).tolist(), round(result.placeholders["home"], 1)
         ([0.0, 0.6, 0.4], 1.0)
     """
     known = _by_tag(Personalized.checked(personalized), background)
@@ -129,7 +130,7 @@ def estimate_personalized(
 
 
 def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
-    """Return the background of each bot: a word or a distribution, checked."""
+    """Return the background of each placeholder: a word or a distribution, checked."""
     if background is None or isinstance(background, str):
         return [_known(personalized.domain, "every tag", background)] * len(personalized.tags)
     if not isinstance(background, Mapping):
@@ -157,7 +158,7 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
         # The line shown beside a warning is this one.
         warnings.warn(
             f"{misplaced:.3g} of the background of {tag!r} is on values sensitive for everybody, which never become "
-            "bots; give the distribution over the others.",
+            "placeholders; give the distribution over the others.",
             stacklevel=1,
         )
     return known
@@ -169,7 +170,7 @@ def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
 
 
 def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) -> Share:
-    """Return pi_hat of one bot."""
+    """Return pi_hat of one placeholder."""
     if not isinstance(known, str):
         codes = np.flatnonzero(known)
         return Share(codes, known[codes], float("inf"))
@@ -182,27 +183,27 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 
 
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
-    """Return p_hat with its standard errors, from those of r_hat and the shares of the bots."""
+    """Return p_hat with its standard errors, from those of r_hat and the shares of the placeholders."""
     frequencies, factors = r.frequencies[: domain.size].copy(), np.ones(domain.size)
     for mass, share in zip(r.frequencies[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights
         factors[share.codes] += mass / share.base
     law = SharedCounts(r, shares, factors)
-    numbers = r.n, f"{r.method}, bots shared", r.fingerprint, r.gap, r.passes, r.simulated
+    numbers = r.n, f"{r.method}, placeholders shared", r.fingerprint, r.gap, r.passes, r.simulated
     limits = CountLimits(law.summed(r.centre), ((np.arange(domain.size), law),))
     return Estimate(domain, frequencies, lambda: law.combined(r.standard_errors), *numbers, limits)
 
 
 @dataclass(frozen=True, eq=False)
 class SharedCounts(CountLaw):
-    """The law of p_hat: of sums of values and bots, from the limits of r_hat [Zou and Donner 2008].
+    """The law of p_hat: of sums of values and placeholders, from the limits of r_hat [Zou and Donner 2008].
 
     The squared distances of limits from their estimates add up, as variances of independent estimates do; those here
     are negatively correlated, so that this errs on the safe side. pi_hat is taken as right.
 
     Attributes:
-        common: r_hat, over the values and the bots.
-        shares: pi_hat of every bot.
+        common: r_hat, over the values and the placeholders.
+        shares: pi_hat of every placeholder.
         factors: ``(|X|,)`` the derivatives of p_hat by r_hat of the same value.
     """
 
@@ -211,8 +212,8 @@ class SharedCounts(CountLaw):
     factors: FloatArray
 
     no_sums: ClassVar[str] = (
-        "sums of values that bots were shared among have no known error, as the shares are themselves estimated; take "
-        "`intermediate` of the result, whose sums are over values and bots."
+        "sums of values that placeholders were shared among have no known error, as the shares are themselves "
+        "estimated; take `intermediate` of the result, whose sums are over values and placeholders."
     )
 
     @property
@@ -221,7 +222,7 @@ class SharedCounts(CountLaw):
         return self.common.remark
 
     def summed(self, centre: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` estimates that the limits lie around, from the ``(|X| + bots,)`` ones of r_hat."""
+        """Return the ``(|X|,)`` estimates inside the limits, from the ``(|X| + placeholders,)`` ones of r_hat."""
         size = len(self.factors)
         sums = centre[:size].copy()
         for mass, share in zip(centre[size:], self.shares, strict=True):
@@ -236,11 +237,11 @@ class SharedCounts(CountLaw):
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
     def variances(self, p: Floats) -> FloatArray:
-        """Return the variances where all of the true frequencies are p, bots included."""
+        """Return the variances where all of the true frequencies are p, placeholders included."""
         return self.combined(np.sqrt(self.common.variances(float(np.max(p))))) ** 2
 
     def combined(self, deviations: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + bots,)`` ones of r_hat."""
+        """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + placeholders,)`` ones of r_hat."""
         size = len(self.factors)
         squares = np.zeros(size)
         for deviation, share in zip(deviations[size:], self.shares, strict=True):

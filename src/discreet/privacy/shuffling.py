@@ -169,7 +169,7 @@ class ShuffledGuarantee:
         delta: added to e^epsilon times a probability; the chance to get beyond an epsilon is that of `at_most`.
         rounds: how many batches hold a report of the same person, with fresh noise each.
         not_trusted: reports of a batch that hide nobody: known, faked or made elsewhere.
-        bots: sensitive values of the mechanism that stand for people's own secret ones: those of a personalized one.
+        placeholders: how many sensitive values of a personalized mechanism stand for people's own secrets.
 
     Example:
         >>> import discreet as dc
@@ -184,7 +184,7 @@ class ShuffledGuarantee:
     delta: float
     rounds: int = 1
     not_trusted: int = 0
-    bots: int = 0
+    placeholders: int = 0
 
     @property
     def hiding(self) -> int:
@@ -314,7 +314,7 @@ class ShuffledGuarantee:
             "n": self.n,
             "not_trusted": self.not_trusted,
             "delta": self.delta,
-            "bots": self.bots,
+            "placeholders": self.placeholders,
             "rounds": self.rounds,
             "local_epsilon": self.local,
             "among": self.among.to_dict(),
@@ -390,7 +390,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
     """Return the central guarantee of a batch of reports without names and order, and of all computed from it.
 
     Args:
-        mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose bots are judged as
+        mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose placeholders are judged as
             sensitive values.
         n: reports in the batch, one of each person; a lower bound where it is uncertain.
         delta: in [1e-280, 1); well below 1/n.
@@ -441,7 +441,7 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
 
 
 def _checked(mechanism: Any) -> Mechanism:
-    """Return a mechanism that protects something; of a personalized one, the common one over values and bots."""
+    """Return a mechanism that protects something; of a personalized one, the common one."""
     checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("shuffling.nothing-protected")
@@ -491,7 +491,7 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
-        noun = "kind of secret values" if central.bots else "value"
+        noun = "kind of secret values" if central.placeholders else "value"
         return f"Only one {noun} is protected."
     batches, it = (
         ("the shuffled batch", "it") if central.rounds == 1 else (f"{central.rounds} shuffled batches", "them")
@@ -505,10 +505,10 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
 
 
 def values_meant(central: "ShuffledGuarantee") -> str:
-    """Return the words for the values among which a person's is hidden; bots of personalized plans are no values."""
+    """Return the words for the values among which a person's is hidden, without the placeholders."""
     domain = central.mechanism.domain
-    if central.bots:
-        for_all, size = domain.sensitive_count - central.bots, domain.size - central.bots
+    if central.placeholders:
+        for_all, size = domain.sensitive_count - central.placeholders, domain.size - central.placeholders
         whose = "each person's own secret values"
         return f"{whose}, of {size}" if for_all == 0 else f"{whose} and {for_all} sensitive for all, of {size}"
     return f"all {domain.size} values" if domain.clear_count == 0 else f"{domain.sensitive_count} sensitive values"

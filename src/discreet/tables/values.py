@@ -139,8 +139,8 @@ BATCH_ROWS = 1 << 18
 """Rows of a batch of codes, at most."""
 
 
-Bots: TypeAlias = Callable[[IntArray, Any], IntArray]
-"""The replacement of secret values by bots, given codes and their users."""
+Placeholders: TypeAlias = Callable[[IntArray, Any], IntArray]
+"""The replacement of secret values by placeholders, given codes and their users."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,13 +157,13 @@ class ValueColumns:
         known: whether rows with a value that is not in the domain are left out; otherwise they are refused.
         keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
             of them together may make people recognisable.
-        bots: given codes and their users, the codes to be obfuscated: bots stand for secret values; None if nothing
-            does.
+        placeholders: given codes and their users, the codes to be obfuscated, with placeholders for secret values.
+            None for plans without placeholders.
         as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.codes_of`.
         float32: whether columns of float64 are read as float32, which they were before.
 
     Raises:
-        ParameterError: if a name of a kept column is none, or bots go without users or with kept columns.
+        ParameterError: if a name of a kept column is none, or placeholders go without users or with kept columns.
     """
 
     domain: Domain
@@ -174,17 +174,17 @@ class ValueColumns:
     keep: tuple[str, ...] = ()
     cuts: Cuts | None = None
     known: bool = False
-    bots: Bots | None = None
+    placeholders: Placeholders | None = None
     as_read: bool = False
     float32: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
-        if self.bots is not None and self.user is None:
+        if self.placeholders is not None and self.user is None:
             raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
-        if self.bots is not None and self.keep:
+        if self.placeholders is not None and self.keep:
             raise ParameterError(
-                "no columns are kept beside reports of personalized plans, whose bots belong to all groups."
+                "no columns are kept beside reports of personalized plans, whose placeholders belong to all groups."
             )
 
     @property
@@ -251,8 +251,8 @@ class CodedValues:
                 read = _read_as(rows["value"], self.columns.domain.space, self.columns.space)
                 self.read_as.update(read)
                 self.left_out.update({READ: read.total()} if read else {})
-            bots, users = self.columns.bots, rows.get("user")
-            yield codes if bots is None else bots(codes, users), users, rows.get("kept")
+            placeholders, users = self.columns.placeholders, rows.get("user")
+            yield codes if placeholders is None else placeholders(codes, users), users, rows.get("kept")
 
     def _whole(self, values: Any, users: Any, beside: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
         """Return columns by noun, without the rows to be left out, and the number of these by reason."""

@@ -154,7 +154,7 @@ def compared_sides(
 ) -> VerbResult:
     """Return the comparison of two sides made under a plan, or of two groups or known shares with one."""
     if document.is_personalized:
-        raise ParameterError("compare does not go with personalized plans, whose bots are no values.")
+        raise ParameterError("compare does not go with personalized plans, whose placeholders are no values.")
     _check(reports, asked)
     mechanism = document.mechanism()
     with file_notes() as notes:

@@ -274,14 +274,15 @@ def estimate_reports(
     limits = shown.limits
 
     def record() -> dict[str, Any]:
-        bots = {} if tagged is None else {"bots": _bots(tagged).records(), "worst_case_l1": tagged.worst_case}
+        tags = () if tagged is None else _placeholders(tagged).records()
+        worst = {} if tagged is None else {"placeholders": tags, "worst_case_l1": tagged.worst_case}
         read_from = {"left_out": dict(left_out), "trust_plan": read.trust_plan, "notes": tuple(notes)}
         more = {name: fact for name, fact in read_from.items() if fact}
-        return {**estimate_facts(result, **limits), **bots, **more}
+        return {**estimate_facts(result, **limits), **worst, **more}
 
     parts = chain(
         estimate_parts(result, shown),
-        () if tagged is None else _bot_parts(tagged, shown.largest),
+        () if tagged is None else _placeholder_parts(tagged, shown.largest),
         [*left_out_sentences(left_out), *notes_of(notes)],
     )
     table, picture = partial(result.to_arrow, **limits), partial(result.plot, **limits)
@@ -372,26 +373,26 @@ def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
     return tag, text[len(tag) + 1 :]
 
 
-def _bots(tagged: TagEstimate, title: str = "") -> ResultTable:
-    """Return the table of the frequencies and errors of the bots."""
-    errors, shares = tagged.intermediate.standard_errors[tagged.estimate.domain.size :], list(tagged.bots.values())
+def _placeholders(tagged: TagEstimate, title: str = "") -> ResultTable:
+    """Return the table of the frequencies and errors of the placeholders."""
+    errors = tagged.intermediate.standard_errors[tagged.estimate.domain.size :]
     columns = [
-        replace(text_column("tag", tagged.bots), heading="secret of its user"),
-        ResultColumn("frequency", np.array(shares), "share", "estimate"),
+        replace(text_column("tag", tagged.placeholders), heading="secret of its user"),
+        ResultColumn("frequency", np.array(list(tagged.placeholders.values())), "share", "estimate"),
         ResultColumn("standard_error", errors, "share", "std. error"),
     ]
     return ResultTable(title, columns)
 
 
-def _bot_parts(tagged: TagEstimate, largest: int) -> Iterator[str | ResultTable]:
-    """Yield the largest bots, and the error that wrong background knowledge of them can cause."""
-    shares = np.array(list(tagged.bots.values()))
+def _placeholder_parts(tagged: TagEstimate, largest: int) -> Iterator[str | ResultTable]:
+    """Yield the largest placeholders, and the error that wrong background knowledge of them can cause."""
+    shares = np.array(list(tagged.placeholders.values()))
     ranked = np.argsort(-shares, kind="stable")[:largest]
-    table = _bots(tagged, f"{len(ranked)} largest of {len(shares)} bots")
+    table = _placeholders(tagged, f"{len(ranked)} largest of {len(shares)} placeholders")
     yield replace(table, contents=[column.at(ranked) for column in table.contents])
     yield (
-        f"What is behind the bots is assumed, not measured: at worst that misplaces {tagged.worst_case / 2:.4%} "
-        "of the people."
+        "The values behind placeholders are assumed, not measured. At worst the assumption misplaces "
+        f"{tagged.worst_case / 2:.4%} of the people."
     )
 
 
@@ -445,7 +446,7 @@ def estimate_groups(
 def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
     """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
     if plan.is_personalized:
-        raise ParameterError("--by and --weights do not go with personalized plans, whose bots belong to all.")
+        raise ParameterError("--by and --weights do not go with personalized plans, whose placeholders belong to all.")
     if STANDARD in sources.of:
         raise ParameterError("- has no public columns; name files of reports.")
     mechanism = plan.mechanism()

@@ -1,4 +1,4 @@
-"""The verb ``obfuscate``, and tables of values: their columns, and secret values that become bots."""
+"""The verb ``obfuscate``, and tables of values: their columns, and secret values that become placeholders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ from discreet.files.paths import REPORTS, spelled
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import SimulatedTags
-from discreet.tables.values import Bots, ValueColumns, read_owned
+from discreet.tables.values import Placeholders, ValueColumns, read_owned
 
 KEEP: dict[str, Any] = {
     "multiple": True,
@@ -79,7 +79,7 @@ def value_columns(
             columns are to be kept and it is personalized.
     """
     if plan.is_personalized and keep:
-        raise ParameterError("--keep does not go with personalized plans, whose bots belong to all groups.")
+        raise ParameterError("--keep does not go with personalized plans, whose placeholders belong to all groups.")
     if not plan.is_personalized and (people.user is not None or people.tags is not None):
         raise ParameterError("--user and --tags are for personalized plans; this one has no tags and no cells.")
     if plan.is_personalized and (people.user is None or people.tags is None):
@@ -106,8 +106,8 @@ def checked_float32(columns: Sequence[ValueColumns]) -> Sequence[ValueColumns]:
     return columns
 
 
-def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Bots | None:
-    """Return the replacement of secret values in a file of tags; None if the plan has no bots.
+def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Placeholders | None:
+    """Return the replacement of secret values in a file of tags; None if the plan has no placeholders.
 
     Raises:
         DataError, ParameterError: if the file's rows are no secrets under this plan; it names the file.
@@ -175,7 +175,7 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
             mechanism,
             value_source(values),
             target,
-            replace(columns, bots=secrets(document, table.tags, columns)),
+            replace(columns, placeholders=secrets(document, table.tags, columns)),
             seed=seed,
             force=force,
             progress=partial(progress, "obfuscating"),

@@ -121,7 +121,7 @@ def regression(
 ) -> VerbResult:
     """Return the regression of reports made under a plan on columns beside them."""
     if document.is_personalized:
-        raise ParameterError("regress does not go with personalized plans, whose bots are no values.")
+        raise ParameterError("regress does not go with personalized plans, whose placeholders are no values.")
     mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)
     with file_notes() as notes:
         fit, batches = model.fit(mechanism, sources)

@@ -384,7 +384,9 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     plan = plan_of(collection)
     columns, read_as = value_columns(plan, people), ReadAs()
     with notes_on_errors():
-        codes = codes_of(value_source(values), replace(columns, bots=secrets(plan, people.tags, columns)), read_as)
+        codes = codes_of(
+            value_source(values), replace(columns, placeholders=secrets(plan, people.tags, columns)), read_as
+        )
     drawn = codes if crowd.devices is None else chosen(codes, crowd.devices, random)
     if collection.survey is not None:
         # With the same seed, each person answers their own questions of all its collections.
