@@ -100,7 +100,7 @@ def test_estimate_shows_labels_as_they_are(files: Files) -> None:
     text = done("estimate", files.plan, files.reports)
     for code, label in enumerate(LABELS):
         (line,) = [line for line in text.splitlines() if f" {label} " in line]
-        assert f"{found.frequencies[code]:.4%}" in line
+        assert f"{found.frequencies[code]:.1%}" in line
         assert ("yes" in line) == (code in (2, 4))
     assert "600 reports, method linear" in text
     assert text.endswith("These reports are simulated with a known seed: they protect nobody.\n")

@@ -311,16 +311,16 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
 @pytest.mark.parametrize("method", ["mle", "em"])
 def test_where_blocks_go(prepared: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """The estimate is the same; that blocks go where they are told is seen where they are gathered."""
-    from discreet.engines import evidence
+    from discreet.engines import engine
 
     seen: list[dict[str, Any]] = []
-    real = evidence.gathered
+    real = engine.LocalEngine
 
-    def gathering(*given: Any, **named: Any) -> Any:
+    def made(**named: Any) -> Any:
         seen.append(named)
-        return real(*given, **named)
+        return real(**named)
 
-    monkeypatch.setattr(evidence, "gathered", gathering)
+    monkeypatch.setattr(engine, "LocalEngine", made)
     monkeypatch.chdir(prepared)
     result = run("estimate", "plan.toml", "reports.parquet", "--method", method, "--memory", 3)
     assert result.exit_code == 0, result.output

@@ -51,7 +51,7 @@ def test_an_estimate_goes_to_standard_output(files: Files) -> None:
     found = run("estimate", files.plan, target, "-o", "-")
     done("estimate", files.plan, target, "-o", files.folder / "e.csv")
     assert found.stdout == (files.folder / "e.csv").read_text()
-    assert "largest of 5 values" in found.stderr
+    assert "5 values; 600 reports" in found.stderr
     wanted = estimate(files.mechanism, read_reports(target, files.mechanism)).frequencies
     rows = list(csv.DictReader(io.StringIO(found.stdout)))
     assert [float(row["frequency"]) for row in rows] == wanted.tolist()

@@ -90,6 +90,30 @@ def test_readers_see_headings_and_percentages_and_python_shows_names_and_fractio
     ]
 
 
+def test_percentages_have_the_digits_that_their_errors_deserve() -> None:
+    def table(error: float) -> ResultTable:
+        errors = [error, 3 * error]
+        columns = [
+            ("frequency", [0.123456, 0.5]),
+            ("standard_error", errors),
+            ("lower", [0.1, 0.4]),
+            ("upper", [0.2, 0.6]),
+        ]
+        return ResultTable("", [ResultColumn(name, np.array(values), "share") for name, values in columns])
+
+    first = {error: table(error).cells()[1][:2] for error in (0.12, 0.034, 0.0034, 0.00034, 1e-9)}
+    assert first == {
+        0.12: ["12%", "12%"],
+        0.034: ["12.3%", "3.4%"],
+        0.0034: ["12.35%", "0.34%"],
+        0.00034: ["12.346%", "0.034%"],
+        1e-9: ["12.3456%", "0.0000%"],
+    }
+    assert table(0.0).cells()[1][0] == "12.3456%"
+    assert table(0.034).without("standard_error").cells()[1][0] == "12.3%"
+    assert table(0.034).cells(plain=True)[1][0] == "0.1235"
+
+
 def test_html_has_headers_and_a_caption_and_is_escaped() -> None:
     for html, number in ((TABLE._repr_html_(), ' style="text-align:right"'), (TABLE.__html__(), ' class="number"')):
         assert "<caption><span>Two &lt;values&gt;</span></caption>" in html

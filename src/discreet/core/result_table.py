@@ -51,13 +51,16 @@ _FORMATS: Mapping[Kind, Format] = {
     "text": "",
     "mark": _yes_or_no,
     "count": ",",
-    "share": ".4%",
+    "share": "%",
     "probability": ".4g",
     "error": ".3e",
     "number": ".4f",
     "figure": "",
     "p-value": spelled_p_value,
 }
+_PERCENTAGES: Mapping[Format, str] = {"%": "", "+%": "+"}
+"""Formats of shares and of differences of shares, with their sign: a table chooses the decimals."""
+_MOST_DECIMALS = 4
 _LEFT = ("text", "mark")
 
 
@@ -71,7 +74,7 @@ class ResultColumn:
         kind: ``"text"``; ``"mark"``, true or false; ``"count"``; ``"share"``, of people; ``"probability"``;
             ``"error"``; ``"number"``; ``"figure"``, a number that is text already; ``"p-value"``.
         heading: with the unit, for readers; the name with spaces if empty.
-        format: of a value, or a function that returns its text; by the kind if empty.
+        format: of a value, or a function that returns its text; by the kind if empty. ``"+%"`` is a signed percentage.
         shown: whether people see it; programs and files get every column.
     """
 
@@ -116,13 +119,22 @@ class ResultColumn:
         values = np.asarray(self.values)
         return values.astype(np.dtypes.StringDType()) if values.dtype.kind == "U" else values
 
-    def cells(self, *, plain: bool = False) -> list[str]:
-        """Return the heading and a cell for each value; a missing value is a dash."""
+    def cells(self, *, plain: bool = False, decimals: int = 4) -> list[str]:
+        """Return the heading and a cell for each value; a missing value is a dash.
+
+        Args:
+            plain: whether shares are fractions, as in Python.
+            decimals: of percentages.
+        """
         name = self.name.replace("_", " ")
         if plain and self.kind == "mark":
             return ["", *(name if value else "" for value in self.values)]
         heading = name or self.heading if plain else self.heading or name
-        form = ".4f" if plain and self.kind == "share" else self.format or _FORMATS[self.kind]
+        form = self.format or _FORMATS[self.kind]
+        if plain and self.kind == "share":
+            form = ".4f"
+        elif form in _PERCENTAGES:
+            form = f"{_PERCENTAGES[form]}.{decimals}%"
         write = form if callable(form) else lambda value: format(value, form)
         return [heading, *("-" if value is None else write(value) for value in self.values)]
 
@@ -269,8 +281,18 @@ class ResultTable(TabularResult):
 
     def cells(self, *, plain: bool = False) -> Cells:
         """Return headings and rows as texts."""
-        columns = (column.cells(plain=plain) for column in self.shown)
+        columns = (column.cells(plain=plain, decimals=self.decimals) for column in self.shown)
         return [list(row) for row in zip(*columns, strict=True)] or [[]]
+
+    @property
+    def decimals(self) -> int:
+        """Decimals of percentages: two digits of the smallest standard error in the table; 4 without one."""
+        shares = [column for column in self.contents if column.kind == "share"]
+        arrays = {column.name: np.array(column.values, dtype=float) for column in shares}
+        lower, upper = (arrays.get(name, np.empty(0)) for name in ("lower", "upper"))
+        errors = arrays.get("standard_error", (upper - lower) / 4)
+        least = min((float(error) for error in errors if error > 0), default=0.0)
+        return min(max(-1 - math.floor(math.log10(least)), 0), _MOST_DECIMALS) if least else _MOST_DECIMALS
 
     def records(self) -> list[dict[str, Any]]:
         """Return one object for each row, for JSON."""

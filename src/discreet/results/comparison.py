@@ -206,11 +206,11 @@ class Comparison(TabularResult):
         ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
         return [
             ResultColumn("sensitive", self.domain.sensitive, "mark"),
-            ResultColumn("first", self.first, "share", self.titles[0], ".3%"),
-            ResultColumn("second", self.second, "share", self.titles[1], ".3%"),
-            ResultColumn("difference", self.differences, "share", "", "+.3%"),
-            ResultColumn("lower", self.lower, "share", ends, "+.3%"),
-            ResultColumn("upper", self.upper, "share", "to", "+.3%"),
+            ResultColumn("first", self.first, "share", self.titles[0]),
+            ResultColumn("second", self.second, "share", self.titles[1]),
+            ResultColumn("difference", self.differences, "share", "", "+%"),
+            ResultColumn("lower", self.lower, "share", ends, "+%"),
+            ResultColumn("upper", self.upper, "share", "to", "+%"),
             ResultColumn("p_value", self.p_values, "p-value", "p"),
         ]
 

@@ -184,9 +184,12 @@ class Estimate(TabularResult):
         return ResultTable(title, [names, *(column.at(codes) for column in columns)], [*filter(None, notes)])
 
     def chosen(self, count: int) -> IntArray:
-        """Return the codes of the ``count`` most frequent values as a table shows them: labels with an order in it."""
+        """Return the codes of the ``count`` most frequent values in the order of a table.
+
+        All values, and numbers, have the order of the domain; some of many labels are sorted by their frequency.
+        """
         codes = self.largest(count)
-        return np.sort(codes) if self.domain.space.holds in {INTEGERS, NUMBERS} else codes
+        return np.sort(codes) if len(self) <= count or self.domain.space.holds in {INTEGERS, NUMBERS} else codes
 
     def selected(self, count: int, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> str:
         """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
@@ -205,8 +208,8 @@ class Estimate(TabularResult):
         above = int(np.count_nonzero(self.interval(level, simultaneous=True)[0] > 0))
         chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
         noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
-        others = "the others" if above else "each of them"
-        return f"{chosen}{noun} above 0 with {level * 100:g}% confidence, all at once; {others} may be noise."
+        noise = "" if above == size else "; the others may be noise" if above else "; each of them may be noise"
+        return f"{chosen}{noun} above 0 with {level * 100:g}% confidence, all at once{noise}."
 
     def interval(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None

@@ -338,7 +338,9 @@ def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
 def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | ResultTable]:
     """Yield the table of the largest values, and what holds of all of them."""
     codes = result.chosen(shown.largest)
-    title = f"{about}{len(codes)} largest of {result.domain.size} values; {result.n:,} reports, method {result.method}"
+    size = result.domain.size
+    values = number_of(size, "value") if len(codes) == size else f"{len(codes)} largest of {size:,} values"
+    title = f"{about}{values}; {result.n:,} reports, method {result.method}"
     yield result.values_table(title, codes, **shown.limits)
     if (quantities := result.mean_and_deciles(shown.level)) is not None:
         yield quantities
