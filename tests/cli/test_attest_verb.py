@@ -69,7 +69,7 @@ def test_what_goes_with_what(files: Files, signed: Path) -> None:
         "attest", files.plan, "-o", page, "--trust", KEY
     )
     assert "a collection names no files" in refusal("attest", signed, "-o", page, "--allow-outside")
-    assert "is not; it is another's" in refusal("attest", signed, "-o", page, "--trust", spelled_key(bytes(32)))
+    assert "signature.not-trusted" in refusal("attest", signed, "-o", page, "--trust", spelled_key(bytes(32)))
     assert ".html" in refusal("attest", files.plan, "-o", page.with_suffix(".pdf"))
     assert "draws must be" in refusal("attest", files.plan, "-o", page, "--draws", 7)
     assert not page.exists()

@@ -191,7 +191,8 @@ def _sampler(**changes: Any) -> dict[str, Any]:
 def test_a_law_that_is_unknown_breaks_no_promise() -> None:
     later = altered(envelope(), sampler=_sampler(law={"law": "unheard-of"}))
     message = refused(LawError, lambda: open_envelope(later, TRUST))
-    assert message.startswith("block law 'unheard-of' is unknown here; update discreet, or install")
+    assert "'unheard-of'" in message
+    assert "law.unknown" in message
 
 
 @pytest.mark.parametrize("name", PLANS)

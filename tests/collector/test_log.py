@@ -61,6 +61,6 @@ def test_a_device_joins_by_the_log(tmp_path: Path) -> None:
         assert "404" in refusal(*join, "--log", log, "--store", tmp_path / "mine")
         told("collector", "add", tmp_path / "habits.json", "--trust", spelled_key(PUBLIC), "--data", tmp_path / "data")
         assert told(*join, "--log", log, "--store", tmp_path / "mine")["agreed"]
-        assert "by the log's key" in refusal(*join, "--log", spelled_key(PUBLIC), "--store", tmp_path / "other")
+        assert "log.wrong-proof" in refusal(*join, "--log", spelled_key(PUBLIC), "--store", tmp_path / "other")
     with Device(tmp_path / "mine", TRUST, Limits(2, 4, 20), log=public_key(key())) as device:
         assert device.logged == 0

@@ -56,7 +56,7 @@ def test_every_mechanism_can_be_asked_under(name: str) -> None:
         ({"domain": {"labels": ["x" * 600_000, "y" * 600_000]}}, {}, "bytes"),
         ({}, {"name": "A survey"}, "name"),
         ({}, {"title": ""}, "title"),
-        ({}, {"contact": "\ud800"}, "characters"),
+        ({}, {"contact": "\ud800"}, "document.not-json"),
         ({}, {"answers": "twice"}, "answers"),
         ({}, {"spread": -1}, "spread"),
         ({}, {"least": 0}, "least"),

@@ -32,7 +32,7 @@ def test_a_refusal_names_both_labels_and_both_ways_and_keeps_nothing(device: Dev
     message = refused(PlanError, lambda: device.accept(with_domain(**LABELS)))
     assert "'krank'" in message
     assert "'Krank<U+00A0>'" in message
-    assert "mark both as sensitive, or set exact = true" in message
+    assert "labels.alike" in message
     assert device.export()["collections"] == []
 
 

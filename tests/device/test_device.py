@@ -115,7 +115,7 @@ def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
     fixture.device.close()
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute("PRAGMA user_version=4")
-    assert "update discreet" in refused(StoreError, lambda: Memory(fixture.folder))
+    assert "memory.newer-version" in refused(StoreError, lambda: Memory(fixture.folder))
 
 
 def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:

@@ -93,7 +93,7 @@ def test_opening_waits_for_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     Memory(tmp_path / "device").close()
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
     with module.folder_lock(tmp_path / "device"):
-        assert "another process holds it" in refused(StoreError, lambda: Memory(tmp_path / "device"))
+        assert "memory.in-use" in refused(StoreError, lambda: Memory(tmp_path / "device"))
     Memory(tmp_path / "device").close()
 
 

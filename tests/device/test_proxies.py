@@ -76,12 +76,12 @@ WRONG: dict[str, tuple[Any, str]] = {
     "forbids": (says(b"HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno."), "403"),
     "cannot either": (says(b"HTTP/1.1 502 Bad\r\n\r\n"), "502"),
     "redirects": (says(b"HTTP/1.1 302 Found\r\nLocation: https://a.example\r\n\r\n"), "302"),
-    "rubbish": (says(b"\x00\xff" * 700), "no answer of HTTP"),
-    "a page": (says(b"<html>Welcome</html>"), "no answer of HTTP"),
-    "too many lines": (says(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"), "no answer of HTTP"),
-    "a line too long": (says(b"HTTP/1.1 200 " + b"x" * 100_000 + b"\r\n\r\n"), "no answer of HTTP"),
-    "no status": (says(b"HTTP/1.1 abc\r\n\r\n"), "no answer of HTTP"),
-    "silence": (says(b""), "no answer of HTTP"),
+    "rubbish": (says(b"\x00\xff" * 700), "no HTTP answer"),
+    "a page": (says(b"<html>Welcome</html>"), "no HTTP answer"),
+    "too many lines": (says(b"HTTP/1.1 200 OK\r\n" + b"X: y\r\n" * 5000 + b"\r\n"), "no HTTP answer"),
+    "a line too long": (says(b"HTTP/1.1 200 " + b"x" * 100_000 + b"\r\n\r\n"), "no HTTP answer"),
+    "no status": (says(b"HTTP/1.1 abc\r\n\r\n"), "no HTTP answer"),
+    "silence": (says(b""), "no HTTP answer"),
     "another protocol behind": (says(b"HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x\r\n"), "does not answer"),
     "202 by itself": (says(b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 202 Accepted\r\n\r\n"), "does not answer"),
 }
@@ -168,7 +168,7 @@ def test_what_is_no_proxy(tmp_path: Path, address: Any, monkeypatch: pytest.Monk
     if isinstance(address, str) and address.isprintable():
         monkeypatch.setenv("HTTPS_PROXY", address)
         refused(ProxyError, lambda: proxy_for("a.example", 443, None), "s3cret", "p.example")
-        assert post("https://a.example", b"x").reason.startswith("a proxy must be given as")
+        assert post("https://a.example", b"x").reason.startswith("The system's proxy")
 
 
 def test_a_proxy_is_for_the_network(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ The first line of ``events.jsonl`` holds public keys and envelopes by label; eve
 device with ``limits``, ``person_secret`` (hexadecimal digits) and ``events``. An event happens ``at`` a time of the
 device's clock:
 
-    accept, agree, tag     of an envelope; "done", or the code of a refusal ("refused" for one without a code)
+    accept, agree, tag     of an envelope; "done", or the reason of a refusal ("refused" for one without a reason)
     answer                 a value under an envelope: the outcome, or "refused"
     decline                a name; "done"
     send                   ``answers`` are what the collector says in turn (a status, or a status and seconds of

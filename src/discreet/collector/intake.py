@@ -447,7 +447,7 @@ class Intake:
         try:
             collection, epoch, n = head(data)
         except FrameError as error:
-            raise Refused(no_frame(str(error))) from None
+            raise Refused(no_frame(error.sentence())) from None
         entry = self._entry(collection, epoch)
         start = len(data) - n * entry.width
         if start != HEAD_BYTES:
@@ -461,7 +461,7 @@ class Intake:
             entry = self._entry(collection, epoch)
             frame = frame_of_json(data, entry.mechanism, entry.codec)
         except FrameError as error:
-            raise Refused(no_frame(str(error))) from None
+            raise Refused(no_frame(error.sentence())) from None
         except FlawedRowsError as error:
             self._keeper.refuse(entry.key, epoch, error.what)
             rows: Any = [0] if error.rows is None else error.rows

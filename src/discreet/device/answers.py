@@ -51,7 +51,7 @@ def checked_secret(secret: object) -> bytes | None:
     """
     if secret is None or (isinstance(secret, bytes) and len(secret) >= SHORTEST_SECRET):
         return secret
-    raise ParameterError(f"person_secret must be at least {SHORTEST_SECRET} unpredictable bytes.")
+    raise ParameterError("person-secret.too-short", argument="person_secret", n=SHORTEST_SECRET)
 
 
 def print_of(key: bytes, collection: Collection, code: int) -> bytes:
@@ -93,18 +93,18 @@ def bots_of_places(collection: Collection, tagged: Any) -> dict[int, int]:
     """
     bots, size = collection.bots, collection.domain.size
     if bots is None:
-        raise ParameterError("this collection is not personalized; leave secret places out.")
+        raise ParameterError("tagged.not-personalized", argument="tagged")
     if bots.cell_of is not None:
         if isinstance(tagged, Mapping | str) or not hasattr(tagged, "__iter__"):
-            raise ParameterError("bots of this plan stand for cells; give the secret values themselves, without tags.")
+            raise ParameterError("tagged.with-tags", argument="tagged")
         codes = [collection.code_of(value) for value in tagged]
         return {code: size + int(bots.cell_of[code]) for code in codes if not collection.sensitive[code]}
     if not isinstance(tagged, Mapping) or not set(tagged) <= set(bots.tags):
-        raise ParameterError(f"secret values must be given by tag, {{tag: values}}; tags are {', '.join(bots.tags)}.")
+        raise ParameterError("tagged.without-tags", argument="tagged", names=", ".join(bots.tags))
     pairs = [(collection.code_of(value), bots.tags.index(tag)) for tag, values in tagged.items() for value in values]
     bot_of = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
     if any(bot_of.get(code, size + rank) != size + rank for code, rank in pairs):
-        raise DataError("every secret value must have one tag, and some have two.")
+        raise DataError("tagged.two-tags", argument="tagged")
     return bot_of
 
 
@@ -131,10 +131,7 @@ def replaced(database: sqlite3.Connection, collection: Collection, code: int, ta
     if collection.bots is None:
         return code
     if tagged != _domain(collection):
-        raise ParameterError(
-            "this personalized collection needs the person's secret places; call tag first, without places if there "
-            "are none."
-        )
+        raise ParameterError("tagged.missing")
     row = one_row(database, "SELECT bot FROM places WHERE name = ? AND code = ?", collection.name, code)
     return code if row is None else int(row["bot"])
 
@@ -195,7 +192,7 @@ class Person:
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied into bytes, of which nobody knows where they are kept."""
-        raise ParameterError("a person's secret must stay on the device; nothing of it is copied.")
+        raise ParameterError("person.not-copyable")
 
     def source(self) -> RandomSource:
         """Return the source of the words of one report."""
@@ -233,7 +230,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
         collection.id,
     )
     if state is None:
-        raise ParameterError("this collection was not accepted; call accept first.")
+        raise ParameterError("collection.not-accepted")
     if not state["current"] or collection.state != OPEN:
         return Outcome.CLOSED
     if not state["agreed"]:
@@ -270,7 +267,7 @@ def is_drawn(database: sqlite3.Connection, collection: Collection, person: Perso
         return True
     first = next(iter(survey.questions))
     if one_row(database, "SELECT 1 FROM names WHERE name = ? AND envelope IS NOT NULL", first) is None:
-        raise ParameterError(f"the draw of a survey's questions needs its first collection; accept {first} too.")
+        raise ParameterError("survey.not-accepted", first=first)
     word = _digest(_key_of(database, first, person), b"discreet questions 1", survey.name.encode())[:8]
     return collection.name in survey.drawn(int.from_bytes(word, "little"))
 

@@ -64,13 +64,9 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
     """
     row = one_row(database, "SELECT version, id FROM names WHERE name = ?", name)
     if row is not None and version < row["version"]:
-        raise RollbackError(
-            f"version {row['version']} of this collection was seen before, and this is the older version {version}."
-        )
+        raise RollbackError("version.too-old", seen=row["version"], version=version)
     if row is not None and version == row["version"] and id_ != row["id"]:
-        raise EquivocationError(
-            f"another document had version {version} of this collection before; ask whoever signs it why."
-        )
+        raise EquivocationError("version.two-documents", version=version)
 
 
 def log_seen(database: sqlite3.Connection, key: bytes | None) -> LogHead:
@@ -86,7 +82,7 @@ def see_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes |
         UnloggedError: if it is not, or the log is not what it was before and more.
     """
     if proof is None:
-        raise UnloggedError("this device takes collections of a public log alone; hand in the proof of its collector.")
+        raise UnloggedError("log.no-proof", argument="proof")
     head = checked_log(proof, key, id_, log_seen(database, key))
     database.execute("INSERT OR REPLACE INTO log (key, size, root) VALUES (?, ?, ?)", (key, head.size, head.root))
 
@@ -100,17 +96,13 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
         LifetimeError: if all reports, or those of one epoch, cost too much.
     """
     if collection.simulated != simulated:
-        raise SimulatedError("simulated collections are for simulated devices, and these answer no others.")
+        raise SimulatedError("collection.other-kind")
     if not within(collection.cost, limits.report):
-        raise CapError(f"a report costs {collection.cost:g} nats, above the limit of {limits.report:g} (report).")
+        raise CapError("cost.above-report-limit", limit=limits.report, cost=collection.cost)
     if not within(collection.lifetime, limits.lifetime):
-        raise LifetimeError(
-            f"all reports may cost {collection.lifetime:g} nats, above the limit of {limits.lifetime:g} (lifetime)."
-        )
+        raise LifetimeError("cost.above-lifetime-limit", cost=collection.lifetime, limit=limits.lifetime)
     if not within(collection.cost, limits.epoch):
-        raise LifetimeError(
-            f"a report costs {collection.cost:g} nats, above the limit of {limits.epoch:g} for one epoch (epoch)."
-        )
+        raise LifetimeError("cost.above-epoch-limit", limit=limits.epoch, cost=collection.cost)
 
 
 def keep(database: sqlite3.Connection, collection: Collection) -> None:
@@ -180,11 +172,11 @@ class Device:
         post: Post | None = None,
     ) -> None:
         if not isinstance(limits, Limits):
-            raise ParameterError(f"limits must be Limits(report, epoch, lifetime), got {type(limits).__name__}.")
+            raise ParameterError("limits.wrong-type", argument="limits", kind=type(limits).__name__)
         if random is not None and not simulated:
-            raise ParameterError("a device of a person draws from the operating system alone; leave random out.")
+            raise ParameterError("random.for-simulation-only", argument="random")
         if proxy is not None and post is not None:
-            raise ParameterError("a proxy is for the network, and post takes its place; leave one of them out.")
+            raise ParameterError("proxy.with-post", argument="proxy")
         self._trust = list(checked_trust(trust))
         self._log = None if log is None else next(iter(checked_trust([log])))
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
@@ -234,7 +226,7 @@ class Device:
             CollectionError: a class for each reason; nothing of it is kept.
         """
         if self._log is None and proof is not None:
-            raise ParameterError("a proof is checked under the key of a public log; make the device with log=KEY.")
+            raise ParameterError("proof.without-log", argument="proof")
         id_, fields = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
             refuse_old(database, fields["name"], fields["version"], id_)
@@ -264,7 +256,7 @@ class Device:
         with self._memory.transaction() as database:
             row = one_row(database, "SELECT id, envelope FROM names WHERE name = ?", name)
         if row is None or row["envelope"] is None:
-            raise ParameterError("no collection of this name was accepted; accept it first (`discreet device join`).")
+            raise ParameterError("collection.unknown-name")
         return self._opened(row["id"], row["envelope"])
 
     def _opened(self, id_: bytes, envelope: bytes) -> Collection:
@@ -272,7 +264,7 @@ class Device:
         if id_ not in self._collections:
             collection = open_envelope(envelope, self._trust)
             if collection.id != id_:
-                raise ParameterError("a collection must be the one of its envelope, and this one has another's id.")
+                raise ParameterError("collection.other-id")
             self._collections[id_] = collection
         return self._collections[id_]
 
@@ -286,7 +278,7 @@ class Device:
         """
         current = self._current(collection)
         if current.state != OPEN:
-            raise ParameterError("this collection is withdrawn; nobody can agree to it.")
+            raise ParameterError("collection.withdrawn")
         with self._memory.transaction() as database:
             database.execute("UPDATE versions SET agreed = 1 WHERE id = ?", (current.id,))
             database.execute("UPDATE names SET declined = 0 WHERE name = ?", (current.name,))
@@ -302,7 +294,7 @@ class Device:
             database.execute("UPDATE versions SET agreed = 0 WHERE name = ?", (name,))
             erase_name(database, name)
         if not known:
-            raise ParameterError("no collection of this name was accepted; there is nothing to decline.")
+            raise ParameterError("collection.nothing-to-decline")
 
     def tag(self, collection: Collection | str, tagged: Any) -> None:
         """Remember the person's secret values under a personalized plan; until the first answer they may be changed.
@@ -320,9 +312,7 @@ class Device:
         places = bots_of_places(current, tagged)
         with self._memory.transaction() as database:
             if current.name in spent_by_name(database):
-                raise ParameterError(
-                    "secret places cannot change after the first answer; other ones need another collection."
-                )
+                raise ParameterError("tagged.after-answer", argument="tagged")
             keep_places(database, current, places)
 
     def _named(self, collection: Collection | str) -> Collection:
@@ -333,7 +323,7 @@ class Device:
             return self.collection(collection)
         newest = self.collection(_checked(collection).name)
         if collection.id != newest.id:
-            raise ParameterError("a later version of this collection was accepted; show people that version.")
+            raise ParameterError("collection.newer-version")
         return newest
 
     # Answers
@@ -382,7 +372,7 @@ class Device:
             row = one_row(database, "SELECT envelope FROM names WHERE id = ?", collection.id)
         envelope = collection.envelope if row is None else row["envelope"]
         if envelope is None:
-            raise ParameterError("this collection was not accepted; call accept first.")
+            raise ParameterError("collection.not-accepted")
         return self._opened(collection.id, envelope)
 
     def send(self) -> Sent:
@@ -451,9 +441,7 @@ class Device:
 
 def _checked(collection: object) -> Collection:
     if not isinstance(collection, Collection):
-        raise ParameterError(
-            f"a collection must be one that accept returns, or its name, got {type(collection).__name__}."
-        )
+        raise ParameterError("collection.wrong-type", argument="collection", kind=type(collection).__name__)
     return collection
 
 
@@ -461,7 +449,7 @@ def _seconds(clock: Callable[[], float]) -> float:
     """Return the time of an application's clock, or refuse what is none."""
     now = clock()
     if not isinstance(now, int | float) or not abs(now) < _LATEST:
-        raise ParameterError(f"a clock must return seconds since 1970, below {_LATEST:g}, and this one does not.")
+        raise ParameterError("clock.wrong-time", argument="clock", latest=_LATEST)
     return now
 
 

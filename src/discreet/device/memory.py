@@ -107,7 +107,6 @@ _LOCK, _TURN = ".lock", ".turn"
 WAIT_SECONDS = 30.0
 _PAUSE = 0.001
 _PAGE = 1024
-_DAMAGED = "the device's memory must be what was written last, and it is not; it is damaged, and nothing was charged."
 _TABLES = """
 CREATE TABLE names (
     name TEXT PRIMARY KEY, version INTEGER NOT NULL, id BLOB NOT NULL, envelope BLOB,
@@ -139,7 +138,7 @@ INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 class StoreError(DiscreetError, RuntimeError):
     """The device's memory cannot be read or written; nothing was charged that was not written."""
 
-    code = "store"
+    reason = "store"
 
 
 class Memory:
@@ -191,7 +190,7 @@ class Memory:
             database.execute("BEGIN IMMEDIATE")
             try:
                 if not is_sound(database, whole=False):
-                    raise StoreError(_DAMAGED)
+                    raise StoreError("memory.damaged")
                 before = database.total_changes
                 yield database
                 if database.total_changes != before:
@@ -231,10 +230,7 @@ def _refusing() -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
         # The latter where a damaged file quotes itself. Not its message, which may quote what was to be written.
-        raise StoreError(
-            f"the device's memory must be readable and writable, and it is not ({type(error).__name__}); nothing was "
-            "charged."
-        ) from None
+        raise StoreError("memory.not-usable", kind=type(error).__name__) from None
 
 
 def _make_folder(folder: Path) -> None:
@@ -242,9 +238,9 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = folder.stat().st_mode
     except OSError as error:
-        raise ParameterError(f"{folder} cannot be made a folder ({type(error).__name__}); choose another.") from None
+        raise ParameterError("folder.not-made", argument="folder", folder=folder, kind=type(error).__name__) from None
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise ParameterError(f"{folder} must be for its owner alone, and others may look into it; chmod 700 it.")
+        raise ParameterError("folder.not-private", argument="folder", folder=folder)
 
 
 @contextmanager
@@ -267,11 +263,11 @@ def _held(folder: Path, name: str, end: float) -> Iterator[None]:
     try:
         file = os.open(folder / name, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
-        raise StoreError(f"{folder} must be writable, and is not ({type(error).__name__}).") from None
+        raise StoreError("folder.not-writable", folder=folder, kind=type(error).__name__) from None
     try:
         while not _takes(file, folder):
             if time.monotonic() > end:
-                raise StoreError("the device's memory must be free, and another process holds it; end that process.")
+                raise StoreError("memory.in-use")
             time.sleep(_PAUSE)
         try:
             yield
@@ -291,7 +287,7 @@ def _takes(file: int, folder: Path) -> bool:
     except OSError as error:
         if error.errno in {errno.EAGAIN, errno.EACCES, errno.EDEADLK}:
             return False
-        raise StoreError(f"{folder} must be on a file system that locks files (flock); choose another place.") from None
+        raise StoreError("folder.without-locks", folder=folder) from None
     return True
 
 
@@ -327,7 +323,7 @@ def _known_version(database: sqlite3.Connection) -> int:
     """Return the version of a database; 0 of one that is new."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if not 0 <= version <= VERSION:
-        raise StoreError(f"the device's memory is of version {version}, and this is {VERSION}; update discreet.")
+        raise StoreError("memory.newer-version", known=VERSION, version=version)
     return int(version)
 
 
@@ -338,10 +334,7 @@ def _leave_log(database: sqlite3.Connection) -> None:
     except sqlite3.OperationalError:
         if database.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
             raise
-        raise StoreError(
-            "the device's memory must be free to be brought up to date, and a program with an earlier discreet has it; "
-            "end that program."
-        ) from None
+        raise StoreError("memory.in-use-by-earlier") from None
 
 
 def _make_tables(database: sqlite3.Connection) -> None:
@@ -349,7 +342,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
     try:
         version = _known_version(database)
         if 0 < version < VERSION and not is_sound(database, whole=True):
-            raise StoreError(_DAMAGED)
+            raise StoreError("memory.damaged")
         if version < VERSION:
             statements = filter(str.strip, _TABLES.split(";"))
             for statement in [text for text in statements if version == 0 or "TABLE log" in text]:
@@ -358,7 +351,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
         if version != VERSION:
             database.execute(f"PRAGMA user_version={VERSION}")
         if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
-            raise StoreError(_DAMAGED)
+            raise StoreError("memory.damaged")
         database.execute("COMMIT")
     except BaseException:
         with suppress(sqlite3.Error):

@@ -26,9 +26,9 @@ ID_BYTES = 16
 
 
 class RandomnessError(DiscreetError, RuntimeError):
-    """The operating system gives no randomness that a report could be drawn with."""
+    """The operating system has no usable randomness for a report."""
 
-    code = "randomness"
+    reason = "randomness"
 
 
 class Keys:
@@ -47,9 +47,7 @@ class Keys:
         # A digest: what is left in memory tells nobody the key.
         digests = [hashlib.sha256(part).digest() for part in drawn]
         if drawn[0] == drawn[1] or self._last in digests:
-            raise RandomnessError(
-                "two draws of the system's randomness must differ, and they do not; nothing was sent."
-            )
+            raise RandomnessError("randomness.repeated")
         self._last = digests[0]
         return drawn[0]
 
@@ -58,9 +56,9 @@ class Keys:
         try:
             drawn = os.urandom(KEY_SIZE)
         except (OSError, NotImplementedError):
-            raise RandomnessError("the system must have randomness, and it has none; nothing was sent.") from None
+            raise RandomnessError("randomness.missing") from None
         if type(drawn) is not bytes or len(drawn) != KEY_SIZE or not any(drawn):
-            raise RandomnessError(f"the system must give {KEY_SIZE} random bytes, and it does not; nothing was sent.")
+            raise RandomnessError("randomness.wrong-bytes", n=KEY_SIZE)
         return drawn
 
     def report_id(self) -> bytes:
@@ -106,7 +104,7 @@ class Answer:
         """Refuse what another author's delivery cannot have been told."""
         waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
         if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
-            raise ParameterError("an answer must have a status in 0..999 and seconds to wait, at least 0.")
+            raise ParameterError("answer.wrong-values")
 
     @property
     def is_taken(self) -> bool:
@@ -232,7 +230,7 @@ def _posted(post: Post, row: sqlite3.Row) -> Answer:
     origin = origins[row["tries"] % len(origins)]
     answer = post(origin, Frame(row["collection"], row["epoch"], ids, record).pack())
     if not isinstance(answer, Answer):
-        raise ParameterError(f"post must return an Answer, got {type(answer).__name__}.")
+        raise ParameterError("post.wrong-answer", argument="post", kind=type(answer).__name__)
     return answer
 
 
@@ -244,7 +242,7 @@ def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, sha
             "UPDATE reports SET due = ? WHERE version = ? AND epoch = ? AND status IS NULL",
             (now + wait, row["version"], row["epoch"]),
         )
-    reason = f"the collector answers {answer.status}." if answer.status else "the collector does not answer."
+    reason = f"The collector's answer is {answer.status}." if answer.status else "The collector does not answer."
     return answer.reason or reason
 
 

@@ -29,7 +29,6 @@ from discreet.device.protocol.frames import REPORTS
 from discreet.errors import DiscreetError, ParameterError
 
 _PORT = 80
-_UNFIT = "a proxy must be given as http://HOST:PORT or http://NAME:PASSWORD@HOST:PORT, and this is none of these."
 
 
 class ProxyError(DiscreetError, RuntimeError):
@@ -66,10 +65,10 @@ class Proxy:
             parts = urlsplit(address if "://" in address else f"http://{address}")
             host, port = parts.hostname, _PORT if parts.port is None else parts.port
         except (ValueError, TypeError):
-            raise ParameterError(_UNFIT) from None
+            raise ParameterError("proxy.wrong-form", argument="proxy") from None
         beside = parts.path not in {"", "/"} or parts.query or parts.fragment
         if parts.scheme != "http" or not host or not address.isascii() or not address.isprintable() or beside:
-            raise ParameterError(_UNFIT)
+            raise ParameterError("proxy.wrong-form", argument="proxy")
         return cls(host, port, _credentials(parts))
 
 
@@ -89,7 +88,7 @@ def checked_proxy(proxy: object) -> str | None:
     if proxy is None or proxy == "":
         return None if proxy is None else ""
     if not isinstance(proxy, str):
-        raise ParameterError(_UNFIT)
+        raise ParameterError("proxy.wrong-form", argument="proxy")
     Proxy.parse(proxy)
     return proxy
 
@@ -119,8 +118,8 @@ def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
         return None
     try:
         return Proxy.parse(address)
-    except ParameterError as error:
-        raise ProxyError(str(error)) from None
+    except ParameterError:
+        raise ProxyError("proxy.wrong-setting") from None
 
 
 _TIMEOUT, DEADLINE = 10.0, 60.0
@@ -160,7 +159,7 @@ def _dialled(host: str, port: int, through: Proxy | None) -> Iterator[socket.soc
     except (OSError, UnicodeError) as error:
         if through is None:
             raise
-        raise ProxyError(f"the proxy must be there, and cannot be reached ({type(error).__name__}).") from None
+        raise ProxyError("proxy.unreachable", kind=type(error).__name__) from None
     # Head and body of a request are two writes; the second need not wait for an acknowledgement of the first.
     dialled.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with closing(dialled), dialled.dup() as same:
@@ -189,15 +188,11 @@ def _ask_for_tunnel(dialled: socket.socket, target: str, proxy: Proxy) -> None:
             answer.begin()
             status = answer.status
     except (OSError, HTTPException) as error:
-        raise ProxyError(
-            f"the proxy must connect to the collector, and gives no answer of HTTP ({type(error).__name__})."
-        ) from None
+        raise ProxyError("proxy.no-answer", kind=type(error).__name__) from None
     if status == 407:
-        raise ProxyError(
-            "the proxy asks for a name and a password (407), or for others; give them as http://NAME:PASSWORD@HOST:PORT."
-        )
+        raise ProxyError("proxy.wrong-password")
     if not 200 <= status < 300:
-        raise ProxyError(f"the proxy must connect to the collector, and answers {status}.")
+        raise ProxyError("proxy.no-tunnel", status=status)
 
 
 # A host that can be no name is a UnicodeError.
@@ -227,10 +222,10 @@ def post(origin: str, frame: bytes, proxy: str | None = None) -> Answer:
 
 def _reason(error: Exception) -> str:
     if isinstance(error, ProxyError):
-        return str(error)
+        return error.sentence()
     if isinstance(error, SSLCertVerificationError):
-        return "the collector's certificate must be one that this system trusts, and it is not."
-    return f"the collector does not answer ({type(error).__name__})."
+        return "This system does not trust the collector's certificate."
+    return f"The collector does not answer ({type(error).__name__})."
 
 
 def fetch(address: str, proxy: str | None = None) -> bytes:
@@ -250,21 +245,21 @@ def fetch(address: str, proxy: str | None = None) -> bytes:
         parts = urlsplit("")
     origin = f"{parts.scheme}://{parts.netloc}"
     if not is_origin(origin) or parts.query or parts.fragment or not parts.path.isascii() or " " in parts.path:
-        raise ParameterError("the address of a collection must be of https, or of this machine, without a query.")
+        raise ParameterError("address.wrong-form", argument="address")
     try:
         with connected(origin, proxy) as connection:
             connection.request("GET", parts.path or "/", headers={"Accept": COLLECTION_TYPE})
             return _body(connection.getresponse())
     except _FAILURES as error:
-        raise FetchError(f"the collection cannot be fetched: {_reason(error)}") from None
+        raise FetchError("address.unreachable", reason=_reason(error)) from None
 
 
 def _body(answer: HTTPResponse) -> bytes:
     if answer.status != 200:
-        raise FetchError(f"the collection cannot be fetched: the collector answers {answer.status}.")
+        raise FetchError("address.wrong-status", status=answer.status)
     envelope = answer.read(MOST_ENVELOPE_BYTES + 1)
     if len(envelope) > MOST_ENVELOPE_BYTES:
-        raise FetchError(f"the collection cannot be fetched: it is larger than {MOST_ENVELOPE_BYTES} bytes.")
+        raise FetchError("address.too-much", most=MOST_ENVELOPE_BYTES)
     return envelope
 
 

@@ -317,7 +317,7 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
         collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
         rebuild(collection)
     except CollectionError as error:
-        raise type(error)(f"{file}: {error}") from None
+        raise error.at(file) from None
     return collection
 
 

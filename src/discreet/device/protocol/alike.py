@@ -27,10 +27,7 @@ def check_composed(plan: Mapping[str, object]) -> None:
     """
     # Each text begins behind a quotation mark, which no accent joins.
     if not is_normalized("NFC", json.dumps([plan["domain"], plan.get("tags")], ensure_ascii=False)):
-        raise PlanError(
-            "labels, tags and names of attributes must be written in Unicode's normal form C, and one of them is not; "
-            "sign the plan again with this version of discreet."
-        )
+        raise PlanError("labels.not-composed")
 
 
 def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]], *, can_differ: bool) -> None:
@@ -47,10 +44,7 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
     """
     pair = next(_unequal(lists, np.array(ranges, dtype=np.int64), can_differ), None)
     if pair is not None:
-        raise PlanError(
-            f"answers that read alike must all be protected, or none of them: {' and '.join(map(visible, pair))} are "
-            "not; mark both as sensitive, or set exact = true in the plan's domain if they differ in meaning."
-        )
+        raise PlanError("labels.alike", names=" and ".join(map(visible, pair)))
 
 
 def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool) -> Iterator[tuple[str, str]]:

@@ -31,7 +31,6 @@ MOST_QUESTIONS = 256
 _SHARE = re.compile(r"[1-9][0-9]{0,19}")
 _SHAPE = {"name": NAME, "answers": int, "epsilon": int | float, "questions": [(NAME, _SHARE)]}
 _LARGEST = (1 << 53) - 1
-_WRONG = "the field survey of a collection must be a name, answers, epsilon, and questions with shares that add up to"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,7 @@ def checked_assignment(_: str, entry: Any) -> Assignment:
     Raises:
         FieldError: if it is none.
     """
-    wrong = FieldError(f"{_WRONG} answers, and it is not.")
+    wrong = FieldError("survey.wrong-field")
     if not fits(entry, _SHAPE):
         raise wrong
     answers, epsilon, pairs = entry["answers"], entry["epsilon"], entry["questions"]

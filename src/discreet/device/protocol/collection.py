@@ -106,7 +106,7 @@ class MemoTerms:
 
 
 def _refuse(name: str, wanted: str) -> FieldError:
-    return FieldError(f"the field {name} of a collection must be {wanted}, and it is not.")
+    return FieldError("field.wrong-value", name=name, wanted=wanted)
 
 
 def _checked(accepts: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
@@ -186,10 +186,8 @@ def refuse_invisible(document: Any) -> None:
     invisible = sorted({character for text in _texts(document) for character in _INVISIBLE.findall(text)})
     if invisible:
         shown = ", ".join(f"U+{ord(character):04X}" for character in invisible[:3])
-        raise FieldError(
-            "what people read in a collection must be what it seems, without controls of direction and other invisible "
-            f"characters, and this one has {shown}{' and more' if len(invisible) > 3 else ''}; leave them out."
-        )
+        shown += ", and more" if len(invisible) > 3 else ""
+        raise FieldError("text.invisible-characters", characters=shown)
 
 
 def _texts(content: Any) -> Iterator[str]:
@@ -265,7 +263,6 @@ _PLAN = {
     "others?": bool,
     **dict.fromkeys(("version?", "title?", "tags?", "cells?"), Any),
 }
-_UNFIT = "the plan in the collection must be one that `discreet collection sign` writes, and it is not."
 
 
 @dataclass(frozen=True)
@@ -288,7 +285,7 @@ def check_fields(plan: Mapping[str, Any]) -> None:
         PlanError: if it has.
     """
     if not fits(plan, _PLAN):
-        raise PlanError(_UNFIT)
+        raise PlanError("plan.wrong-form")
 
 
 def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
@@ -304,14 +301,14 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
     table = plan["domain"]
     kinds = [kind for kind in _KINDS if fits(table, _DOMAIN) and table.get(kind) is not None]
     if len(kinds) != 1 or not fits(table[kinds[0]], _KINDS[kinds[0]]):
-        raise PlanError(_UNFIT)
+        raise PlanError("plan.wrong-form")
     protection = {"sensitive": sensitive, "allow_unprotected": True}
     # Whether labels that read alike are refused depends on the state of the collection: see `check_plan`.
     labelled, attribute = {**protection, "exact": True}, table.get("attribute", "")
     try:
         if kinds == ["product"]:
             if len(attributes := dict(table["product"])) < len(table["product"]):
-                raise ParameterError("an attribute is there twice.")
+                raise ValueError("repeated attribute")
             return Domain.product(attributes, **labelled)
         if kinds == ["grid"]:
             return Domain.grid(**table["grid"], **protection)
@@ -326,7 +323,7 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         labels = range(*table["range"]) if kinds == ["range"] else table["labels"]
         return Domain(labels, **labelled).about(attribute)
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
-        raise PlanError(_UNFIT) from None
+        raise PlanError("plan.wrong-form") from None
 
 
 def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
@@ -353,7 +350,7 @@ def bots_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Bots | None:
         # Bots depend on the values and the tags alone, so that any mechanism will do.
         personalized = _personalized(plan, domain_of(plan, sensitive), 1.0, RandomizedResponse)
     except (ParameterError, DataError, TypeError):
-        raise PlanError(_UNFIT) from None
+        raise PlanError("plan.wrong-form") from None
     return Bots(personalized.tags, personalized.cell_of)
 
 
@@ -362,7 +359,7 @@ def _personalized(plan: Mapping[str, Any], domain: Domain, epsilon: float, build
     if cells is None:
         return Personalized(domain, epsilon, tags, mechanism=build, others=plan.get("others", True))
     if tags is not None:
-        raise ParameterError("a personalized plan must have tags or cells, one of the two.")
+        raise PlanError("plan.wrong-form")
     return Personalized.cells(domain, epsilon, mechanism=build, **cells)
 
 
@@ -383,7 +380,7 @@ def mechanism_of(plan: Mapping[str, Any]) -> BlockMechanism:
             return mechanism
         return _personalized(plan, domain, plan["epsilon"], build).common
     except (ParameterError, DataError, TypeError, KeyError, AttributeError):
-        raise PlanError(_UNFIT) from None
+        raise PlanError("plan.wrong-form") from None
 
 
 def code_of(domain: Domain, value: Any) -> int:
@@ -402,7 +399,7 @@ def code_of(domain: Domain, value: Any) -> int:
     except (DataError, TypeError, ValueError, OverflowError):
         codes = np.array([-1])
     if codes.shape != (1,) or codes[0] < 0:
-        raise DataError(f"the value is not one of the {domain.size} values of the collection; offer people its labels.")
+        raise DataError("value.not-in-collection", argument="value", size=domain.size)
     return int(codes[0])
 
 
@@ -576,15 +573,13 @@ class Collection:
         check_fields(self.plan)
         size = self.domain.size
         if self._is_personalized and size > _MOST_WITH_BOTS:
-            raise PlanError(f"a plan with tags or cells must have at most {_MOST_WITH_BOTS} values, got {size}.")
+            raise PlanError("plan.too-many-values", most=_MOST_WITH_BOTS, size=size)
         if size > self.sampler.size or self.plan["epsilon"] != self.epsilon:
-            raise PlanError(
-                "the plan in the collection must have the values and the epsilon of its sampler, and has not."
-            )
+            raise PlanError("plan.other-sampler")
         bots = 0 if self.bots is None else len(self.bots.tags)
         covered = sum(max(stop, size) - max(start, size) for start, stop in self.sampler.sensitive)
         if size + bots != self.sampler.size or covered != bots:
-            raise PlanError("the plan in the collection must have the values and bots of its sampler, and has not.")
+            raise PlanError("plan.other-placeholders")
         if self.languages:
             tags = () if self.bots is None or self.bots.cell_of is not None else self.bots.tags
             check_labels(self.languages, list(label_lists(self.plan, tags)))
@@ -632,23 +627,21 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     try:
         content = parsed(document)
     except ValueError:
-        raise FormatError(f"a collection must be a document of the format {FORMAT!r}, and this is none.") from None
+        raise FormatError("document.not-collection", format=FORMAT) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
-        raise FormatError(
-            f"a collection must be a document of the format {FORMAT!r}, and this one is of another; update discreet."
-        )
+        raise FormatError("document.unknown-format", format=FORMAT)
     if wrong := set(content) - set(OPTIONAL) ^ {"format", *CHECKS}:
-        raise FieldError(f"a collection must have {len(CHECKS) + 1} fields, and {len(wrong)} are missing or unknown.")
+        raise FieldError("fields.wrong-names", n=len(CHECKS) + 1, wrong=len(wrong))
     checked = {name: check(name, content[name]) for name, check in (CHECKS | OPTIONAL).items() if name in content}
     memo: MemoTerms | None = checked.get("memo")
     if memo is not None and (checked["answers"] != PERMANENT or memo.epsilon <= checked["epsilon"]):
-        raise FieldError("memo is for permanent answers, and its epsilon must be above that of one report.")
+        raise FieldError("memo.wrong-epsilon")
     cost = checked["epsilon"] if memo is None else memo.epsilon
     if checked["lifetime"] < cost:
-        raise FieldError("lifetime must be at least epsilon: otherwise nobody could answer.")
+        raise FieldError("lifetime.below-epsilon")
     survey: Assignment | None = checked.get("survey")
     if survey is not None and (checked["name"] not in survey.questions or survey.epsilon < cost):
-        raise FieldError("the survey of a collection must have it as a question, and at least its epsilon.")
+        raise FieldError("survey.wrong-question")
     check_together(checked)
     if checked["state"] == OPEN and not is_known:
         refuse_invisible(content)
@@ -671,18 +664,16 @@ def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collecti
         sampler = Sampler.parse(fields["sampler"])
         realised = sampler.realised
     except UnknownSamplerError as error:
-        raise LawError(str(error)) from None
+        raise LawError("law.unknown", fault=error.sentence()) from None
     except SamplerError:
-        raise PromiseError("the sampler's integers must make a law that keeps a promise, and they do not.") from None
+        raise PromiseError("sampler.no-promise") from None
     if not (isfinite(realised) and realised <= fields["epsilon"] * _MARGIN):
-        raise PromiseError(
-            f"epsilon of the sampler's integers must be at most the {fields['epsilon']:g} stated, got {realised:.12g}."
-        )
+        raise PromiseError("epsilon.above-promise", stated=fields["epsilon"], realised=realised)
     memo: MemoTerms | None = fields.get("memo")
     if memo is not None and not (
         sampler.truth < memo.truth < WORD_RANGE and sampler.realised_at(memo.truth) <= memo.epsilon * _MARGIN
     ):
-        raise PromiseError("the integer of permanent answers must keep the epsilon of the memo, and it does not.")
+        raise PromiseError("memo.above-promise")
     return Collection(**{**fields, "sampler": sampler}, id=id_, envelope=envelope)
 
 
@@ -701,5 +692,5 @@ def rebuild(collection: Collection) -> BlockMechanism:
     memo = collection.memo
     other = memo is not None and memo.truth != Memo(mechanism, memo.epsilon).truth
     if other or sampler != collection.sampler or mechanism.fingerprint != collection.fingerprint:
-        raise RebuiltError("the plan must describe the mechanism of the sampler and the fingerprint, and it does not.")
+        raise RebuiltError("plan.other-mechanism")
     return mechanism

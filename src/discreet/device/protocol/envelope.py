@@ -154,18 +154,16 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
         spelled = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
         written = spelled.encode()
     except ValueError:
-        raise ParameterError("a collection must hold finite numbers and whole characters, and it does not.") from None
+        raise ParameterError("document.not-json") from None
     json.loads(spelled, parse_int=_shared_integer)
     if len(written) > MOST_BYTES:
-        raise ParameterError(
-            f"a collection must have at most {MOST_BYTES} bytes, got {len(written)}; shorten labels or take a range."
-        )
+        raise ParameterError("document.too-large-to-sign", most=MOST_BYTES, size=len(written))
     return written
 
 
 def _shared_integer(digits: str) -> int:
     if abs(number := int(digits)) > _LARGEST:
-        raise ParameterError("integers of a collection must lie within 2^53 - 1, which every language reads alike.")
+        raise ParameterError("document.integer-too-large")
     return number
 
 
@@ -202,7 +200,7 @@ def signed(document: bytes, keys: Sequence[Ed25519PrivateKey]) -> bytes:
         ParameterError: if there is no key, or there are more than 16.
     """
     if not 1 <= len(keys) <= _MOST_SIGNATURES:
-        raise ParameterError(f"a collection must be signed with 1 to {_MOST_SIGNATURES} keys, got {len(keys)}.")
+        raise ParameterError("keys.wrong-number", argument="keys", most=_MOST_SIGNATURES, n=len(keys))
     pairs = [(public_key(key), key.sign(_SIGNED + document)) for key in keys]
     signatures = [{"key": _base64(key), "signature": _base64(signature)} for key, signature in pairs]
     return json.dumps({"document": _base64(document), "signatures": signatures}, separators=(",", ":")).encode()
@@ -229,25 +227,20 @@ def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
     """
     pinned = checked_trust(trust)
     if not isinstance(envelope, bytes):
-        raise ParameterError(f"an envelope must be bytes, as it came, got {type(envelope).__name__}.")
+        raise ParameterError("envelope.not-bytes", argument="envelope", kind=type(envelope).__name__)
     if len(envelope) > MOST_ENVELOPE_BYTES:
-        raise SizeError(f"an envelope must have at most {MOST_ENVELOPE_BYTES} bytes, got {len(envelope)}.")
+        raise SizeError("envelope.too-large", most=MOST_ENVELOPE_BYTES, size=len(envelope))
     document, signatures = _contents(envelope)
     if len(document) > MOST_BYTES:
-        raise SizeError(f"a collection must have at most {MOST_BYTES} bytes, got {len(document)}.")
+        raise SizeError("document.too-large", most=MOST_BYTES, size=len(document))
     trusted = [(key, signature) for key, signature in signatures if key in pinned]
     if not trusted:
-        raise UntrustedError(
-            f"the collection must be signed by one of the {len(pinned)} trusted keys, and it is not; it is another's, "
-            "or the key has changed and the application must be told so."
-        )
+        raise UntrustedError("signature.not-trusted", n=len(pinned))
     for key, signature in trusted:
         try:
             Ed25519PublicKey.from_public_bytes(key).verify(signature, _SIGNED + document)
         except (InvalidSignature, ValueError):
-            raise SignatureError(
-                "the signature of a trusted key must be one of this document, and it is not; the document was altered."
-            ) from None
+            raise SignatureError("signature.wrong") from None
     return document
 
 
@@ -268,7 +261,7 @@ def checked_trust(trust: Any) -> frozenset[bytes]:
     """
     keys = list(trust) if isinstance(trust, list | tuple | set | frozenset) else []
     if not keys or not all(isinstance(key, bytes) and len(key) == KEY_BYTES for key in keys):
-        raise ParameterError(f"trust must be a list of public keys, {KEY_BYTES} bytes each, at least one.")
+        raise ParameterError("trust.wrong-keys", argument="trust", n=KEY_BYTES)
     return frozenset(keys)
 
 
@@ -281,9 +274,7 @@ def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
         signatures = [(_bytes(key, KEY_BYTES), _bytes(text, SIGNATURE_BYTES)) for key, text in pairs]
         return _bytes(content["document"]), signatures
     except ValueError:
-        raise EnvelopeError(
-            "an envelope must be JSON with a document and its signatures, in base64, and nothing else, and this is not."
-        ) from None
+        raise EnvelopeError("envelope.wrong-form") from None
 
 
 def _bytes(text: str, length: int | None = None) -> bytes:

@@ -53,8 +53,8 @@ class FrameError(DataError):
             "length" (not that of its records).
     """
 
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, /, *, reason: str, **values: Any) -> None:
+        super().__init__(code, **values)
         self.reason = reason
 
 
@@ -89,7 +89,7 @@ class Frame:
         """Refuse parts that make no frame."""
         rows = _is_bytes(self.ids) and _is_bytes(self.records) and len(self.ids) == len(self.records)
         if not rows or self.ids.shape[1] != ID_BYTES or not isinstance(self.collection, bytes):
-            raise FrameError("structure", f"ids must be rows of {ID_BYTES} bytes, one for each record.")
+            raise FrameError("frame.wrong-ids", reason="structure", n=ID_BYTES)
         checked_whole("epoch", self.epoch, 0, _LARGEST_EPOCH, error=DataError)
         _check_head(self.collection, len(self.records), self.size)
         refuse_repeated(self.ids)
@@ -119,7 +119,7 @@ class Frame:
         collection, epoch, n = head(data)
         wanted = _HEAD.size + n * (ID_BYTES + width)
         if len(data) != wanted:
-            raise FrameError("length", f"a frame of {n} records must have {wanted} bytes, got {len(data)}.")
+            raise FrameError("frame.wrong-length", reason="length", n=n, wanted=wanted, size=len(data))
         rows = np.frombuffer(data, dtype=np.uint8, offset=_HEAD.size).reshape(n, ID_BYTES + width)
         return cls(collection, epoch, rows[:, :ID_BYTES], rows[:, ID_BYTES:])
 
@@ -135,7 +135,7 @@ def head(data: bytes) -> tuple[bytes, int, int]:
         FrameError: if this is the head of no frame, or the frame is too long.
     """
     if len(data) < _HEAD.size or bytes(data[: len(MAGIC)]) != MAGIC:
-        raise FrameError("structure", f"a frame must begin with {MAGIC.decode()} and a head of {_HEAD.size} bytes.")
+        raise FrameError("frame.wrong-head", reason="structure", magic=MAGIC.decode(), n=_HEAD.size)
     _, collection, epoch, n = _HEAD.unpack_from(data)
     _check_head(collection, n, len(data))
     return collection, epoch, n
@@ -143,11 +143,11 @@ def head(data: bytes) -> tuple[bytes, int, int]:
 
 def _check_head(collection: bytes, n: int, size: int) -> None:
     if len(collection) != 32:
-        raise FrameError("structure", f"a collection's id must have 32 bytes, got {len(collection)}.")
+        raise FrameError("frame.wrong-collection", reason="structure", size=len(collection))
     if size > LARGEST_FRAME:
-        raise FrameError("size", f"a frame must have at most {LARGEST_FRAME} bytes, got {size}.")
+        raise FrameError("frame.too-large", reason="size", most=LARGEST_FRAME, size=size)
     if not 1 <= n <= MOST_REPORTS:
-        raise FrameError("records", f"a frame must have 1 to {MOST_REPORTS} records, got {n}.")
+        raise FrameError("frame.wrong-number", reason="records", most=MOST_REPORTS, n=n)
 
 
 def refuse_repeated(ids: AnyArray) -> None:
@@ -193,7 +193,7 @@ def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Fram
         try:
             rows.add(report, row)
         except DataError as error:
-            raise FrameError("structure", str(error)) from None
+            raise FrameError("frame.wrong-report", reason="structure", fault=error.sentence()) from None
     reports = checked_reports(mechanism, len(ids), rows.columns(), simulated=False)
     return Frame(collection, epoch, np.array(ids, dtype=np.uint8).reshape(-1, ID_BYTES), codec.encode(reports))
 
@@ -211,26 +211,22 @@ _SHAPE = {"collection": _HEX, "epoch": int, "reports": list}
 
 def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
     if len(data) > LARGEST_FRAME:
-        raise FrameError("size", f"a frame must have at most {LARGEST_FRAME} bytes, got {len(data)}.")
+        raise FrameError("frame.too-large", reason="size", most=LARGEST_FRAME, size=len(data))
     frame: Any = None
     # Swallowed, not chained: the library's error holds the whole text.
     with suppress(ValueError, RecursionError):
         frame = json.loads(bytes(data).decode("utf-8"), object_pairs_hook=once)
     if not fits(frame, _SHAPE) or not 0 <= frame["epoch"] <= _LARGEST_EPOCH:
-        raise FrameError(
-            "structure",
-            "a frame as JSON must be an object of collection (64 digits, 0-9 and a-f), epoch (an integer in "
-            "0..2^32 - 1) and reports (a list).",
-        )
+        raise FrameError("frame.wrong-json", reason="structure")
     return bytes.fromhex(frame["collection"]), frame["epoch"], frame["reports"]
 
 
 def _id_of(report: Any, row: int, names: Set[str]) -> AnyArray:
     if not fits(report, {"id": _ID, **dict.fromkeys((f"{name}?" for name in names), Any)}):
-        raise FrameError("structure", f"report {row} must have an id of 22 letters and the fields of a report.")
+        raise FrameError("frame.wrong-fields", reason="structure", row=row)
     raw, spelled = b"", report["id"]
     with suppress(binascii.Error):
         raw = base64.urlsafe_b64decode(spelled + "==")
     if base64.urlsafe_b64encode(raw).rstrip(b"=") != spelled.encode("ascii"):
-        raise FrameError("structure", f"report {row} must have an id in base64url whose spare bits are zero.")
+        raise FrameError("frame.wrong-id", reason="structure", row=row)
     return np.frombuffer(raw, dtype=np.uint8)

@@ -47,10 +47,7 @@ def checked_languages(name: str, content: Any) -> Mapping[str, Mapping[str, Any]
         FieldError: if it is not.
     """
     if type(content) is not dict or not content or not all(map(_are_texts, content.items())):
-        raise FieldError(
-            f"the field {name} of a collection must be an object of languages such as de, with title, purpose, perhaps "
-            "a question, and labels, none of them empty, and it is not."
-        )
+        raise FieldError("languages.wrong-form", name=name)
     return content
 
 
@@ -70,9 +67,9 @@ def check_together(content: Mapping[str, Any]) -> None:
     """
     languages = content.get("languages", {})
     if content.get("language", BASE) in languages:
-        raise FieldError("languages must be others than that of the document itself; leave that one out.")
+        raise FieldError("languages.own-language")
     if any(("question" in texts) != ("question" in content) for texts in languages.values()):
-        raise FieldError("each language must have a question where the document has one, and none where it has none.")
+        raise FieldError("languages.unequal-questions")
 
 
 def check_labels(languages: Mapping[str, Mapping[str, Any]], lists: Sequence[Sequence[Any]]) -> None:
@@ -90,11 +87,13 @@ def check_labels(languages: Mapping[str, Mapping[str, Any]], lists: Sequence[Seq
         words = texts["labels"]
         if words.keys() != known:
             raise PlanError(
-                f"each language must have a word for each label, attribute and tag of the plan, and no others; "
-                f"{language} lacks {len(known - words.keys())}, and has {len(words.keys() - known)} more."
+                "languages.wrong-labels",
+                missing=len(known - words.keys()),
+                unknown=len(words.keys() - known),
+                language=language,
             )
         if any(len({words.get(label, label) for label in labels}) < len(labels) for labels in lists):
-            raise PlanError(f"different labels must have different words; {language} has the same for two.")
+            raise PlanError("languages.equal-words", language=language)
 
 
 def label_lists(plan: Mapping[str, Any], tags: Sequence[str]) -> Iterator[Sequence[Any]]:

@@ -164,17 +164,11 @@ def checked_log(answer: bytes, key: bytes, id_: bytes, before: LogHead) -> LogHe
     except (CollectionError, ValueError, TypeError, KeyError, AttributeError):
         known = False
     if not known:
-        raise UnloggedError(
-            "the proof that a collection is in the public log must be signed by the log's key and of its form, and it "
-            "is not; fetch it anew from the collector."
-        )
+        raise UnloggedError("log.wrong-proof")
     if not head.includes(id_, index, included):
-        raise UnloggedError("the collection must be in the public log, and it is not; perhaps nobody else was asked.")
+        raise UnloggedError("log.not-included")
     if not head.continues(before, continued):
-        raise UnloggedError(
-            "the public log must be what it was before, with collections added, and it is not; something was taken out "
-            "of it, or you are shown another one than others."
-        )
+        raise UnloggedError("log.not-continued")
     return head
 
 

@@ -81,25 +81,25 @@ class Sampler:
     def __post_init__(self) -> None:
         """Refuse what is no sampler."""
         if not _is_int(self.size, 1, _LARGEST_SIZE):
-            raise SamplerError(f"a sampler's size must be an integer in 1..{_LARGEST_SIZE}, got {shown(self.size)}.")
+            raise SamplerError("sampler.wrong-size", most=_LARGEST_SIZE, size=shown(self.size))
         _check_ranges(self.sensitive, self.size)
         if not _is_int(self.truth, 1, WORD_RANGE - 1):
-            raise SamplerError("a sampler's truth must be an integer in 1..2^64 - 1; otherwise nobody is protected.")
+            raise SamplerError("sampler.wrong-truth")
         if not isinstance(self.clear_blocks, bool):
-            raise SamplerError(f"a sampler's clear_blocks must be true or false, got {shown(self.clear_blocks)}.")
+            raise SamplerError("sampler.wrong-clear-blocks", value=shown(self.clear_blocks))
         self._check_law()
 
     def _check_law(self) -> None:
         count, law = self.sensitive_count, self.block_law
         if law.size != count:
-            raise SamplerError(f"a sampler's law must be over its {count} sensitive codes, got size {law.size}.")
+            raise SamplerError("sampler.other-law-size", count=count, size=law.size)
         if self.law["law"] in _MARKING and count > _MOST_MARKS:
-            raise SamplerError(f"a subset on a device must be of at most {_MOST_MARKS} sensitive codes, got {count}.")
+            raise SamplerError("sampler.subset-too-large", most=_MOST_MARKS, count=count)
         is_set = self.law["law"] == SetTranslates.kind
         if self.clear_blocks and (is_set or law.inclusion != law.conditional_inclusion):
-            raise SamplerError("clear_blocks needs a law whose values are in a block independently.")
+            raise SamplerError("sampler.dependent-clear-blocks")
         if self.codec.width > LARGEST_RECORD:
-            raise SamplerError(f"a record must have at most {LARGEST_RECORD} bytes, got {self.codec.width}.")
+            raise SamplerError("sampler.record-too-large", most=LARGEST_RECORD, width=self.codec.width)
 
     @classmethod
     def of(cls, mechanism: object) -> "Sampler":
@@ -111,7 +111,7 @@ class Sampler:
         try:
             blocks = BlockMechanism.checked(common_of(mechanism))
         except ParameterError:
-            raise SamplerError(f"only block mechanisms run on devices, got {type(mechanism).__name__}.") from None
+            raise SamplerError("sampler.not-block-mechanism", kind=type(mechanism).__name__) from None
         domain, law = blocks.domain, _spelled(blocks.law)
         return cls(domain.size, _ranges(domain.sensitive), blocks.threshold, blocks.clear_blocks, law)
 
@@ -123,10 +123,7 @@ class Sampler:
             SamplerError: if it is none, or written differently from `document`.
         """
         if not fits(document, _SHAPE):
-            raise SamplerError(
-                "a sampler must be an object of size, sensitive, truth, clear_blocks and law, and nothing else; "
-                "sensitive lists ranges of two integers, and truth is decimal text without leading zeros."
-            )
+            raise SamplerError("sampler.wrong-form")
         ranges = tuple((start, stop) for start, stop in document["sensitive"])
         return cls(document["size"], ranges, int(document["truth"]), document["clear_blocks"], document["law"])
 
@@ -155,9 +152,9 @@ class Sampler:
         try:
             return law_of(self.law)
         except UnknownLawError as error:
-            raise UnknownSamplerError(str(error)) from None
+            raise UnknownSamplerError("sampler.unknown-law", fault=error.sentence()) from None
         except ParameterError as error:
-            raise SamplerError(str(error)) from None
+            raise SamplerError("sampler.wrong-law", fault=error.sentence()) from None
 
     @cached_property
     def realised(self) -> float:
@@ -193,7 +190,7 @@ class Sampler:
             SamplerError: if the code is none; it is not quoted.
         """
         if not is_whole(code) or not 0 <= int(code) < self.size:
-            raise SamplerError(f"a code must be an integer in 0..{self.size - 1}.")
+            raise SamplerError("code.out-of-range", argument="code", last=self.size - 1)
         sampling = self._sampling if truth is None else replace(self._sampling, threshold=truth)
         reports = obfuscated(sampling, np.array([int(code)]), random)
         return self.codec.encode(reports).tobytes()
@@ -244,10 +241,10 @@ def _check_ranges(ranges: tuple[tuple[int, int], ...], size: int) -> None:
     last = -1
     for start, stop in ranges:
         if not _is_int(start, last + 1, size) or not _is_int(stop, start + 1, size):
-            raise SamplerError("a sampler's sensitive codes must be ranges within its size, ascending, with gaps.")
+            raise SamplerError("sampler.wrong-ranges")
         last = stop
     if not ranges:
-        raise SamplerError("a sampler must have a sensitive code; otherwise nobody is protected.")
+        raise SamplerError("sampler.nothing-sensitive")
 
 
 def _ranges(sensitive: BoolArray) -> tuple[tuple[int, int], ...]:
@@ -260,4 +257,4 @@ def _spelled(law: BlockLaw) -> dict[str, Any]:
     try:
         return description_of(law)
     except ParameterError as error:
-        raise SamplerError(str(error)) from None
+        raise SamplerError("sampler.wrong-law", fault=error.sentence()) from None
