@@ -66,5 +66,5 @@ def test_what_a_survey_for_one_person_tells() -> None:
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     pattern = r"At epsilon = 1 whoever .*? can be (\d+%) .*?, at epsilon = 2 (\d+%), at epsilon = 4 (\d+%);"
     assert re.findall(pattern, page) == [tuple(f"{1 / (1 + exp(-epsilon)):.0%}" for epsilon in (1, 2, 4))]
-    with pytest.raises(ParameterError, match="a report alone has its local epsilon"):
+    with pytest.raises(ParameterError, match=r"n.too-few-hidden"):
         discreet.shuffled(discreet.RandomizedResponse(DOMAIN, 1.0), n=1)

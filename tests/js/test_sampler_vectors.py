@@ -97,7 +97,7 @@ def test_python_packs_and_refuses_these_frames() -> None:
         if "error" in line:
             with pytest.raises((FrameError, FlawedRowsError)) as caught:
                 Frame.parse(data, line["width"])
-            assert getattr(caught.value, "code", "flawed") == line["error"]
+            assert getattr(caught.value, "reason", "flawed") == line["error"]
             continue
         frame = Frame.parse(data, len(line["records"][0]) // 2)
         assert (frame.collection.hex(), frame.epoch) == (line["collection"], line["epoch"])
