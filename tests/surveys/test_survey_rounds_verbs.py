@@ -66,7 +66,7 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
     assert whole["publication"]["epsilon"] is None
     for verb in ("estimate", "tally", "seal"):
         more = () if verb == "estimate" else ("-o", tmp_path / "out")
-        again = "people answer again; take each round by itself, as discreet survey estimate --by round does"
+        again = "rounds.pooled"
         assert again in refusal("survey", verb, plan, tmp_path / "r", *more)
         one = ("-o", tmp_path / f"out{'.tally' * (verb == 'tally')}.parquet") if more else ()
         assert again in refusal("survey", verb, plan, tmp_path / "r", *one, "--question", "age")
@@ -80,8 +80,8 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ((), "name the columns that say whose row it is (--user) and of which round (--round)"),
-        (("--user", "who"), "name the columns"),
+        ((), "rounds.without-columns"),
+        (("--user", "who"), "rounds.without-columns"),
         (("--user", "age", "--round", "month"), "must not be that of values or of users, got 'age'"),
         (("--user", "who", "--round", "who"), "each once"),
         (("--user", "who", "--round", "nothing"), "nothing"),

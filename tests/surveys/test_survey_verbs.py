@@ -48,7 +48,7 @@ def test_questions_are_estimated_together(method, reports):
         summed = sum(each for (_, other), each in tables["sex,diagnosis"].items() if other == value)
         assert summed == pytest.approx(share, abs=1e-9)
     words = refusal("survey", "estimate", SURVEY, reports, "--question", "age", "--method", method)
-    assert "estimates all questions together; leave --question out" in words
+    assert "method.needs-all-questions" in words
 
 
 def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):
@@ -56,7 +56,7 @@ def test_reports_of_another_survey_are_refused_by_the_file(reports, tmp_path):
     text = SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0")
     other.write_text(text, encoding="utf-8")
     assert "age.parquet holds reports of plan" in refusal("survey", "estimate", other, reports)
-    assert "no question of survey" in refusal("survey", "estimate", other, reports)
+    assert "reports.of-no-question" in refusal("survey", "estimate", other, reports)
 
 
 def test_rows_are_streamed_as_they_are_and_answers_follow_the_people(tmp_path):

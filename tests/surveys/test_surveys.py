@@ -227,16 +227,16 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"asked": {"a": 1.0, "d": 1.0}}, "'d' is none"),
+        ({"asked": {"a": 1.0, "d": 1.0}}, r"attribute.unknown"),
         ({"shares": [WORD_RANGE // 2, WORD_RANGE // 4]}, "add up to answers=1, got 0.75"),
-        ({"shares": [WORD_RANGE, 0]}, "share of 'b' must be an integer"),
+        ({"shares": [WORD_RANGE, 0]}, r"share.not-integer"),
         ({"asked": {"a": 0.5, "b,a": 0.5}}, "in the survey's order"),
-        ({"asked": {"a": 0.5, "a ": 0.5}}, "is none"),
+        ({"asked": {"a": 0.5, "a ": 0.5}}, r"attribute.unknown"),
         ({"promise": "people"}, "promise"),
-        ({"answers": 2, "epsilon": 1.0}, "together must have at most epsilon=1 in all, got 2"),
-        ({"promise": "attribute", "epsilon": 0.5}, "about one attribute together"),
-        ({"combinations": COMBINATIONS, "sensitive": {"a": [0]}}, "said once"),
-        ({"combinations": [{"a": 0, "ab": 0}]}, "combinations must name attributes of the survey, and 'ab' is none"),
+        ({"answers": 2, "epsilon": 1.0}, r"questions.too-much-epsilon"),
+        ({"promise": "attribute", "epsilon": 0.5}, r"questions.too-much-epsilon"),
+        ({"combinations": COMBINATIONS, "sensitive": {"a": [0]}}, r"combinations.and-sensitive-values"),
+        ({"combinations": [{"a": 0, "ab": 0}]}, r"attribute.unknown"),
         ({"combinations": {"a": 0}}, "combinations must be a list of patterns"),
         ({"combinations": [{}]}, "combinations must be a list of patterns"),
     ],
@@ -253,10 +253,10 @@ def test_what_cannot_be_answered_is_refused_and_quotes_nobody():
     table = {name: [0, 1, 0] for name in SIZES}
     with pytest.raises(DataError, match="'c' is not there"):
         made.obfuscate({name: table[name] for name in "ab"})
-    with pytest.raises(DataError, match="attribute 'b': 1 of 3 values") as caught:
+    with pytest.raises(DataError, match="Attribute 'b': 1 of 3 values") as caught:
         made.obfuscate({**table, "b": [0, 7, 1]})
     assert "7" not in str(caught.value)
-    with pytest.raises(DataError, match="attribute 'c': 1 of 3 values"):
+    with pytest.raises(DataError, match="Attribute 'c': 1 of 3 values"):
         made.obfuscate({**table, "c": [0, None, 1]})
     codes = {name: np.array([0, 1, 0]) for name in SIZES}
     with pytest.raises(DataError, match="codes must lie in 0"):
@@ -265,11 +265,11 @@ def test_what_cannot_be_answered_is_refused_and_quotes_nobody():
         made.obfuscate_codes({**codes, "c": np.array([0, 1])})
     with pytest.raises(DataError, match="'c' is not there"):
         made.obfuscate_codes({"a": codes["a"], "b": codes["b"]})
-    with pytest.raises(ParameterError, match="at most 2,000,000 combinations, got 4,000,000"):
+    with pytest.raises(ParameterError, match=r"question.too-large"):
         question_domain({name: dc.Domain(range(2000)) for name in "ab"}, ["a", "b"])
-    with pytest.raises(ParameterError, match="without ',' and '#'"):
+    with pytest.raises(ParameterError, match=r"attribute.invalid-name"):
         dc.Survey({"a,b": dc.Domain(range(2))}, made.questions, 1.0, promise="record")
-    with pytest.raises(ParameterError, match="plain labels"):
+    with pytest.raises(ParameterError, match=r"attribute.of-several-columns"):
         dc.Survey({"a": dc.Domain.product({"x": range(2)})}, made.questions, 1.0, promise="record")
 
 
@@ -317,5 +317,5 @@ def test_names_that_differ_in_how_accents_are_stored_are_one_attribute():
     assert surveys[0].questions[0].mechanism.domain.sensitive_count == 1
     mechanism = surveys[0].questions[0].mechanism
     assert dc.Question((split, "sex"), mechanism, 1 << 64) == dc.Question((single, "sex"), mechanism, 1 << 64)
-    with pytest.raises(ParameterError, match="each once"):
+    with pytest.raises(ParameterError, match=r"attributes.repeated"):
         question_domain(surveys[0].attributes, [single], [{single: "a", split: "b"}])

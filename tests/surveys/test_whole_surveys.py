@@ -134,25 +134,23 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     other = tmp_path / "other.toml"
     other.write_text(SURVEY.read_text(encoding="utf-8").replace("epsilon = 2.0", "epsilon = 1.0"), encoding="utf-8")
     sealed = tmp_path / "sealed"
-    assert "no question of survey" in refusal("survey", "seal", other, place / "first", "-o", sealed)
+    assert "reports.of-no-question" in refusal("survey", "seal", other, place / "first", "-o", sealed)
     words = refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--least", 90)
     assert "a sealed batch must have at least 90 reports" in words
-    assert "question '" in words
+    assert "Question '" in words
     assert not [*sealed.iterdir()]
-    assert "a folder with a file for each question" in refusal(
-        "survey", "seal", SURVEY, place / "first", "-o", "s.parquet"
-    )
+    assert "folder.is-file" in refusal("survey", "seal", SURVEY, place / "first", "-o", "s.parquet")
     one = "survey", "seal", SURVEY, place / "first", "--question"
     assert "perhaps 'age' was meant" in refusal(*one, "agee", "-o", tmp_path / "s.parquet")
     assert "are kept as .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
     more = place / "first" / FILES["age"], "--question", "sex,diagnosis", "-o", tmp_path / "s.parquet"
-    assert "none of the files holds reports on sex,diagnosis" in refusal("survey", "seal", SURVEY, *more)
+    assert "reports.none-on-question" in refusal("survey", "seal", SURVEY, *more)
     words = "name the question with --question"
     assert words in refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--trust-plan")
     assert words in refusal("survey", "compare", SURVEY, place / "first", "--given", SURVEY)
     (tmp_path / "again.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
     words = refusal("survey", "seal", SURVEY, place / "first", tmp_path / "again.parquet", "-o", sealed)
-    assert "question 'age': " in words
+    assert "Question 'age': " in words
 
 
 def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):

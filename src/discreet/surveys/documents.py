@@ -196,13 +196,13 @@ class Questionnaire:
         domains = {}
         for name, spec in self.document.attributes.items():
             if self.document.ask.combinations and spec.sensitive is not None:
-                raise ParameterError(f"attribute {name!r} must not say what is sensitive, as ask.combinations does.")
+                raise ParameterError("attribute.sensitive-twice", name=name)
             if spec.attribute not in ("", name):
-                raise ParameterError(f"attribute {name!r} must not be called {spec.attribute!r} too.")
+                raise ParameterError("attribute.two-names", name=name, other=spec.attribute)
             try:
                 domains[name] = spec.domain(self.folder, allow_outside=self.allow_outside)
             except ParameterError as error:
-                raise ParameterError(f"attribute {name!r}: {error}") from None
+                raise error.at(f"Attribute {name!r}") from None
         named = checked_attributes(domains)
         return with_ends(named, checked_patterns(named, self.document.ask.combinations or []))
 
@@ -214,10 +214,7 @@ class Questionnaire:
             ParameterError: if it is not said and there are several attributes.
         """
         if self.document.promise is None and len(self.document.attributes) > 1:
-            raise ParameterError(
-                'promise must be said where there are several attributes: "record" if epsilon is for all that a person '
-                'answers, "attribute" if it is for each attribute.'
-            )
+            raise ParameterError("promise.missing", argument="promise")
         return self.document.promise or "record"
 
     @property
@@ -257,7 +254,7 @@ class Questionnaire:
         )
         questionnaire = replace(self, document=document)
         if questionnaire.fingerprint != survey.fingerprint:
-            raise ParameterError("no document says all that this survey is: read back it would be another one.")
+            raise ParameterError("survey.without-document")
         return questionnaire
 
     def survey(self) -> Survey:
@@ -272,10 +269,7 @@ class Questionnaire:
     def _survey(self) -> Survey:
         document, ask = self.document, self.document.ask
         if not document.question:
-            raise ParameterError(
-                "this survey has no questions yet, and nothing is chosen while people answer; "
-                "discreet survey plan SURVEY --users N -o PLAN writes them."
-            )
+            raise ParameterError("survey.without-questions")
         patterns = ask.combinations or []
         shares = _whole([question.share for question in document.question])
         questions = [
@@ -299,9 +293,7 @@ class Questionnaire:
         )
         for table in wanted_tables(self.attributes, ask.want):
             if not any({*table} <= {*question.attributes} for question in questions):
-                raise ParameterError(
-                    f"the wanted table {question_name(table)!r} must be part of a question; plan the survey again."
-                )
+                raise ParameterError("table.not-asked", table=question_name(table))
         return survey
 
     @property
@@ -349,9 +341,7 @@ class Questionnaire:
             beside.write_text(document_text(fields, target, survey_text), encoding="utf-8")
             written = Questionnaire.load(beside, allow_outside=self.allow_outside)
             if {**written.attributes} != {**self.attributes} or written.document.question != self.document.question:
-                raise ParameterError(
-                    "the survey would be another one when it is read back; change labels to plain text."
-                )
+                raise ParameterError("survey.changed-by-writing")
         return written
 
     @property
@@ -377,10 +367,10 @@ def _whole(shares: list[Any]) -> list[int]:
     """Return shares over 2^64: texts as they are, numbers by their decimal places."""
     texts = [share for share in shares if isinstance(share, str)]
     if texts and not (len(texts) == len(shares) and all(_DIGITS_ONLY.fullmatch(text) for text in texts)):
-        raise ParameterError("shares must all be numbers, or all be texts of digits: shares times 2^64.")
+        raise ParameterError("shares.mixed-types")
     wrong = next((share for share in shares if not texts and not 0 < share <= 1), None)
     if wrong is not None:
-        raise ParameterError(f"the share of a question must be a number above 0 and at most 1, got share={wrong!r}.")
+        raise ParameterError("share.out-of-range", share=wrong)
     return [int(text) for text in texts] if texts else whole_shares([Fraction(repr(share)) for share in shares])
 
 

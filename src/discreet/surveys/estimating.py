@@ -124,11 +124,8 @@ def joint_answers(
     asked = {name for question in starts for name in survey.question(question).attributes}
     attributes = tuple(name for name in survey.attributes if name in asked)
     sizes = tuple(survey.attributes[name].size for name in attributes)
-    if prod(sizes) > MOST_CELLS:
-        raise ParameterError(
-            f"method 'joint' needs a table of at most {MOST_CELLS:,} cells, and {', '.join(attributes)} together have "
-            f"{prod(sizes):,}; choose consistent, which is linear."
-        )
+    if (size := prod(sizes)) > MOST_CELLS:
+        raise ParameterError("table.too-large-for-joint", most=MOST_CELLS, names=", ".join(attributes), size=size)
     answered = [
         Answered(tuple(map(attributes.index, survey.question(name).attributes)), start)
         for name, start in starts.items()
@@ -203,12 +200,12 @@ def _combination(survey: Survey, starts: Mapping[str, LinearStart], data: object
 def _answered(survey: Survey, data: object) -> dict[str, Any]:
     """Return the data of the questions that somebody answered, by name; errors as above."""
     if not isinstance(data, Mapping):
-        raise DataError(f"reports of a survey or their tally are needed, got {type(data).__name__}.")
+        raise DataError("reports.not-of-survey", kind=type(data).__name__)
     if isinstance(data, SurveyParts):
         survey.check_same(data)
     answered = {name: part for name, part in data.items() if isinstance(part, StoredBlocks) or part.n}
     if not answered:
-        raise DataError("at least one report is needed to estimate anything, got none.")
+        raise DataError("reports.none")
     return answered
 
 

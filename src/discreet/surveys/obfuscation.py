@@ -126,7 +126,7 @@ def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
     """Return the schema of what is kept beside reports of rounds: all but the person, and the round by one name."""
     others = [field for field in public if field.name not in (person, when)]
     if ROUND in (field.name for field in others):
-        raise ParameterError(f"a kept column must not be named {ROUND!r}, as that of rounds is; rename it.")
+        raise ParameterError("column.named-round")
     return pa.schema([*others, public.field(when).with_name(ROUND)])
 
 

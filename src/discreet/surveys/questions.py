@@ -50,30 +50,29 @@ def checked_attributes(attributes: object) -> Mapping[str, Domain]:
         ParameterError: if there is none, a name cannot be part of a question's name, or values are no plain labels.
     """
     if not isinstance(attributes, Mapping) or not attributes:
-        raise ParameterError("attributes must be domains by name, at least one.")
+        raise ParameterError("attributes.not-domains", argument="attributes")
     for name, domain in attributes.items():
         if not isinstance(name, str) or not name.strip() or {_JOIN, _PART} & {*name}:
-            raise ParameterError(f"attributes must be named by text without {_JOIN!r} and {_PART!r}, got {name!r}.")
+            raise ParameterError("attribute.invalid-name", name=name)
         if checked_domain(domain).space.column_names:
-            raise ParameterError(f"attribute {name!r} must have plain labels; make each of its columns an attribute.")
+            raise ParameterError("attribute.of-several-columns", name=name)
     named = map(Domain.about, attributes.values(), attributes)
     return MappingProxyType(dict(zip(composed_names(attributes), named, strict=True)))
 
 
-def in_order(attributes: Mapping[str, Any], names: object, wanted: str) -> tuple[str, ...]:
+def in_order(attributes: Mapping[str, Any], names: object) -> tuple[str, ...]:
     """Return names of attributes, or a question's name, in the order of the attributes.
 
     Raises:
-        ParameterError: if one is none of them, or is named twice; it says what was ``wanted``.
+        ParameterError: if a name is unknown or is there twice.
     """
     listed = names.split(_JOIN) if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     listed = [composed(str(name)) for name in listed]
     for name in listed:
         if name not in attributes:
-            near = meant(name, attributes)
-            raise ParameterError(f"{wanted} must name attributes of the survey, and {name!r} is none{near}.")
+            raise ParameterError("attribute.unknown", name=name, near=meant(name, attributes))
     if not listed or len({*listed}) < len(listed):
-        raise ParameterError(f"{wanted} must name attributes of the survey, each once, got {listed}.")
+        raise ParameterError("attributes.repeated", names=listed)
     return tuple(name for name in attributes if name in listed)
 
 
@@ -90,14 +89,14 @@ def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[s
     if isinstance(want, str):
         size = {"singles": 1, "pairs": 2}[checked_choice("want", want, ("singles", "pairs"))]
         if len(attributes) < size:
-            raise ParameterError("want='pairs' needs at least two attributes, got one.")
+            raise ParameterError("want.too-few-attributes")
         return tuple(choices(attributes, size))
     if not isinstance(want, Sequence) or not want:
-        raise ParameterError("want must be 'singles', 'pairs' or a list of lists of attributes, at least one.")
-    tables = tuple(in_order(attributes, table, "want") for table in want)
+        raise ParameterError("want.not-tables", argument="want")
+    tables = tuple(in_order(attributes, table) for table in want)
     twice = next((table for table in tables if tables.count(table) > 1), None)
     if twice is not None:
-        raise ParameterError(f"want must name each table once, got {question_name(twice)!r} again.")
+        raise ParameterError("want.repeated", argument="want", table=question_name(twice))
     return tables
 
 
@@ -112,8 +111,8 @@ def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tup
     listed = combinations if isinstance(combinations, list | tuple) else (None,)
     for pattern in listed:
         if not isinstance(pattern, Mapping) or not pattern:
-            raise ParameterError("combinations must be a list of patterns, each of them labels by attribute.")
-        in_order(attributes, [*pattern], "combinations")
+            raise ParameterError("combinations.not-patterns", argument="combinations")
+        in_order(attributes, [*pattern])
     return tuple(dict(zip(composed_names(pattern), pattern.values(), strict=True)) for pattern in listed)
 
 
@@ -138,14 +137,11 @@ def question_domain(
         >>> question_domain({"sex": sexes, "age": ages}, ["sex", "age"])
         Domain(6 values, 2 sensitive)
     """
-    names, combinations = in_order(attributes, names, "a question"), checked_patterns(attributes, combinations)
+    names, combinations = in_order(attributes, names), checked_patterns(attributes, combinations)
     parts = {name: attributes[name] for name in names}
     shape = tuple(part.size for part in parts.values())
     if prod(shape) > MOST_CELLS:
-        raise ParameterError(
-            f"question {question_name(names)!r} must be over at most {MOST_CELLS:,} combinations, got {prod(shape):,}; "
-            "ask about fewer attributes at once, or about coarser labels."
-        )
+        raise ParameterError("question.too-large", name=question_name(names), size=prod(shape), most=MOST_CELLS)
     space = Product({name: part.space for name, part in parts.items()})
     sensitive: BoolArray = np.full(shape, bool(combinations))
     within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
@@ -190,12 +186,12 @@ class Question:
                 mechanism.
         """
         if isinstance(self.attributes, str) or not isinstance(self.attributes, Sequence) or not self.attributes:
-            raise ParameterError("a question must be about a list of attributes, at least one.")
+            raise ParameterError("question.without-attributes")
         object.__setattr__(self, "attributes", tuple(composed(str(name)) for name in self.attributes))
         if len({*self.attributes}) < len(self.attributes):
-            raise ParameterError(f"a question must name each attribute once, got {list(self.attributes)}.")
+            raise ParameterError("question.repeated-attribute", names=list(self.attributes))
         BlockMechanism.checked(self.mechanism)
-        object.__setattr__(self, "share", checked_whole(f"the share of {self.name!r}", self.share, most=WORD_RANGE))
+        object.__setattr__(self, "share", checked_whole("share", self.share, most=WORD_RANGE))
 
     @property
     def name(self) -> str:

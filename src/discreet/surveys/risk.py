@@ -42,7 +42,7 @@ def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
         (0.623, 0.0035)
     """
     if survey.rounds is not None:
-        raise ParameterError("answers in rounds have no bound on who is identified here; state that of one round.")
+        raise ParameterError("rounds.without-bound")
     prior, pie, named = Prior.of(users), 0.0, 0.0
     alone = [identification_bounds(question.mechanism, users) for question in survey.questions]
     leaks = [report_leakage(question.mechanism, prior, 1) for question in survey.questions]

@@ -50,9 +50,9 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name, entry in plain.items():
             structs.force_setattr(self, name, entry)
         if self.first is not None and not self.keeps:
-            raise ParameterError(f"first is for how = 'memo', the epsilon of one of its rounds; got how={self.how!r}.")
+            raise ParameterError("first.needs-memo", argument="first", how=self.how)
         if self.answers > 1 and self.how != "rotate":
-            raise ParameterError(f"answers in rounds is for how = 'rotate'; got how={self.how!r}, which asks in all.")
+            raise ParameterError("answers.needs-rotate", argument="answers", how=self.how)
 
     @property
     def keeps(self) -> bool:
@@ -73,10 +73,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if not self.keeps:
             return Fraction(epsilon) / self.turns
         if self.first is not None and self.first >= epsilon:
-            raise ParameterError(
-                f"first must be below the epsilon of all rounds, {epsilon:g}, got {self.first:g}; leave it out to send "
-                "the memo itself in every round."
-            )
+            raise ParameterError("first.too-large", argument="first", epsilon=epsilon, first=self.first)
         return Fraction(epsilon if self.first is None else self.first)
 
     def facts(self) -> list[Any]:

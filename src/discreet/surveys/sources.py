@@ -28,18 +28,18 @@ def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequenc
     for file in report_files(sources):
         plan = stamped_plan(file)
         if plan not in names:
-            whose = f"of plan {plan[:12]}, which is" if plan else "without the mark of a plan, and so of"
-            raise MismatchError(f"{file} holds reports {whose} no question of survey {survey.fingerprint[:12]}.")
+            named = f"plan {plan[:12]}" if plan else "an unknown plan"
+            raise MismatchError("reports.of-no-question", file=file, plan=named, survey=survey.fingerprint[:12])
         refuse_pooled_rounds(survey, [file], by)
         files[names[plan]].append(file)
     return {name: some for name, some in files.items() if some}
 
 
 def refuse_pooled_rounds(survey: Survey, sources: Sequence[str | File], by: Sequence[str] = ()) -> None:
-    """Refuse reports of several rounds of a survey, which are not those of as many people, as one batch.
+    """Raise if a file has reports of several rounds: reports of the same people are not one batch.
 
     Args:
-        survey: which may have rounds.
+        survey: a survey with rounds or without.
         sources: files and folders.
         by: names of the columns that make groups of them.
 
@@ -50,7 +50,4 @@ def refuse_pooled_rounds(survey: Survey, sources: Sequence[str | File], by: Sequ
         return
     for file in report_files(sources):
         if file.name.endswith(COLUMNS) and ROUND in look(file).schema.names:
-            raise ParameterError(
-                f"{file} has reports of rounds, in which people answer again; take each round by itself, as "
-                f"discreet survey estimate --by {ROUND} does."
-            )
+            raise ParameterError("rounds.pooled", file=file)

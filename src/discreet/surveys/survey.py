@@ -179,11 +179,9 @@ class Survey:
         checked_choice("promise", self.promise, get_args(Promise))
         object.__setattr__(self, "answers", checked_whole("answers", self.answers))
         if not self.questions or not all(isinstance(question, Question) for question in self.questions):
-            raise ParameterError("a survey must have at least one question.")
+            raise ParameterError("questions.none", argument="questions")
         if self.combinations and any(domain.clear_count for domain in self.attributes.values()):
-            raise ParameterError(
-                "what is sensitive must be said once: by combinations or by values of attributes, not by both."
-            )
+            raise ParameterError("combinations.and-sensitive-values", argument="combinations")
         self._check_questions()
         self._check_promise()
         # Each of them is checked where it is made.
@@ -192,32 +190,26 @@ class Survey:
     def _check_questions(self) -> None:
         total = sum(question.share for question in self.questions)
         if total != self.answers * WORD_RANGE:
-            raise ParameterError(
-                f"the shares of questions must add up to answers={self.answers}, got {total / WORD_RANGE:.9g}."
-            )
+            raise ParameterError("shares.wrong-sum", answers=self.answers, total=total / WORD_RANGE)
         for question in self.questions:
-            if self.ordered(question.attributes, "a question") != question.attributes:
-                raise ParameterError(f"question {question.name!r} must name attributes in the survey's order.")
+            if self.ordered(question.attributes) != question.attributes:
+                raise ParameterError("question.wrong-order", name=question.name)
             domain = question_domain(self.attributes, question.attributes, self.combinations)
             if question.mechanism.domain != domain:
-                raise ParameterError(
-                    f"the mechanism of question {question.name!r} must be over the {domain.size} values of its "
-                    f"attributes, {domain.sensitive_count} of them sensitive, as question_domain returns them."
-                )
+                raise ParameterError("question.wrong-domain", name=question.name, domain=domain)
         if len(self._by_name) < len(self.questions):
-            raise ParameterError("a survey must ask about the same attributes once.")
+            raise ParameterError("question.repeated")
 
     def _check_promise(self) -> None:
         if not isinstance(self.rounds, Rounds | None):
-            raise ParameterError(f"rounds must be Rounds or None, got {type(self.rounds).__name__}.")
+            raise ParameterError("rounds.wrong-type", argument="rounds", kind=type(self.rounds).__name__)
         units = self.largest([question.epsilon for question in self.questions])
         most = units[0] if self.promise == "record" else max(units[1].values())
         if most > (limit := Fraction(self.epsilon) if self.rounds is None else self.rounds.each(self.epsilon)):
-            together = "together" if self.promise == "record" else "about one attribute together"
-            again = "in all" if self.rounds is None else "in a round"
+            which = "questions" if self.promise == "record" else "questions about one attribute"
+            time = "" if self.rounds is None else " in one round"
             raise ParameterError(
-                f"questions that a person answers {together} must have at most epsilon={float(limit):g} {again}, got "
-                f"{float(most):g}; plan the survey anew for questions that fit."
+                "questions.too-much-epsilon", which=which, time=time, limit=float(limit), most=float(most)
             )
 
     def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
@@ -280,13 +272,13 @@ class Survey:
     def __hash__(self) -> int:
         return hash(self.fingerprint)
 
-    def ordered(self, names: object, wanted: str = "a table") -> tuple[str, ...]:
+    def ordered(self, names: object) -> tuple[str, ...]:
         """Return names of attributes in the survey's order.
 
         Raises:
             ParameterError: if one is not of the survey, or is named twice.
         """
-        return in_order(self.attributes, names, wanted)
+        return in_order(self.attributes, names)
 
     @cached_property
     def _by_name(self) -> dict[str, Question]:
@@ -300,9 +292,9 @@ class Survey:
         """
         if isinstance(attributes, str) and attributes in self._by_name:
             return self._by_name[attributes]
-        name = question_name(self.ordered(attributes, "a question"))
+        name = question_name(self.ordered(attributes))
         if name not in self._by_name:
-            raise ParameterError(f"the survey has no question {name!r}; it asks {'; '.join(self._by_name)}.")
+            raise ParameterError("question.unknown", name=name, names="; ".join(self._by_name))
         return self._by_name[name]
 
     @cached_property
@@ -375,7 +367,7 @@ class Survey:
             try:
                 codes[name] = domain.encode(columns[name], float32=float32 and domain.numbers is not None)
             except DataError as error:
-                raise DataError(f"attribute {name!r}: {error}") from None
+                raise error.at(f"Attribute {name!r}") from None
         return codes
 
     def obfuscate_rounds(
@@ -425,13 +417,13 @@ class Survey:
             random: as for `obfuscate`.
         """
         if self.rounds is None:
-            raise ParameterError("this survey asks once; say its rounds where it is made or planned, as Rounds.")
+            raise ParameterError("survey.without-rounds")
         source, number = checked_source(random), self.rounds.number
         (whose, persons), (when, times) = categories(people, "people"), categories(rounds, "rounds")
         if len(times) > number:
-            raise DataError(f"the survey has {number} rounds, and the table {len(times)}.")
+            raise DataError("rounds.too-many", number=number, found=len(times))
         if len(numbered(whose * max(len(times), 1) + when)[0]) < len(when):
-            raise DataError("a person answers once in a round, and some rows are of the same person and round.")
+            raise DataError("person.twice-in-round")
         rows = np.arange(len(when))
         if self.rounds.how == "rotate":
             starts = (fresh_words(source, len(persons)) % np.uint64(number)).astype(np.int64)
@@ -470,10 +462,7 @@ class Survey:
 
     def _obfuscated(self, codes: Mapping[str, IntArray], random: RandomSource | None) -> "SurveyReports":
         if self.rounds is not None:
-            raise ParameterError(
-                "this survey asks in rounds, and a person's reports of one round depend on the others: obfuscate all "
-                "rounds together, with obfuscate_rounds."
-            )
+            raise ParameterError("rounds.separate")
         source = checked_source(random)
         people = len(next(iter(codes.values())))
         drawn = self.draw_questions(fresh_words(source, people))
@@ -503,10 +492,8 @@ class Survey:
         Raises:
             MismatchError: if they are such.
         """
-        if parts.survey.fingerprint != self.fingerprint:
-            raise MismatchError(
-                f"reports of survey {parts.survey.fingerprint[:12]} do not go with survey {self.fingerprint[:12]}."
-            )
+        if (other := parts.survey.fingerprint) != self.fingerprint:
+            raise MismatchError("reports.other-survey", found=other[:12], survey=self.fingerprint[:12])
 
 
 def _rounded_up(number: Fraction) -> float:
@@ -542,12 +529,9 @@ class SurveyParts(Mapping[str, Part]):
         """
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))
         for name, part in self.parts.items():
-            question = self.survey.question(name)
-            if part.fingerprint != question.mechanism.fingerprint:
-                raise MismatchError(
-                    f"reports of plan {part.fingerprint[:12]} do not answer question {name!r}, whose plan is "
-                    f"{question.mechanism.fingerprint[:12]}."
-                )
+            plan, other = self.survey.question(name).mechanism.fingerprint, part.fingerprint
+            if other != plan:
+                raise MismatchError("reports.other-question", found=other[:12], name=name, plan=plan[:12])
 
     def __getitem__(self, attributes: Any) -> Part:
         try:

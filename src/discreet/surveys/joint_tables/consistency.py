@@ -157,10 +157,7 @@ class Combination:
     def _checked_size(self, names: Names) -> int:
         size = self._size(names)
         if size > MOST_CELLS:
-            raise ParameterError(
-                f"{question_name(names)!r} has {size:,} cells, more than the {MOST_CELLS:,} for which "
-                "several questions are combined; make it a question of its own and take its linear estimate."
-            )
+            raise ParameterError("table.too-large", name=question_name(names), size=size, most=MOST_CELLS)
         return size
 
     def _combined(

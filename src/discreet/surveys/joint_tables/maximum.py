@@ -173,7 +173,7 @@ class Answered:
         if evidence.covered.any() and membership is None:
             raise needs_reports("joint")
         if membership is not None and not membership.is_here:
-            raise ParameterError("method 'joint' needs the blocks on this machine; read them with the local engine.")
+            raise ParameterError("blocks.not-here")
         return AnswerRows(evidence)
 
     def deviations(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -54,10 +54,7 @@ class _Columns(OptionGroup):
             refuse_idle(["user", "round"], "this survey has no rounds")
             return None
         if self.user is None or self.round is None:
-            raise ParameterError(
-                "this survey asks in rounds, and all of them are obfuscated together: name the columns that say whose "
-                "row it is (--user) and of which round (--round)."
-            )
+            raise ParameterError("rounds.without-columns")
         return self.user, self.round
 
 

@@ -48,7 +48,7 @@ from discreet.surveys.survey import Survey
 from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, Lacking, together
 
 _TALLIES = OutputPlace("tallies", TALLIES)
-_NOT_ON_BOTH = Lacking("unanswered", "Not on both sides:", "no question is on both sides")
+_NOT_ON_BOTH = Lacking("unanswered", "Not on both sides:", "questions.not-on-both-sides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ def estimate(
     document = asked.document(["shares", "plot", "trust_plan"])
     check_folders(reports if shown.statement else ())
     if asked.question is not None and how.method.name in TOGETHER:
-        raise ParameterError(f"--method {how.method.name} estimates all questions together; leave --question out.")
+        raise ParameterError("method.needs-all-questions", name=how.method.name)
     files = asked.files(document, reports, grouping.by)
     tallies = dict[str, Tally]()
     if grouping.wanted:

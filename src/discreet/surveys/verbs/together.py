@@ -43,7 +43,7 @@ class Lacking(NamedTuple):
     Attributes:
         name: of their list, for programs.
         words: before their list, for people.
-        none: a clause for the case that no question has a result.
+        none: the code of the error that no question has a result.
     """
 
     name: str
@@ -51,8 +51,8 @@ class Lacking(NamedTuple):
     none: str
 
 
-UNANSWERED = Lacking("unanswered", "No reports on", "no question has reports")
-UNPROTECTED = Lacking("unprotected", "Nothing is protected in", "no question is protected")
+UNANSWERED = Lacking("unanswered", "No reports on", "questions.without-reports")
+UNPROTECTED = Lacking("unprotected", "Nothing is protected in", "questions.unprotected")
 
 
 def load_survey(path: Path) -> Questionnaire:
@@ -64,16 +64,13 @@ def load_survey(path: Path) -> Questionnaire:
     try:
         return Questionnaire.load(path, allow_outside=allows_outside())
     except SurveyDocumentError as error:
-        raise ParameterError(
-            f"a question is not named behind the survey; give {error.path} and --question {error.question}, where the "
-            "verb has this option."
-        ) from None
+        raise ParameterError("question.behind-survey", path=error.path, name=error.question) from None
     except ParameterError as error:
         wrong = error
         with suppress(ParameterError):
             Plan.load(path, allow_outside=allows_outside())
             verb = click.get_current_context().info_name
-            wrong = ParameterError(f"{path} is a plan, and a survey is needed here; discreet {verb} takes plans.")
+            wrong = ParameterError("survey.is-plan", path=path, verb=verb)
         raise wrong from None
 
 
@@ -121,7 +118,7 @@ class Asked(OptionGroup):
             return {name: list(sources)}
         files = files_by_question(survey, sources, by).get(name)
         if files is None:
-            raise ParameterError(f"none of the files holds reports on {name}.")
+            raise ParameterError("reports.none-on-question", name=name)
         return {name: files}
 
     def places(self, document: Questionnaire, output: Path, kind: OutputPlace, files: Iterable[str]) -> dict[str, Path]:
@@ -166,7 +163,7 @@ def each_question(
             of_one = result(document.plan(name), some)
             results[name] = replace(of_one, parts=() if prints_json() else list(of_one.parts))
         except DiscreetError as error:
-            raise type(error)(f"question {name!r}: {error}") from None
+            raise error.at(f"Question {name!r}") from None
     return results
 
 
@@ -196,7 +193,7 @@ def together(
     """
     survey = document.survey()
     if not results:
-        raise ParameterError(f"there is no result: {lacking.none}.")
+        raise ParameterError(lacking.none)
     others = [question.name for question in survey.questions if question.name not in results]
     ending = _ending(survey, results, apart=apart)
     if table is None and any(result.table for result in results.values()):
@@ -232,9 +229,7 @@ def check_folder_name(folder: Path, kind: OutputPlace) -> None:
         ParameterError: if it is one by its name.
     """
     if folder == STANDARD or folder.name.endswith((*kind.endings, *REPORTS)):
-        raise ParameterError(
-            f"{kind.what} of a survey are a folder with a file for each question; name one, got {folder}."
-        )
+        raise ParameterError("folder.is-file", what=kind.what, folder=folder)
 
 
 def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Iterable[str]) -> dict[str, Path]:
