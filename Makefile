@@ -1,7 +1,7 @@
 # Sets everything up by itself; needs only make and Python 3.11 or newer, with venv.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-system test lint bench chaos coverage faults mutants schema tutorials docs vectors lock lowest release clean
+.PHONY: help demo demo-system test lint bench chaos coverage faults mutants snapshots schema tutorials docs vectors lock lowest release clean
 
 # Modules are compiled once, and not by each of the many processes that tests start, whatever the machine says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -25,6 +25,7 @@ help:
 	@echo "make coverage  how often intervals of every method hold, and standard errors (writes docs/evidence/coverage.md)"
 	@echo "make faults    replace functions of the package by wrong ones, and see that tests fail (some minutes)"
 	@echo "make mutants   change the files of the promise in many places, and count the changes that tests find (SAMPLE=40: a few minutes)"
+	@echo "make snapshots write what verbs print anew (tests/snapshots), to be read before it is committed"
 	@echo "make schema    write the schema of plans anew (docs/reference/plan.schema.json)"
 	@echo "make tutorials run the notebooks of docs/tutorials and keep their results"
 	@echo "make docs      build the site of the documents (out/site/index.html); nothing in it is loaded from the net"
@@ -110,6 +111,9 @@ $(VENV)/mutants: $(VENV)/dev requirements/mutants.txt
 # SAMPLE=40 tries 40 mutants of each file, always the same ones; FILES=checks tries those of one file.
 mutants: $(VENV)/mutants
 	$(BIN)/python tools/mutants.py $(if $(SAMPLE),--sample $(SAMPLE)) $(FILES)
+
+snapshots: $(VENV)/dev
+	SNAPSHOTS=write $(BIN)/python -m pytest -n 0 -q tests/cli/test_snapshots.py
 
 schema: $(VENV)/dev
 	$(BIN)/python tools/write_schema.py
