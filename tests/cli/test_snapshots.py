@@ -1,4 +1,4 @@
-"""What verbs print, kept in tests/snapshots and written anew by `make snapshots`: read the change before you commit it."""
+"""What verbs print, kept in tests/snapshots; `make snapshots` writes them anew, and people read the change."""
 
 import os
 from collections.abc import Iterator
