@@ -58,7 +58,6 @@ def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) 
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
     whole = mechanism.decoder.worth(reports)
-    monkeypatch.setattr("discreet.mechanisms.decoders.ENTRIES_AT_ONCE", 100)
     assert np.array_equal(mechanism.worth(reports), whole)
     assert np.array_equal(mechanism.worth(reports, ["rich", "poor"]), whole[:, [2, 0]])
     with pytest.raises(DataError, match="1 of 1 values are not in the domain"):

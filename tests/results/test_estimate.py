@@ -130,7 +130,7 @@ def test_no_interval_is_nothing(build: Any, level: float, simultaneous: bool) ->
     """However far below 0 the estimate is, a value may be there: .315 sigmas at least, the same at every level."""
     found, code = far_below(build)
     low, high = found.interval(level, simultaneous=simultaneous)
-    sigma = np.sqrt(found.variances(0.0)[code])
+    sigma = np.sqrt(found.uncertainty.variances(0.0)[code])
     assert found.frequencies[code] < -5 * sigma
     assert low[code] == 0
     # At the highest levels the limit itself reaches farther.
@@ -357,9 +357,9 @@ def test_an_estimate_is_frozen_works_out_its_errors_once_and_pickles_without_rep
     for n in (400, 40_000):
         reports = mechanism.obfuscate_codes(np.arange(n) % 5, random=SeededRandom(3))
         found = estimate(mechanism, reports, method=method)
-        assert not {"standard_errors", "covariances"} & set(vars(found))
+        assert not {"standard_errors", "uncertainty"} & set(vars(found))
         assert found.standard_errors is found.standard_errors
-        assert found.covariances is found.covariances
+        assert found.uncertainty is found.uncertainty
         with pytest.raises(FrozenInstanceError):
             found.n = 1  # type: ignore[misc]
         with pytest.raises(ValueError, match="read-only"):

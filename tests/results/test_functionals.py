@@ -20,7 +20,6 @@ from discreet import (
     estimate,
 )
 from discreet.errors import ParameterError
-from discreet.mechanisms.count_laws import SumLaw
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
 from discreet.theory.limits import Estimated, difference_ends, share_ends
@@ -43,38 +42,38 @@ BUILDS = pytest.mark.parametrize("build", [UnaryEncoding, SubsetSelection, Rando
 
 
 def error_of(found: Estimate, build: Any, w: Any, rel: float = 0.03) -> Any:
-    """Return the standard error of a sum; of bits what is left of it where the known total is taken into account."""
-    matrix, known = found.covariance(), build is UnaryEncoding
+    """Return the standard error of a sum, at a plausible distribution; less what the known total tells."""
+    matrix, known = found.covariance(), build in (UnaryEncoding, HadamardResponse)
     variance = w @ matrix @ w - (known and (w @ matrix.sum(axis=1)) ** 2 / matrix.sum())
-    return pytest.approx(np.sqrt(variance), rel=rel if known else 1e-6)
+    return pytest.approx(np.sqrt(variance), rel=rel)
 
 
 @BUILDS
 def test_totals_are_sums_with_their_covariances(build: Any) -> None:
     found = collected(build)
-    matrix = found.covariance()
     chosen = [("<30", "single", "f"), ("60+", "married", "m"), ("30-59", "married", "f")]
     w = np.zeros(12)
     w[PEOPLE.encode(chosen)] = 1
     whole = found.total(chosen)
-    assert whole.estimate == pytest.approx(w @ found.frequencies)
+    known = build in (UnaryEncoding, HadamardResponse)  # whose estimates do not sum to 1
+    assert known or whole.estimate == pytest.approx(w @ found.frequencies)
     assert whole.standard_error == error_of(found, build, w)
-    if build is HadamardResponse:  # of which no more than covariances are known
-        away = Z * whole.standard_error
-        assert whole.interval() == pytest.approx((whole.estimate - away, whole.estimate + away))
+    away = Z * whole.standard_error
+    assert whole.interval() == pytest.approx((whole.estimate - away, whole.estimate + away), abs=0.1 * away)
     assert float(whole) == whole.estimate
     assert repr(whole).startswith(f"share of 3 values: {whole.estimate:.4f}, standard error {whole.standard_error:.4f}")
     by_pattern = found.total({"age": "<30"})
-    assert by_pattern.estimate == pytest.approx(found.frequencies[:4].sum())
+    assert by_pattern.estimate == pytest.approx(found.frequencies[:4].sum(), abs=0.1 if known else 1e-12)
     assert by_pattern.standard_error == error_of(found, build, (np.arange(12) < 4) * 1.0)
     scores = np.linspace(-2, 3, 12)
     mean = found.mean(scores)
-    assert mean.estimate == pytest.approx(scores @ found.frequencies)
-    assert mean.standard_error == pytest.approx(np.sqrt(scores @ matrix @ scores))
+    assert known or mean.estimate == pytest.approx(scores @ found.frequencies)
+    assert mean.standard_error == error_of(found, build, scores)
+    assert found.mean(scores + 7).estimate == pytest.approx(mean.estimate + 7)
     assert found.weighted(scores).estimate == mean.estimate
     apart = found.difference({"age": "<30"}, {"age": "60+"})
     w = np.r_[np.ones(4), np.zeros(4), -np.ones(4)]
-    assert apart.estimate == pytest.approx(w @ found.frequencies)
+    assert known or apart.estimate == pytest.approx(w @ found.frequencies)
     assert apart.standard_error == error_of(found, build, w)
 
 
@@ -88,7 +87,7 @@ def test_a_marginal_is_an_estimate_of_its_own(build: Any, names: tuple[str, ...]
         labels = [spelled[name if len(names) > 1 else "value"][code] for name in names]
         rows = np.all([every[name] == label for name, label in zip(names, labels, strict=True)], axis=0)
         w = rows.astype(float)
-        assert table.frequencies[code] == pytest.approx(w @ found.frequencies)
+        assert table.frequencies[code] == pytest.approx(found.total(rows).estimate)
         assert table.standard_errors[code] == error_of(found, build, w)
         assert table.domain.sensitive[code] == PEOPLE.sensitive[rows].any()
     low, high = table.interval()
@@ -101,21 +100,14 @@ def test_a_marginal_is_an_estimate_of_its_own(build: Any, names: tuple[str, ...]
         assert twice.standard_errors == pytest.approx(once.standard_errors)
 
 
-def test_the_noise_of_bits_adds_up() -> None:
-    """A root of summed squares, which marginals had before, is not the error of a marginal of bits with a mass."""
-    found = collected(UnaryEncoding)
-    marginal = found.marginal("age")
-    cells = found.standard_errors.reshape(3, 4)
-    assert (np.sqrt((cells**2).sum(axis=1)) > marginal.standard_errors).all()
-
-
 @BUILDS
 def test_conditions_ratios_and_totals_of_shares_say_the_same(build: Any) -> None:
     found = collected(build)
     table = found.where(status="single")
     assert list(table.domain.space.attributes) == ["age", "sex"]
     inside = PEOPLE.table()["status"] == "single"
-    assert table.frequencies == pytest.approx(found.frequencies[inside] / found.frequencies[inside].sum())
+    assert table.frequencies.sum() == pytest.approx(1)
+    assert table.frequencies == pytest.approx(found.frequencies[inside] / found.frequencies[inside].sum(), abs=0.05)
     bottom = inside.astype(float)
     for at, code in enumerate(np.flatnonzero(inside)):
         w = np.eye(12)[code] - table.frequencies[at] * bottom
@@ -151,17 +143,12 @@ def test_a_ratio_that_the_reports_do_not_determine_says_so() -> None:
 def test_quantiles_by_inversion() -> None:
     domain = Domain(range(20, 60))
     found = collected(domain=domain, p=np.r_[np.full(20, 0.04), np.full(20, 0.01)], n=20_000)
-    matrix = found.covariance()
-    below = np.tri(40)
-    cumulative, deviations = below @ found.frequencies, np.sqrt(np.diag(below @ matrix @ below.T))
+    cumulative = np.cumsum(found.frequencies)
     for share in (0.1, 0.5, 0.75, 0.99):
         quantile = found.quantile(share)
         assert quantile.estimate == 20 + int(np.argmax(np.append(cumulative[:-1] >= share, True)))
-        may = [
-            (cumulative[j] + Z * deviations[j] >= share or j == 39)
-            and (j == 0 or cumulative[j - 1] - Z * deviations[j - 1] < share)
-            for j in range(40)
-        ]
+        ends = [found.total(np.arange(40) <= j).interval() for j in range(40)]
+        may = [(ends[j].upper >= share or j == 39) and (j == 0 or ends[j - 1].lower < share) for j in range(40)]
         assert quantile.interval() == (20 + may.index(True), 59 - may[::-1].index(True))
     assert found.median().estimate in {31, 32, 33}
     assert repr(found.median()).startswith(f"median: {found.median().estimate}, 95% interval")
@@ -209,12 +196,12 @@ def test_functionals_cover_in_most_collections(build: Any) -> None:
 
 def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() -> None:
     domain = Domain.product({"place": range(1000), "hour": range(24), "sex": range(2), "age": range(21)})
-    mechanism = UnaryEncoding(domain, 1.0)
-    counts = np.random.default_rng(1).binomial(10**6, 0.3, domain.size)
+    mechanism = RandomizedResponse(domain, 1.0)
+    counts = np.random.default_rng(1).multinomial(10**6, np.full(domain.size, 1 / domain.size))
     found = estimate(mechanism, Tally(mechanism.fingerprint, 10**6, counts, np.zeros(0, np.int64)))
     cells = found.frequencies.reshape(1000, 24, 2, 21)
     for names, others in ((("age",), (0, 1, 2)), (("place",), (1, 2, 3)), (("sex", "age"), (0, 1))):
-        assert found.marginal(*names).frequencies == pytest.approx(cells.sum(others).reshape(-1), abs=1e-9)
+        assert found.marginal(*names).frequencies == pytest.approx(cells.sum(others).reshape(-1), rel=1e-9, abs=1e-6)
 
 
 # Bad input
@@ -264,17 +251,20 @@ def test_conditions_that_nobody_is_estimated_to_meet_have_intervals() -> None:
     assert [end.tolist() for end in table.interval()] == [[0, 0], [1, 1]]
     assert "nan" in repr(table)
     table.plot()
-    with pytest.raises(ParameterError, match="nobody is estimated to have these labels"):
-        table.mean()
+    assert np.isnan(table.mean().estimate)
+    assert table.mean().interval() == (0, 1)
 
 
-@pytest.mark.parametrize("build", [RandomizedResponse, HadamardResponse])
-def test_one_report_tells_no_error_of_a_sum(build: Any) -> None:
-    mechanism = build(PEOPLE, 1.0)
-    found = estimate(mechanism, mechanism.obfuscate_codes(np.array([3]), random=SeededRandom(1)))
-    for ask in (lambda: found.total({"age": "<30"}), lambda: found.marginal("age"), lambda: found.where(age="<30")):
-        with pytest.raises(ParameterError, match="needs at least two reports, got 1"):
-            ask()
+@pytest.mark.parametrize("build", [UnaryEncoding, HadamardResponse])
+def test_few_reports_do_not_determine_a_sum(build: Any) -> None:
+    mechanism = build(Domain.product({"a": range(4), "b": range(3)}), 1.0)
+    for n in (1, 9):
+        found = estimate(mechanism, mechanism.obfuscate_codes(np.arange(n), random=SeededRandom(1)))
+        for table in (found.marginal("a"), found.where(a=0)):
+            assert [end.tolist() for end in table.interval()] == [[0] * len(table), [1] * len(table)]
+        assert found.mean(np.arange(12)).interval() == (0, 11)
+        assert found.difference({"a": 0}, {"a": 1}).interval() == (-1, 1)
+        assert found.quantile(0.5, [(a, b) for a in range(4) for b in range(3)]).interval() == ("0, 0", "3, 2")
 
 
 @pytest.mark.parametrize("sensitive", [range(24), range(16)], ids=["LDP", "ULDP"])
@@ -291,9 +281,8 @@ def test_sums_of_hash_functions_hold_and_know_the_total_from_a_tally_alone(sensi
             held.append(ends[-1].lower <= p[mask].sum() <= ends[-1].upper)
         assert estimate(mechanism, reports).total(range(12)).interval() == pytest.approx(ends[1])
     assert np.mean(held) >= 0.9
-    plain = estimate(mechanism, reports).covariances
-    assert plain is not None
-    wide = 2 * Z * np.sqrt(plain.variance(np.arange(24) < 16.0))
+    matrix = estimate(mechanism, reports).covariance()
+    wide = 2 * Z * np.sqrt(matrix[:16, :16].sum())
     assert ends[2].upper - ends[2].lower <= (0.25 if len(sensitive) < 24 else 0.85) * wide
 
 
@@ -302,11 +291,11 @@ def test_errors_of_controlled_sums_are_those_of_their_intervals() -> None:
     mechanism = UnaryEncoding(Domain.product({"a": range(8), "b": ["x", "y", "z"]}), 1.0)
     reports = mechanism.obfuscate_codes(np.arange(6000) % 24, random=SeededRandom(1))
     found = estimate(mechanism, reports)
-    assert found.covariances is not None
     for one in (found.marginal("b"), found.where(a=[0, 1, 2, 3])):
         low, high = one.interval()
         assert high - low == pytest.approx(2 * Z * one.standard_errors, rel=0.06)
-    assert (found.marginal("b").standard_errors < 0.9 * np.sqrt(found.marginal("b").covariances.variances())).all()
+    plain = np.sqrt(np.einsum("ik,kl,il->i", lift := np.kron(np.ones(8), np.eye(3)), found.covariance(), lift))
+    assert (found.marginal("b").standard_errors < 0.9 * plain).all()
     x, y = {"b": "x"}, {"b": "y"}
     for one in (found.total([x, y]), found.difference(x, y), found.ratio(x, [x, y]), found.ratio(x, y)):
         assert np.ptp(one.interval()) == pytest.approx(
@@ -332,6 +321,8 @@ def test_sums_whose_count_is_binomial_have_exact_intervals(build: Any) -> None:
         low, high = BinomialCounts(np.array([held]), n, 2 * (1 - s) / PEOPLE.sensitive_count, s).limits(0.05)
         assert (young["<30"].lower, young["<30"].upper) == pytest.approx((max(low[0], 0), min(high[0], 1)))
         assert young["<30"].frequency == pytest.approx((held / n - 2 * (1 - s) / PEOPLE.sensitive_count) / s)
+    if build is HadamardResponse:  # whose estimates do not sum to 1
+        return
     one = found.total([("<30", "single", "f")])
     assert one.interval() == pytest.approx((found["<30", "single", "f"].lower, found["<30", "single", "f"].upper))
 
@@ -368,17 +359,6 @@ def test_the_check_values_of_differences_and_shares() -> None:
     told = share_limits(np.array([5, 0, 6, 0]), np.array([6, 6, 6, 0]), 0.05)
     assert [end[0] for end in told] == pytest.approx([0.40909545, 0.99166476], abs=6e-9)
     assert (told[0][[1, 3]].tolist(), told[1][[2, 3]].tolist()) == ([0, 0], [1, 1])
-
-
-def test_the_check_values_of_a_sum_of_bits_and_its_control() -> None:
-    domain, p = Domain(range(6), sensitive=range(4)), np.array([0.4, 0.25, 0.15, 0.1, 0.1, 0.0])
-    mechanism, n = UnaryEncoding(domain, 1.0), 10**9
-    told = np.rint(n * mechanism.numbers.truth * p[4:]).astype(np.int64)
-    tally = Tally(mechanism.fingerprint, n, np.zeros(4, np.int64), told)
-    values = SumLaw.of(domain, mechanism.law, mechanism.numbers, tally, p)
-    law = values.over(lambda each: each[:2].sum(keepdims=True))
-    assert law.control == pytest.approx([0.49492999], abs=2e-8)
-    assert n * law.plausible == pytest.approx([4.02923468], abs=2e-8)
 
 
 def test_shares_are_where_a_grid_says() -> None:
@@ -476,9 +456,7 @@ def test_bits_that_are_half_of_all_values_have_shorter_intervals_by_the_known_to
     tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(2000) % 24, random=SeededRandom(1)))
     half = estimate(mechanism, tally).total(np.arange(24) < 12)
     low, high = half.interval()
-    spread = estimate(mechanism, tally).covariances
-    assert spread is not None
-    plain = np.sqrt(spread.variance(np.arange(24) < 12.0))
+    plain = np.sqrt(estimate(mechanism, tally).covariance()[:12, :12].sum())
     assert high - low <= 0.75 * 2 * Z * plain
     # The error is that of what the interval is of.
     assert high - low == pytest.approx(2 * Z * half.standard_error, rel=0.02)

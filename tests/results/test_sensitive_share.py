@@ -17,7 +17,7 @@ def test_it_is_what_reports_in_clear_leave_over(build: type[dc.UnaryEncoding]) -
     found = dc.estimate(mechanism, reports).sensitive_share()
     told = tally.clear_total / (900 * s)
     assert found.estimate == pytest.approx(1 - told, rel=1e-9)
-    assert found.standard_error == pytest.approx(np.sqrt(told * (1 / s - told) / 899), rel=1e-6)
+    assert found.standard_error == pytest.approx(np.sqrt(told * (1 / s - told) / 899), rel=3e-3)
     low, high = found.interval()
     others = dc.estimate(mechanism, reports).total(["none", "cold"]).interval()
     assert (low, high) == pytest.approx((1 - others.upper, 1 - others.lower), rel=1e-9)

@@ -133,8 +133,8 @@ def test_consistent_tables_are_the_weighted_least_squares_solution(answers: int)
     linears = dc.estimate_survey(survey, data)
     together = dc.estimate_survey(survey, data, method="consistent")
     rows, wanted, blocks, indicators = [], [], [], []
-    for name, part in linears.items():
-        mechanism = survey.question(name).mechanism
+    for name, plain in linears.items():
+        mechanism, part = survey.question(name).mechanism, plain.controlled()
         root = np.sqrt(part.n / mechanism.decoder.variances(1, np.full(part.domain.size, 1 / part.domain.size)).mean())
         rows.append(root * summing(name))
         wanted.append(root * part.frequencies)

@@ -151,8 +151,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
 
     Returns:
         The statistic, its degrees of freedom and p-value. None where the tallies are not known, people have known
-        shares, nothing varies, or there are more than 2,000 values (500 where covariances are simulated,
-        as with hash functions).
+        shares, nothing varies, or there are more than 2,000 values.
 
     Raises:
         ParameterError: if these are no estimates of different people.
@@ -205,8 +204,6 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
     means = np.array([stratum.mean for stratum in strata])
     p = _plausible(in_clear, np.average(means, 0, shares)) if fixed is None else fixed
     covariances = _covariances(people, strata, in_clear, p)
-    if covariances is None:
-        return None
     rare = in_clear & (truthful.min() * p < _LEAST_EXPECTED)
     cells = np.vstack([np.eye(domain.size)[~rare], rare.astype(np.float64)[None]])
     plans = {decoder.maker.fingerprint for decoder in decoders}
@@ -224,7 +221,7 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
 
 def _covariances(
     people: Sequence[Strata], strata: Sequence[Stratum], in_clear: BoolArray, p: FloatArray
-) -> list[FloatArray] | None:
+) -> list[FloatArray]:
     """Return n times the covariances of the estimate of each stratum, if all have the distribution p.
 
     People with weights w have the distribution q if they count as w^2 says: to the covariance at q, (q - p)(q - p)' is
@@ -233,14 +230,13 @@ def _covariances(
     weighted = [stratum for stratum in strata if stratum.weighted]
     means, sizes = ([each.square_mean for each in weighted], [each.squares for each in weighted])
     q = _plausible(in_clear, np.average(means, 0, sizes)) if weighted else p
-    known: dict[tuple[str, bool], FloatArray | None] = {}
+    known: dict[tuple[str, bool], FloatArray] = {}
     keys = [(group.decoder.maker.fingerprint, each.weighted) for group, each in zip(people, strata, strict=True)]
     for group, key in zip(people, keys, strict=True):
         if key not in known:
             at = group.decoder.covariances_at(q if key[1] else p)
-            known[key] = at if at is None or not key[1] else at + np.outer(q - p, q - p)
-    covariances = [covariance for key in keys if (covariance := known[key]) is not None]
-    return covariances if len(covariances) == len(keys) else None
+            known[key] = at + np.outer(q - p, q - p) if key[1] else at
+    return [known[key] for key in keys]
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:

@@ -6,7 +6,7 @@ Errors are worked out when they are first asked for: many want the frequencies o
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -20,8 +20,7 @@ from discreet.estimators.strata import Strata
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.results.estimate import Estimate
-from discreet.results.limits import CountLimits
-from discreet.theory.covariance import Covariance
+from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 Result = TypeVar("Result")
@@ -179,14 +178,10 @@ class LinearStart:
         return self.decoder.second_moments(self.tally, self.linear)
 
     @property
-    def intervals(self) -> CountLimits:
+    def intervals(self) -> ValueUncertainty:
         """The limits that the tally gives, whatever the point estimate is."""
-        return CountLimits(self.linear, decoder=self.decoder, tally=self.tally)
-
-    @cached_property
-    def covariances(self) -> Covariance | None:
-        """The covariance of the linear estimates, unbiased; None where it needs reports that are not at hand."""
-        return self.decoder.covariance(self.evidence, self.linear)
+        law = partial(self.decoder.report_law, self.tally, self.linear)
+        return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, behind=law)
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
@@ -283,7 +278,6 @@ class LinearStart:
             passes,
             self.tally.simulated,
             self.intervals,
-            lambda: self.covariances,
             people=Strata(self.decoder, (self.tally,)),
         )
 

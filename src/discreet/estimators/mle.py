@@ -14,7 +14,7 @@ right set.
 """
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -24,9 +24,10 @@ from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method,
 from discreet.estimators.maximum import Solution, maximize
 from discreet.estimators.simplex import projected_deviation
 from discreet.mechanisms.evidence import Evidence, needs_reports
+from discreet.mechanisms.worths import ReportLaw
 from discreet.results.estimate import Estimate
-from discreet.results.one_step import OneStepWorths
-from discreet.theory.covariance import Covariance
+from discreet.results.one_step import OneStep, StepWorths, one_step
+from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.limits import all_agree, larger_of_few
 
 MOST_VALUES = 1000
@@ -169,29 +170,50 @@ def one_stepped(
     if evidence.noise is not None or len(covered) > MOST_VALUES:
         return estimate
     ratios = start.decoder.likelihood_ratios(evidence, *point)
-    worths = OneStepWorths(np.flatnonzero(evidence.covered), ratios, gradient, start.n)
+
+    @cache
+    def step() -> OneStep | None:
+        return one_step(ratios, gradient, start.n)
+
     return replace(
         estimate,
-        errors=partial(_step_errors, start, worths, estimate),
-        intervals=replace(start.intervals, step=worths),
-        joint_errors=partial(_step_covariances, start, worths),
+        errors=lambda: _step_errors(start, step(), estimate),
+        intervals=lambda: _step_uncertainty(start, step()),
     )
 
 
-def _step_errors(start: LinearStart, worths: OneStepWorths, estimate: Estimate) -> FloatArray:
+def _step_errors(start: LinearStart, step: OneStep | None, estimate: Estimate) -> FloatArray:
     """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
     closed = estimate.standard_errors
-    if worths.step is None:
+    if step is None:
         return closed
-    errors = np.sqrt(worths.step.covariances(worths.codes, start.tally).variances())
+    errors = np.sqrt(step.variances(np.flatnonzero(start.evidence.covered), start.tally))
     return larger_of_few(errors, closed, all_agree(errors, start.n))
 
 
-def _step_covariances(start: LinearStart, worths: OneStepWorths) -> Covariance | None:
-    """Return the covariance of the one-step estimate, or of the linear one where there is none."""
-    if worths.step is None or start.domain.size * len(worths.step.point) > _MOST_NUMBERS:
-        return start.covariances
-    return worths.step.covariances(worths.codes, start.tally)
+def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertainty:
+    """Return the uncertainty of the one-step estimate, or of the linear one where there is none.
+
+    Values in clear have the limits of their counts.
+    """
+    if step is None:
+        return replace(
+            start.intervals, about="The blocks do not tell all values apart; intervals are those of the tally."
+        )
+    codes, centre, tally = np.flatnonzero(start.evidence.covered), start.linear.copy(), start.tally
+    others, shares = np.flatnonzero(~start.evidence.covered), tally.clear / max(tally.clear_total, 1)
+    of_step = StepWorths(step, codes, others, shares, start.evidence.truth)
+    worths = step.worths(len(codes))
+    laws = [law for law in start.decoder.count_laws(tally, start.linear) if not np.isin(law[0][:1], codes).any()]
+    centre[codes] = worths.estimates
+
+    def behind() -> ReportLaw:
+        of_tally = start.decoder.report_law(tally, start.linear)
+        estimates = arranged(start.evidence, worths.estimates, step.estimates[len(codes) :].sum() * shares)
+        p = arranged(start.evidence, step.point[: len(codes)], step.point[len(codes) :].sum() * shares)
+        return replace(of_tally, worths=of_step, p=p, n=step.n, linear=estimates, binomial=None, single=False)
+
+    return ValueUncertainty(centre, (*laws, (codes, worths)), behind=behind)
 
 
 MLE = Method("mle", maximum_likelihood, (TOLERANCE, PROGRESS), needs_reports=True)

@@ -20,12 +20,11 @@ gives its covariance. To it comes the square of what the penalty moves the estim
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import sqrt
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_positive
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
@@ -33,9 +32,6 @@ from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method,
 from discreet.estimators.maximum import maximize
 from discreet.estimators.mle import likelihood_of
 from discreet.results.estimate import Estimate
-from discreet.results.limits import CountLimits
-from discreet.theory.binomial import MeanWorths
-from discreet.theory.covariance import Contributions, LowRankCovariance, SampleCovariance
 
 MOST_VALUES = 1024
 """More values than this would take too long: their number enters in the third power."""
@@ -51,6 +47,7 @@ _MOST_HALVINGS = 40
 _ROUNDING = 1e-14
 # The gap may grow while the value climbs; one that has not improved in so many steps will not.
 _PATIENCE = 30
+_SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
 # Of noise: the likelihood ratio of two estimates of d values exceeds d by a few times sqrt(2 d) at most.
 _NOISE = 3.0
 
@@ -88,14 +85,12 @@ def smooth(
         )
     _warn_of_spikes(start, problem, solution.point)
     frequencies = problem.spread(solution.point, start)
-    covariance = _covariance(start, problem, solution.point, frequencies) if start.n > 1 else None
 
     def errors() -> FloatArray:
-        return start.linear_errors if covariance is None else np.sqrt(covariance.variances())
+        return _scatter(start, problem, solution.point) if start.n > 1 else start.linear_errors
 
     estimate = start.estimate(frequencies, errors, "smooth", gap=solution.gap, passes=float(solution.steps))
-    limits = _limits(start, estimate)
-    return replace(estimate, intervals=limits, joint_errors=lambda: covariance or start.covariances)
+    return replace(estimate, intervals=replace(start.intervals, about=_SCATTER))
 
 
 def _likeliest(
@@ -110,18 +105,6 @@ def _likeliest(
             break
         problem, solution, likelihood, needed = less, point, reached, 0.0
     return problem, solution
-
-
-def _limits(start: LinearStart, estimate: Estimate) -> CountLimits:
-    """Return the limits that follow from the errors; those of values in clear are of their counts."""
-    laws = start.decoder.count_laws(start.tally, start.linear)
-    in_clear = [law for law in laws if not start.evidence.covered[law[0]].any()]
-    others = np.ones(start.domain.size, dtype=np.bool_)
-    for codes, _ in in_clear:
-        others[codes] = False
-    codes = np.flatnonzero(others)
-    worths = MeanWorths(estimate.frequencies[codes], 1, lasting=estimate.standard_errors[codes] ** 2)
-    return CountLimits(estimate.frequencies, (*in_clear, (codes, worths)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,66 +264,19 @@ def _check_order(domain: Domain) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothingInfluence:
-    """The contributions of reports to weighted sums of the estimate, to first order.
-
-    Attributes:
-        problem: the penalised likelihood.
-        point: its maximum.
-        covered: ``(|X|,)`` booleans: true for a value that blocks cover.
-        clear: ``(N,)`` counts of values in clear.
-    """
-
-    problem: Smoother
-    point: FloatArray
-    covered: BoolArray
-    clear: FloatArray
-
-    @cached_property
-    def of_rows(self) -> FloatArray:
-        """``(m, k)`` contributions of each distinct report to the point."""
-        relative = self.problem.rows / (self.problem.rows @ self.point)[:, None]
-        return self.problem.solved(self.point, relative.T).T
-
-    @cached_property
-    def shares(self) -> FloatArray:
-        """``(N,)`` shares of the rest, by what came in clear."""
-        return self.clear / max(float(self.clear.sum()), 1.0)
-
-    def to_blocks(self, weights: FloatArray) -> FloatArray:
-        """Return the contributions of blocks to a weighted sum."""
-        rows = self.of_rows if len(self.point) == self.problem.size else self.of_rows[:-1]
-        contributions: FloatArray = rows @ self._weights(weights)
-        return contributions
-
-    def to_clear(self, weights: FloatArray) -> FloatArray:
-        """Return the contributions of reports in clear, value by value."""
-        others = weights[~self.covered]
-        beside = others - self.shares @ others
-        rest = float(self.of_rows[-1] @ self._weights(weights))
-        contributions: FloatArray = rest + beside * (self.point[-1] / self.problem.counts[-1])
-        return contributions
-
-    def _weights(self, weights: FloatArray) -> FloatArray:
-        inside = weights[self.covered]
-        if len(self.point) == self.problem.size:
-            return inside
-        return np.append(inside, self.shares @ weights[~self.covered])
-
-
-def _covariance(start: LinearStart, problem: Smoother, point: FloatArray, frequencies: FloatArray) -> LowRankCovariance:
-    """Return the covariance of the estimate, with the square of what the penalty moves it by."""
-    influence = SmoothingInfluence(problem, point, start.evidence.covered, start.tally.clear.astype(np.float64))
-    in_clear = len(point) > problem.size
-    counts = np.rint(problem.counts * start.n)
-    reports = [Contributions(counts[:-1] if in_clear else counts, influence.to_blocks)]
-    if in_clear:
-        reports.append(Contributions(influence.clear, influence.to_clear))
-    sample = SampleCovariance(frequencies, start.n, reports)
-    moved = problem.spread(problem.solved(point, problem.pull(point)[:, None])[:, 0], start)
-    size = start.domain.size
-    return LowRankCovariance(frequencies, np.zeros(size), moved[None], np.ones((1, 1)), ((1.0, sample),))
+def _scatter(start: LinearStart, problem: Smoother, point: FloatArray) -> FloatArray:
+    """Return ``(|X|,)`` standard deviations of the estimate, to first order, with what the penalty moves it by."""
+    relative = problem.rows / (problem.rows @ point)[:, None]
+    influence = problem.solved(point, relative.T).T
+    influence -= problem.counts @ influence
+    variances, covered = problem.counts @ influence**2 / (start.n - 1), start.evidence.covered
+    whole = problem.spread(problem.solved(point, problem.pull(point)[:, None])[:, 0], start) ** 2
+    whole[covered] += variances[: problem.size]
+    if len(point) > problem.size:
+        total = int(start.tally.clear.sum())
+        shares, apart = start.tally.clear / total, point[-1] ** 2 / total
+        whole[~covered] += variances[-1] * shares**2 + apart * shares * (1 - shares)
+    return np.sqrt(whole)
 
 
 def _warn_of_spikes(start: LinearStart, problem: Smoother, point: FloatArray) -> None:

@@ -13,13 +13,12 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.batches import NamedBatch
 from discreet.core.tally import Tally, WeightedTally
-from discreet.errors import ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import Decoder
+from discreet.mechanisms.worths import LowRank, ReportLaw, plausible
 from discreet.results.estimate import Estimate
-from discreet.results.limits import CountLimits
+from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.binomial import MeanWorths, WorthMoment
-from discreet.theory.covariance import Covariance, LowRankCovariance, SampleCovariance
 from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 
@@ -106,10 +105,6 @@ def _batches(counts: Tally | WeightedTally) -> Mapping[tuple[str, str], NamedBat
     return {(counts.weights.fingerprint, batch.name): batch for batch in counts.batches}
 
 
-# Numbers of all strata's covariances that are held together.
-_MOST_NUMBERS = 1 << 28
-
-
 def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: str) -> Estimate:
     """Return the sum over strata of the share times the estimate.
 
@@ -153,56 +148,28 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         method,
         mechanism.fingerprint,
         simulated=simulated,
-        intervals=CountLimits.of(MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments))),
-        joint_errors=lambda: _covariances(mechanism, strata, shares, frequencies),
+        intervals=ValueUncertainty.of(
+            MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments)),
+            frequencies,
+            lambda: _law(mechanism, strata, shares, frequencies),
+        ),
         people=strata,
     )
 
 
-def _covariances(
-    mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray
-) -> Covariance | None:
-    """Return the covariance of a sum over strata; None where one of a stratum is unknown."""
-    first = next(iter(strata))
-    if first.lasting.any() or _covariance(mechanism, first.squared_weights[0][1]) is None:
+def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray) -> ReportLaw | None:
+    """Return the law behind a sum over strata; None where a pool bias is in it.
+
+    With c_h the share of a stratum, squared, times sum(w^2) / sum(w)^2, it is about that of 1 / sum(c_h) reports of one
+    weight. What lies between strata is in no error: of the variance the sum of c_h ((m_h - p_hat) . w)^2 is taken off.
+    """
+    if next(iter(strata)).lasting.any():
         return None
-    numbers = 10 * len(strata.counts) * len(frequencies)
-    if numbers > _MOST_NUMBERS:
-        raise ParameterError(
-            f"covariances over {len(strata.counts)} groups of {len(frequencies)} values take {numbers} "
-            f"numbers, more than {_MOST_NUMBERS}; merge groups, or ask within each."
-        )
-    diagonal, rows, weights, samples = np.zeros(len(frequencies)), [], [np.zeros((0, 0))], []
-    for stratum, known in zip(strata, shares, strict=True):
-        scale = (float(known) / stratum.weight) ** 2 * stratum.people / max(stratum.people - 1, 1)
-        for times, tally in stratum.squared_weights:
-            # The sum of squares about the mean is n - 1 times the covariance of the mean, n times.
-            part, share = _covariance(mechanism, tally), scale * times * tally.n
-            if isinstance(part, SampleCovariance):
-                samples.append((share * (tally.n - 1), part))
-            elif isinstance(part, LowRankCovariance):
-                part = part.scaled(share * (tally.n - 1))
-                diagonal += part.diagonal
-                rows.append(part.factors)
-                weights.append(part.core)
-            rows.append(mechanism.decoder.decode(tally)[None])
-            weights.append(np.array([[share]]))
-        rows += [stratum.mean[None], stratum.square_mean[None]]
-        weights.append(scale * stratum.squares * np.array([[1.0, -1.0], [-1.0, 0.0]]))
-    # One report by itself has no sample covariance.
-    counted = tuple(sample for sample in samples if sample[0] > 0)
-    return LowRankCovariance(frequencies, diagonal, np.concatenate(rows), _diagonal(weights), counted)
-
-
-def _covariance(mechanism: Mechanism, tally: Tally) -> Covariance | None:
-    decoder = mechanism.decoder
-    return decoder.covariance(mechanism.evidence(tally), decoder.decode(tally))
-
-
-def _diagonal(blocks: list[FloatArray]) -> FloatArray:
-    """Return the block diagonal matrix."""
-    whole, at = np.zeros((sum(map(len, blocks)),) * 2), 0
-    for block in blocks:
-        whole[at : at + len(block), at : at + len(block)] = block
-        at += len(block)
-    return whole
+    parts, rows = [], []
+    for stratum, share in zip(strata, shares.tolist(), strict=True):
+        parts.append((share / stratum.weight) ** 2 * stratum.squares * stratum.people / max(stratum.people - 1, 1))
+        rows.append(stratum.mean - frequencies)
+    domain, worths = mechanism.domain, mechanism.decoder.worths
+    between = LowRank(np.zeros(domain.size), np.array(rows), -np.diag(parts)) if len(parts) > 1 else None
+    n = 1 / sum(parts)
+    return ReportLaw(worths, plausible(domain, frequencies), n, frequencies, domain.sensitive, lasting=between)

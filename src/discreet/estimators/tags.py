@@ -24,7 +24,7 @@ from discreet.mechanisms.evidence import Data
 from discreet.mechanisms.personalized import Personalized
 from discreet.mechanisms.row_checks import ArrowTable
 from discreet.results.estimate import Estimate
-from discreet.results.limits import CountLimits
+from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.binomial import CountLaw, Ends
 
 IN_CLEAR, DROP = "in-clear", "drop"
@@ -190,7 +190,7 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
         factors[share.codes] += mass / share.base
     law = SharedCounts(r, shares, factors)
     numbers = r.n, f"{r.method}, placeholders shared", r.fingerprint, r.gap, r.passes, r.simulated
-    limits = CountLimits(law.summed(r.centre), ((np.arange(domain.size), law),))
+    limits = ValueUncertainty.of(law, law.summed(r.centre))
     return Estimate(domain, frequencies, lambda: law.combined(r.standard_errors), *numbers, limits)
 
 
@@ -238,7 +238,9 @@ class SharedCounts(CountLaw):
 
     def variances(self, p: Floats) -> FloatArray:
         """Return the variances where all of the true frequencies are p, placeholders included."""
-        return self.combined(np.sqrt(self.common.variances(float(np.max(p))))) ** 2
+        known = self.common.uncertainty
+        assert isinstance(known, ValueUncertainty)
+        return self.combined(np.sqrt(known.variances(float(np.max(p))))) ** 2
 
     def combined(self, deviations: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + placeholders,)`` ones of r_hat."""

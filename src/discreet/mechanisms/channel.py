@@ -6,7 +6,7 @@ Any mechanism over a small domain can be written as a channel. The decoder is a 
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf
 from operator import itemgetter
 from typing import Any, ClassVar
@@ -24,12 +24,11 @@ from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import PlaceCounts
-from discreet.mechanisms.count_laws import CodedLaw
 from discreet.mechanisms.evidence import Data, Evidence, MatrixRows
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios, OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
-from discreet.theory.binomial import MeanWorths, WorthMoment
-from discreet.theory.covariance import Contributions, SampleCovariance
+from discreet.mechanisms.worths import MatrixWorths, ReportLaw
+from discreet.theory.binomial import CodedLaw, MeanWorths, WorthMoment
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,15 +114,15 @@ class MatrixDecoder(Decoder):
         covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
         return covariance
 
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> SampleCovariance:
-        """Return the covariance of the linear estimate."""
-        tally = evidence.tally
-        outputs = Contributions(self.counted(tally).astype(np.float64), partial(np.matmul, self.inverse))
-        return SampleCovariance(linear, tally.n, [outputs])
+    @cached_property
+    def worths(self) -> MatrixWorths:
+        """The worths of outputs to weighted sums."""
+        return MatrixWorths(self.matrix, self.inverse)
 
-    def covariances_at(self, p: FloatArray) -> FloatArray:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimates, exactly, for a true ``p``."""
-        return (self.inverse.T * (p @ self.matrix)) @ self.inverse - np.outer(p, p)
+    def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
+        """Return the law behind sums of estimates; see `Decoder`."""
+        p = np.maximum(linear, 0)
+        return ReportLaw(self.worths, p / p.sum(), tally.n, linear, np.ones(len(p), np.bool_))
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""

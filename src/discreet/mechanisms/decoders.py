@@ -11,24 +11,19 @@ import numpy as np
 
 from discreet.arrays import FloatArray, Floats, IntArray
 from discreet.core.checks import checked_n
-from discreet.core.random import SeededRandom
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, Counting, ListedLaw
 from discreet.mechanisms.channel import MatrixDecoder
-from discreet.mechanisms.count_laws import CodedLaw, SumLaw, worth_moments
-from discreet.mechanisms.covariances import block_covariance, covariance_at, pool_covariance
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
-from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment
-from discreet.theory.covariance import Covariance
+from discreet.mechanisms.worths import ReportLaw, Worths, block_worths, plausible, pool_covariance
+from discreet.theory.binomial import BinomialCounts, CodedLaw, MeanWorths, WorthMoment
 from discreet.theory.linear_decoder import BlockNumbers
 
 _PATIENCE = 1 << 25
-# For covariances without a formula: simulated reports per value, numbers computed at a time, and most values.
-_SIMULATED, ENTRIES_AT_ONCE, _MOST_SIMULATED = 100, 1 << 22, 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +144,34 @@ class BlockDecoder(Decoder):
         else:
             mass, chosen = self._mass_seen(tally), domain.sensitive
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
-            sensitive = MeanWorths(linear[..., chosen], tally.n, *worth_moments(self.numbers, mass), mass, pool_bias)
+            sensitive = MeanWorths(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
 
-    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw:
-        """Return the distribution of the counts behind sums of frequencies."""
-        return SumLaw.of(self.domain, self.law, self.numbers, tally, linear)
+    def _moments(self, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
+        """Return the second and third moment of a report's worth to a sensitive value, if p(X_S) is about ``mass``."""
+        moments = []
+        for power in (2, 3):
+            constant, slope = self.numbers.sensitive_moment(power, mass)
+            nothing, everything = (self.numbers.sensitive_moment(power, end)[0] for end in (0.0, 1.0))
+            moments.append(WorthMoment(constant, slope, everything - nothing))
+        return moments[0], moments[1]
+
+    @cached_property
+    def worths(self) -> Worths:
+        """The worths of reports to weighted sums."""
+        return block_worths(self.domain, self.law, self.numbers)
+
+    def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
+        """Return the law behind sums of estimates; see `Decoder`."""
+        domain, numbers, n = self.domain, self.numbers, tally.n
+        binomial = numbers.count_law if domain.sensitive_count else None
+        counts = np.zeros(domain.sensitive_count) if binomial is None else self._support(tally)
+        p = plausible(domain, linear, tally.clear / (n * numbers.truth))
+        lasting = pool_covariance(numbers.pool_bias, domain, p[domain.sensitive]) if numbers.pool_bias else None
+        single = binomial is not None and self._counts.one_per_value
+        each = domain.arrange(counts.astype(np.float64), tally.clear.astype(np.float64))
+        facts = each, binomial, float(numbers.truth), single, lasting
+        return ReportLaw(self.worths, p, n, linear, domain.sensitive, *facts)
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""
@@ -183,30 +200,12 @@ class BlockDecoder(Decoder):
         sensitive = frequencies[chosen], variances[chosen]
         return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
 
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
-        """Return the covariance of the linear estimate; see `discreet.mechanisms.covariances`."""
-        return block_covariance(self.domain, self.law, self.numbers, evidence, linear)
-
-    def covariances_at(self, p: FloatArray) -> FloatArray | None:
-        """Return n times the ``(|X|, |X|)`` covariances of the estimates, for a true p; see `Decoder`."""
-        covariance = covariance_at(self.domain, self.law, self.numbers, p)
-        if covariance is not None or len(p) > _MOST_SIMULATED:
-            return None if covariance is None else covariance.matrix(np.arange(len(p)))
-        n, total, squares = _SIMULATED * max(len(p), _SIMULATED), np.zeros(len(p)), np.zeros((len(p), len(p)))
-        # The values are not drawn: each comes as often as expected.
-        codes = np.minimum(np.searchsorted(np.cumsum(p), (np.arange(n) + 0.5) / n), len(p) - 1)
-        random = SeededRandom(20261123)
-        for batch in np.array_split(codes, -(-n * len(p) // ENTRIES_AT_ONCE)):
-            worth = self.worth(self.maker.obfuscate_codes(batch, random=random))
-            total += worth.sum(axis=0)
-            squares += worth.T @ worth
-        return squares / n - np.outer(total, total) / n**2
-
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
-        bias = self.numbers.pool_bias
-        every = np.arange(self.domain.size)
-        return pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).matrix(every) if bias else None
+        bias, every = self.numbers.pool_bias, np.eye(self.domain.size)
+        return (
+            pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).between(every, every) if bias else None
+        )
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""
@@ -295,6 +294,12 @@ class PlaceDecoder(MatrixDecoder):
             second, third = (WorthMoment(constant[codes], slope[codes]) for constant, slope in moments)
             laws.append((codes, MeanWorths(linear[codes], tally.n, second, third)))
         return laws
+
+    def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
+        """Return the law behind sums of estimates; see `Decoder`."""
+        domain, clear = self.domain, tally.clear.astype(np.float64)
+        p, counts = plausible(domain, linear), domain.arrange(np.zeros(domain.sensitive_count), clear)
+        return ReportLaw(self.worths, p, tally.n, linear, domain.sensitive, counts, truth=self.truth)
 
     def counted(self, tally: Tally) -> IntArray:
         """Return the counts of blocks, followed by the counts of values in clear."""

@@ -25,10 +25,10 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import Counting
-from discreet.mechanisms.count_laws import CodedLaw, SumLaw
 from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
-from discreet.theory.covariance import Covariance
+from discreet.mechanisms.worths import ReportLaw, Worths
+from discreet.theory.binomial import CodedLaw
 
 _BATCH_BYTES = 1 << 26
 _MOST_PER_BATCH = 1 << 20
@@ -103,10 +103,14 @@ class Decoder(ABC):
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the distributions of the counts of all values, as far as known; they yield confidence intervals."""
 
-    def sum_law(self, tally: Tally, linear: FloatArray) -> SumLaw | None:
-        """Return the distribution of the counts behind sums of frequencies; None if only covariances are known."""
-        del tally, linear
-        return None
+    @property
+    @abstractmethod
+    def worths(self) -> Worths:
+        """The worths of reports to weighted sums."""
+
+    @abstractmethod
+    def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
+        """Return the law behind sums of estimates of the reports of a tally, from which errors and limits follow."""
 
     @abstractmethod
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
@@ -122,17 +126,13 @@ class Decoder(ABC):
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of each estimate with the sum of all, given the estimates' variances."""
 
-    @abstractmethod
-    def covariance(self, evidence: Evidence, linear: FloatArray) -> Covariance | None:
-        """Return an unbiased covariance of the linear estimate; None where it needs reports that are not available."""
-
-    @abstractmethod
-    def covariances_at(self, p: FloatArray) -> FloatArray | None:
+    def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimates from n reports, for a true distribution p.
 
-        They do not include a pool bias: see `pool_covariances`. Where no formula is known, they are computed from 100
-        simulated reports for each value; None for more than 500 values.
+        A pool bias is not in it: see `pool_covariances`. Own hash functions are taken to put values into a block
+        independently, so that a test with them rejects rather too rarely.
         """
+        return self.worths.covariances(p, np.arange(len(p)))
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""

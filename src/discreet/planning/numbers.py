@@ -36,7 +36,7 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
     """Return the standard error of the unbiased mean of numbers in bins, or of integers, for a true distribution p.
 
     Raises:
-        ParameterError: if the labels are no numbers, or no covariances are known.
+        ParameterError: if the labels are no numbers.
 
     Example:
         >>> import discreet as dc
@@ -44,7 +44,10 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
         >>> round(mean_error(dc.Windows(domain, 1.0), 10_000, np.full(256, 1 / 256)), 4)
         0.0105
     """
-    scores, covariances = scores_of(mechanism.domain, None, "scores"), _covariances(mechanism, p)
+    scores, covariances = (
+        scores_of(mechanism.domain, None, "scores"),
+        mechanism.decoder.covariances_at(mechanism.domain.check_distribution(p)),
+    )
     return sqrt(max(float(scores @ covariances @ scores), 0.0) / checked_n(users))
 
 
@@ -66,14 +69,6 @@ def mean_moment(mechanism: Mechanism) -> float:
         return -float(np.max(squares - 2 * constant * scores)) - constant**2
 
     return -least(sum(golden_section(least, float(scores.min()), float(scores.max()), _SEARCHED)) / 2)
-
-
-def _covariances(mechanism: Mechanism, p: Any) -> FloatArray:
-    domain = mechanism.domain
-    covariances = mechanism.decoder.covariances_at(domain.check_distribution(p))
-    if covariances is None:
-        raise ParameterError("covariances.unknown", name=mechanism.name, size=domain.size)
-    return covariances
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from math import inf, nan, sqrt
+from math import inf, nan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +17,13 @@ from discreet.core.result_table import ResultColumn, ResultTable, TabularResult,
 from discreet.errors import ParameterError
 from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
 from discreet.results.functionals import Quantile, Quantity, Ratio, ascending, condition, marginal, scores_of
-from discreet.results.limits import ConfidenceLimits, CountLimits, ShareLimits, SumLimits
-from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections, sigmas
-from discreet.theory.covariance import Covariance
-from discreet.theory.limits import ONE_SIGMA, all_agree, by_half_width, by_one_report
+from discreet.results.uncertainty import Bounded, SumUncertainty, Uncertainty, ValueUncertainty
+from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
 
 # Values that are named where a method contradicts the reports.
 _NAMED = 5
 # Of an interval's width: a frequency at its end is not outside.
 _ROUNDING = 1e-9
-# Reports of which a covariance is known.
-_LEAST_REPORTS = 2
 # Covariances of more values are no table that anybody reads, and take memory in the square.
 _MOST_COVARIANCES = 4096
 
@@ -69,10 +65,8 @@ class Estimate(TabularResult):
         gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
         passes: how many times the reports were gone through; None if only the tally was used.
         simulated: whether any report was simulated.
-        intervals: the limits that the data give, or a function that works them out when they are first asked for; None
-            for those of the standard errors.
-        joint_errors: the covariance of the unbiased estimates from the same reports, whatever the method is, or a
-            function that works it out when it is first asked for; None where it is not known.
+        intervals: what the reports determine, whatever the method is, or a function that works it out when it is first
+            asked for; None for limits of the standard errors.
         people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
             its people; None where there are none.
 
@@ -108,8 +102,7 @@ class Estimate(TabularResult):
     gap: float | None = None
     passes: float | None = None
     simulated: bool = False
-    intervals: ConfidenceLimits | Callable[[], ConfidenceLimits] | None = None
-    joint_errors: Covariance | Callable[[], Covariance | None] | None = None
+    intervals: Uncertainty | Callable[[], Uncertainty] | None = None
     people: Any = None
 
     def __post_init__(self) -> None:
@@ -121,8 +114,8 @@ class Estimate(TabularResult):
     def __getstate__(self) -> dict[str, Any]:
         """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        state["intervals"] = self._limits if callable(self.intervals) else self.intervals
-        return state | {"errors": self.standard_errors, "joint_errors": self.covariances if self.n > 1 else None}
+        state["intervals"] = self.uncertainty if callable(self.intervals) else self.intervals
+        return state | {"errors": self.standard_errors}
 
     @cached_property
     def standard_errors(self) -> FloatArray:
@@ -131,11 +124,6 @@ class Estimate(TabularResult):
         Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
         """
         return frozen(self.errors()) if callable(self.errors) else self.errors
-
-    @cached_property
-    def covariances(self) -> Covariance | None:
-        """The covariance of the unbiased estimates, of two reports at least; None where it is not known."""
-        return self.joint_errors() if callable(self.joint_errors) else self.joint_errors
 
     @property
     def heading(self) -> str:
@@ -250,29 +238,32 @@ class Estimate(TabularResult):
         """
         level = checked_level(level)
         chosen = None if shown is None else checked_whole("shown", shown, 1)
-        return self._limits.limits(level, simultaneous=simultaneous, shown=chosen)
+        return self.uncertainty.limits(level, simultaneous=simultaneous, shown=chosen)
 
     @property
     def centre(self) -> FloatArray:
         """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
-        return self._limits.centre
+        return self.uncertainty.centre
 
     @property
     def remark(self) -> str:
         """Sentences on where the intervals come from, if not from where the method says, and on noisy bins."""
         noisy = self.domain.numbers is not None and self.method.startswith("linear")
         bins = "Single bins of numbers are noisy; the mean is not, and method smooth is for the distribution."
-        return " ".join(filter(None, [self._limits.remark, bins if noisy else ""]))
-
-    def variances(self, at: float) -> FloatArray:
-        """Return the ``(|X|,)`` variances of `centre` where all of the true frequencies are ``at``, 0 or 1."""
-        return self._limits.variances(at)
+        return " ".join(filter(None, [self.uncertainty.remark, bins if noisy else ""]))
 
     @cached_property
-    def _limits(self) -> ConfidenceLimits:
+    def uncertainty(self) -> Uncertainty:
+        """The limits and errors that the reports determine, whatever the method is."""
         if callable(self.intervals):
             return self.intervals()
-        return self.intervals or CountLimits.of(MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2))
+        errors = MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2)
+        return self.intervals or ValueUncertainty.of(errors, self.frequencies)
+
+    @property
+    def is_unbiased(self) -> bool:
+        """True if the frequencies are the estimates that limits lie around."""
+        return np.array_equal(self.frequencies, self.uncertainty.centre)
 
     def contradicted(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
@@ -359,7 +350,7 @@ class Estimate(TabularResult):
         """
 
         def above(alpha: float) -> BoolArray:
-            return self._limits.limits(1 - 2 * alpha)[0] > 0
+            return self.uncertainty.limits(1 - 2 * alpha)[0] > 0
 
         codes = np.flatnonzero(rejections(above, self.domain.size, rate, control))
         return self._shares(codes[np.argsort(-self.frequencies[codes], kind="stable")], chosen=True)
@@ -369,7 +360,7 @@ class Estimate(TabularResult):
         return self.n * self.frequencies
 
     def covariance(self, values: Any = None) -> FloatArray:
-        """Return the covariance matrix of the unbiased estimates of some values, exact for every n and unbiased.
+        """Return the covariance matrix of the unbiased estimates of some values, at a plausible distribution.
 
         Args:
             values: ``(m,)`` values of the domain, at most 4096; None for all.
@@ -379,7 +370,7 @@ class Estimate(TabularResult):
 
         Raises:
             DataError: if one of them is not in the domain.
-            ParameterError: if there is none, there are too many, or there is only one report.
+            ParameterError: if there is none, there are too many, or they are not known.
 
         Example:
             >>> import discreet as dc
@@ -391,7 +382,7 @@ class Estimate(TabularResult):
         codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
         if not 1 <= len(codes) <= _MOST_COVARIANCES:
             raise ParameterError(f"values must be 1 to {_MOST_COVARIANCES} of the domain, got {len(codes)}.")
-        return self._known_covariances.matrix(codes)
+        return self.uncertainty.covariance(codes)
 
     def total(self, values: Any) -> Quantity:
         """Return the share of people who have one of some values.
@@ -413,17 +404,8 @@ class Estimate(TabularResult):
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size
-        error = self._known_covariances.variance(mask.astype(np.float64))
-        if count == 1:
-            limits, row = self._limits, int(np.argmax(mask))
-        else:
-            limits, row = self._sums([mask, ~mask]), 0
-        bounds = partial(_bounds_of, limits, row)
-        alike = np.full(len(limits.centre), error)
-        errors = np.sqrt(limits.stated(alike)) if count == size else limits.floored_errors(alike, self.n)
-        deviation = float(errors[row])
         name = f"share of {'all values' if count == size else '1 value' if count == 1 else f'{count} values'}"
-        return Quantity(name, float(self.frequencies[mask].sum()), deviation, bounds, (0, 1), self._facts)
+        return self._quantity(name, self.uncertainty.total(mask), float(self.frequencies[mask].sum()), (0, 1))
 
     def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
         """Return a weighted sum of the frequencies.
@@ -468,14 +450,11 @@ class Estimate(TabularResult):
             ParameterError: as for `total`.
         """
         in_first, in_second = self._mask(first, "first"), self._mask(second, "second")
-        error = self._known_covariances.variance(in_first.astype(np.float64) - in_second)
-        sums = self._sums([in_first & ~in_second, in_second & ~in_first, ~(in_first ^ in_second)])
-        estimate = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
         if not (in_first ^ in_second).any():
             return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
-        error = sums.variance(np.array([1.0, -1, 0]), error)
-        deviation = _floored(sqrt(error), sums.difference, self.n)
-        return Quantity("difference", estimate, deviation, sums.difference, (-1, 1), self._facts)
+        bounded = self.uncertainty.difference(in_first & ~in_second, in_second & ~in_first)
+        direct = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
+        return self._quantity("difference", bounded, direct, (-1, 1))
 
     def ratio(self, first: Any, second: Any) -> Ratio:
         """Return the ratio of the shares of two sets of values.
@@ -495,26 +474,12 @@ class Estimate(TabularResult):
             True
         """
         top, bottom = self._mask(first, "first"), self._mask(second, "second")
-        covariances, weights = self._known_covariances, (top.astype(np.float64), bottom.astype(np.float64))
+        borders = (0.0, inf) if (top & ~bottom).any() else (0.0, 1.0)
+        bounded = self.uncertainty.ratio(top, bottom)
         divisor = float(self.frequencies[bottom].sum())
-        estimate = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
-        centres, error = [float(row @ covariances.centre) for row in weights], nan
-        only, others = top & ~bottom, bottom & ~top
-        both = top & bottom
-        # Of shares, the sums that these are made of.
-        sums = self._sums([only, others, both, ~(top | bottom)]).parts
-        bounds = partial(_ratio_of, sums, _kind(only, others, both))
-        if not (top ^ bottom).any():
-            bounds = partial(_known, 1.0)
-        if sums.controlled:
-            centres = [float(sums.centre[rows].sum()) for rows in ([0, 2], [1, 2])]
-        if centres[1] > 0:
-            ratio = centres[0] / centres[1]
-            plain = covariances.variance(weights[0] - ratio * weights[1])
-            error = sqrt(sums.variance(np.array([1, -ratio, 1 - ratio, 0]), plain)) / centres[1]
-            error = _floored(error, bounds, self.n) if (top != bottom).any() else 0.0
-        borders = (0.0, inf) if only.any() else (0.0, 1.0)
-        return Ratio("ratio", estimate, error, bounds, borders, self._facts)
+        direct = float(self.frequencies[top].sum()) / divisor if divisor > 0 else nan
+        estimate = bounded.estimate if self.is_unbiased else direct
+        return Ratio("ratio", estimate, bounded.error, bounded.bounds, borders, self._facts)
 
     def quantile(self, share: float, order: Any = None) -> Quantile:
         """Return a quantile of labels that have an order, with an interval by inversion.
@@ -528,20 +493,19 @@ class Estimate(TabularResult):
         """
         share = checked_between("share", share)
         codes, labels = ascending(self.domain, order)
-        ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
-        covariances = self._known_covariances.sums(ranks)
-        cumulative = np.cumsum(self.frequencies[codes]), np.cumsum(covariances.centre)
         name = "median" if share == 0.5 else f"{share:g} quantile"
         borders = None if order is not None or self.domain.numbers is None else self.domain.numbers.borders
-        return Quantile(name, share, labels, *cumulative, np.sqrt(covariances.prefixes()), self._facts, borders)
+        cumulative = np.cumsum(self.frequencies[codes])
+        ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
+        return Quantile(name, share, labels, cumulative, self.uncertainty.over(ranks), self._facts, borders)
 
     def mean_and_deciles(self, level: float = DEFAULT_LEVEL) -> ResultTable | None:
-        """Return the table of the mean and the nine deciles of numbers in bins; None of other values, or of one report.
+        """Return the table of the mean and the nine deciles of numbers in bins; None of other values.
 
         Args:
             level: confidence of the intervals.
         """
-        if self.domain.numbers is None or self.n < _LEAST_REPORTS:
+        if self.domain.numbers is None:
             return None
         named: list[Quantity | Quantile] = [self.mean(), *(self.quantile(share / 10) for share in range(1, 10))]
         numbers = np.array([[each.estimate, *each.interval(level)] for each in named]).T
@@ -586,9 +550,13 @@ class Estimate(TabularResult):
             [('f', 0.6), ('m', 0.4)]
         """
         domain, cells = marginal(self.domain, attributes)
-        summed = self._known_covariances.sums(cells)
-        limits = self._limits.sums(cells, self._known_covariances, self.n)
-        return self._over(domain, cells.total(self.frequencies), summed, limits)
+        return self._over(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
+
+    def controlled(self) -> "Estimate":
+        """Return the estimates of all values as those of sums are: less a multiple of what all exceed 1 by."""
+        every = np.arange(self.domain.size)
+        cells = CellPartition(self.domain.size, self.domain.size, every, every)
+        return self._over(self.domain, self.frequencies, self.uncertainty.over(cells))
 
     def where(self, /, **labels: Any) -> "Estimate":
         """Return the estimate among the people who have some labels of a product domain.
@@ -614,21 +582,10 @@ class Estimate(TabularResult):
             '<40'
         """
         domain, cells = condition(self.domain, labels)
-        base = self._known_covariances.sums(cells)
         shares = cells.total(self.frequencies)
         divisor = float(shares.sum())
         ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
-        limits = self._limits.sums(cells, self._known_covariances, self.n)
-        covariances = base.conditional() if float(base.centre.sum()) > 0 else None
-        return self._over(domain, ratios, covariances, ShareLimits(limits.parts))
-
-    @property
-    def _known_covariances(self) -> Covariance:
-        if self.n < _LEAST_REPORTS:
-            raise ParameterError(f"the error of a sum of estimates needs at least two reports, got {self.n}.")
-        if self.covariances is None:
-            raise ParameterError(self._limits.no_sums)
-        return self.covariances
+        return self._over(domain, ratios, self.uncertainty.given(cells))
 
     @property
     def _facts(self) -> str:
@@ -642,29 +599,17 @@ class Estimate(TabularResult):
 
     def _sum(self, name: str, weights: FloatArray) -> Quantity:
         borders = float(weights.min()), float(weights.max())
-        covariances, width = self._known_covariances, borders[1] - borders[0]
-        error = sqrt(covariances.variance(weights))
-        error = width * float(by_one_report(np.array(error / width), self.n)) if width else error
-        bounds = partial(_normal_bounds, float(weights @ covariances.centre), error)
-        return Quantity(name, float(weights @ self.frequencies), error, bounds, borders, self._facts)
+        return self._quantity(name, self.uncertainty.weighted(weights), float(weights @ self.frequencies), borders)
 
-    def _sums(self, masks: list[BoolArray]) -> SumLimits | ShareLimits:
-        """Return the limits of sums over sets that make up all values."""
-        places = np.argmax(masks, axis=0)
-        cells = CellPartition(len(masks), self.domain.size, np.arange(self.domain.size), places)
-        return self._limits.sums(cells, self._known_covariances, self.n)
+    def _quantity(self, name: str, bounded: Bounded, direct: float, borders: tuple[float, float]) -> Quantity:
+        """Return a quantity: of unbiased frequencies the controlled sum, of others the sum that they make."""
+        estimate = bounded.estimate if self.is_unbiased else direct
+        return Quantity(name, estimate, bounded.error, bounded.bounds, borders, self._facts)
 
-    def _over(
-        self, domain: Domain, frequencies: FloatArray, covariances: Covariance | None, limits: ConfidenceLimits
-    ) -> "Estimate":
-        """Return an estimate of other values, from the same reports."""
-        errors = (
-            np.full(len(frequencies), nan)
-            if covariances is None
-            else limits.floored_errors(covariances.variances(), self.n)
-        )
-        facts: dict[str, Any] = {"domain": domain, "frequencies": frequencies, "errors": errors}
-        return replace(self, **facts, intervals=limits, joint_errors=covariances)
+    def _over(self, domain: Domain, frequencies: FloatArray, uncertainty: SumUncertainty) -> "Estimate":
+        """Return an estimate of other values, from the same reports: of unbiased frequencies controlled sums."""
+        direct = uncertainty.centre if self.is_unbiased else frequencies
+        return replace(self, domain=domain, frequencies=direct, errors=uncertainty.errors, intervals=uncertainty)
 
     def sensitive_share(self) -> Quantity:
         """Return p(X_S), the share of people whose value is sensitive: what those in clear leave of 1.
@@ -833,48 +778,7 @@ def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tu
     return 1 - high, 1 - low
 
 
-def _bounds_of(limits: ConfidenceLimits, row: int, alpha: float) -> tuple[float, float]:
-    low, high = limits.limits(1 - alpha)
-    return float(low[row]), float(high[row])
-
-
-def _normal_bounds(centre: float, error: float, alpha: float) -> tuple[float, float]:
-    away = sigmas(alpha / 2) * error
-    return centre - away, centre + away
-
-
 def _known(number: float, alpha: float) -> tuple[float, float]:
     """Return the limits of what is so whatever was reported."""
     del alpha
     return number, number
-
-
-def _floored(error: float, bounds: Callable[[float], tuple[float, float]], n: int) -> float:
-    """Return a standard error; half of the interval of one where all reports agree, no number if that has no end."""
-    if not all_agree(np.array(error), n):
-        return error
-    low, high = (np.array(end) for end in bounds(ONE_SIGMA))
-    return float(by_half_width(np.array(error), (low, high), n))
-
-
-def _kind(only: BoolArray, others: BoolArray, common: BoolArray) -> str:
-    """Return the name of how two sets overlap."""
-    if not common.any():
-        return "apart"
-    return "inside" if not only.any() else "around" if not others.any() else "across"
-
-
-def _ratio_of(sums: SumLimits, kind: str, alpha: float) -> tuple[float, float]:
-    """Return the limits of the ratio A / B; `sums` are over A without B, B without A, both, neither.
-
-    Of sets that share no value, or all of one, it follows from the share of one in both.
-    """
-    if kind == "across":
-        low, high = sums.overlapping(alpha)
-    else:
-        order = {"apart": (0, 1), "inside": (2, 1), "around": (0, 2)}[kind]
-        low, high = sums.unions(np.eye(4)[list(order)]).ratio(alpha)
-    if kind == "inside":
-        return low, high
-    odds = low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
-    return (1 + odds[0], 1 + odds[1]) if kind == "around" else odds

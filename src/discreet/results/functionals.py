@@ -1,8 +1,7 @@
 """Quantities that follow from an estimate: sums, ratios and quantiles, and the cells that they are over.
 
 Errors and intervals are those of the unbiased estimates from the same reports, whatever the method of the estimate is:
-an interval belongs to the reports (`discreet.results.limits`). Variances are exact for every number of reports, and
-unbiased; how these are formed stands in `discreet.theory.covariance`.
+an interval belongs to the reports (`discreet.results.uncertainty`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +19,7 @@ from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.labels.products import Product
 from discreet.core.labels.spaces import LabelSpace
 from discreet.errors import ParameterError
-from discreet.theory.binomial import sigmas
+from discreet.results.uncertainty import SumUncertainty
 
 
 def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
@@ -238,8 +237,7 @@ class Quantile:
         share: tau, the share of people at or below it.
         labels: all labels in ascending order.
         cumulative: the shares at or below each label, under the method of the estimate.
-        unbiased: the unbiased estimates of them.
-        deviations: the standard errors of these.
+        uncertainty: of the shares of the labels, in this order.
         facts: method and number of reports, in words.
         borders: ``(|X| + 1,)`` of bins of numbers, in which people are taken to lie evenly; None for other labels.
     """
@@ -248,8 +246,7 @@ class Quantile:
     share: float
     labels: Sequence[Any]
     cumulative: FloatArray
-    unbiased: FloatArray
-    deviations: FloatArray
+    uncertainty: SumUncertainty
     facts: str
     borders: FloatArray | None = None
 
@@ -271,19 +268,24 @@ class Quantile:
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
         """Return the first and the last label that may be the quantile.
 
-        The label j may be it if F_j + z sd(F_j) >= tau and F_(j-1) - z sd(F_(j-1)) < tau. Of numbers, both are taken
-        to grow evenly within a bin.
+        The label j may be it if the share up to j may be tau or more, and that up to the label before it less than tau.
+        Of numbers, limits of shares are taken to grow evenly within a bin.
 
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        z = sigmas((1 - checked_level(level)) / 2)
-        away = z * self.deviations
-        most, least = self.unbiased + away, self.unbiased - away
+        alpha = 1 - checked_level(level)
+        larger, smaller = self.uncertainty.reached(self.share, alpha)
         # All people are at or below the last label.
-        above = np.append(most[:-1] >= self.share, True)
-        last = np.flatnonzero(least[:-1] < self.share)
-        ends = int(np.argmax(above)), int(last[-1]) + 1 if len(last) else 0
+        larger[-1] = True
+        last = np.flatnonzero(smaller[:-1])
+        ends = int(np.argmax(larger)), int(last[-1]) + 1 if len(last) else 0
+        if self.borders is None:
+            return IntervalEnds(self.labels[ends[0]], self.labels[ends[1]])
+        least, most = np.zeros(len(self.labels)), np.zeros(len(self.labels))
+        for shares, end, side in ((most, ends[0], 1), (least, ends[1], 0)):
+            places = np.arange(max(end - 1, 0), end + 1)
+            shares[places] = self.uncertainty.prefix_limits(places, alpha)[side]
         return IntervalEnds(self._label(ends[0], most), self._label(ends[1], least))
 
     def __repr__(self) -> str:

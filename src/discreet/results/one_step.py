@@ -1,6 +1,6 @@
 """The one-step estimate: the best linear decoder at an estimate, and what it knows of its own error.
 
-Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.covariances`) and J = E u u'
+Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.likelihood_ratios`) and J = E u u'
 under f. Then J f = 1, and E u = J p for any true p, so that
 
     p~ = f + J^-1 (mean of u - 1)
@@ -8,20 +8,20 @@ under f. Then J f = 1, and E u = J p for any true p, so that
 is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
 is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
 moments from which limits follow (`discreet.theory.binomial`): E w^k under f, and E u_x w_x^k, which is that of
-reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d.
+reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d. A sum over values in clear has the frequency of the
+rest times h = F_y / F; a report of y is worth (w_y - h . w)/s more than that of another value in clear.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.tally import Tally
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
+from discreet.mechanisms.worths import GroupWeights, Worths
 from discreet.theory.binomial import MeanWorths, WorthMoment
-from discreet.theory.covariance import LowRankCovariance
 
 # Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be told apart.
 _SINGULAR = 1e-9
@@ -55,28 +55,25 @@ class OneStep:
         """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
         return self.inverse - np.outer(self.point, self.point)
 
-    def covariances(self, codes: IntArray, tally: Tally) -> LowRankCovariance:
-        """Return the covariance of p~ over all values, with the rest shared by counts in clear.
+    def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
+        """Return the ``(|X|,)`` variances of p~ over all values, with the rest shared by counts in clear.
 
         With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the
-        covariance is r^2 (diag(h) - h h') / F.
+        variance is r^2 h_y (1 - h_y) / F.
 
         Args:
             codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
             tally: of the reports.
         """
-        size = len(codes) + len(tally.clear)
-        core, factors, apart = self.covariance, np.zeros((len(self.point), size)), np.zeros(size)
-        factors[np.arange(len(codes)), codes] = 1
+        variances, own_variances = np.zeros(len(codes) + len(tally.clear)), np.diag(self.covariance)
+        others = np.ones(len(variances), np.bool_)
+        others[codes] = False
         if len(self.point) > len(codes):
             rest, clear_total = max(float(self.estimates[-1]), 0.0), max(tally.clear_total, 1)
-            others = np.ones(size, dtype=np.bool_)
-            others[codes] = False
-            factors[-1, others] = tally.clear / clear_total
-            moved = rest**2 * self.n / clear_total
-            apart = moved * factors[-1]
-            core[-1, -1] -= moved
-        return LowRankCovariance(self.estimates @ factors, apart, factors, core).scaled(1 / self.n)
+            shares, moved = tally.clear / clear_total, rest**2 * self.n / clear_total
+            variances[others] = own_variances[-1] * shares**2 + moved * shares * (1 - shares)
+        variances[codes] = own_variances[: len(codes)]
+        return np.maximum(variances, 0) / self.n
 
     @cached_property
     def moments(self) -> FloatArray:
@@ -136,34 +133,62 @@ def _inverse(information: FloatArray) -> FloatArray | None:
 
 
 @dataclass(frozen=True, eq=False)
-class OneStepWorths:
-    """The worths of whole reports to the values that blocks cover, one step from a likelihood estimate.
-
-    Worked out when they are asked for; pickled, they are what limits follow from: neither reports nor what only errors
-    need.
+class StepWorths(Worths):
+    """The worths of reports to weighted sums of the one-step estimate.
 
     Attributes:
+        step: the estimate.
         codes: ``(v,)`` the values that blocks cover.
-        ratios: the likelihood ratios of reports at the estimate.
-        mean: ``(k,)`` their mean over the reports.
-        n: number of reports.
+        others: ``(N,)`` the values in clear.
+        shares: ``(N,)`` h, their shares of the reports in clear.
+        truth: s.
     """
 
+    step: OneStep
     codes: IntArray
-    ratios: LikelihoodRatios
-    mean: FloatArray
-    n: int
+    others: IntArray
+    shares: FloatArray
+    truth: float
 
-    @cached_property
-    def step(self) -> OneStep | None:
-        """The one-step estimate; None where reports do not tell all values apart."""
-        return one_step(self.ratios, self.mean, self.n)
+    sum_to_1 = True
 
-    @cached_property
-    def worths(self) -> MeanWorths | None:
-        """The mean worths of the reports to these values; None likewise."""
-        return None if self.step is None else self.step.worths(len(self.codes))
+    def _condensed(self, each: FloatArray) -> FloatArray:
+        """Return ``(..., k)`` weights of the values that blocks cover, and of the rest."""
+        covered = each[..., self.codes]
+        if len(self.step.point) == len(self.codes):
+            return covered
+        return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a pickle."""
-        return {"codes": self.codes, "n": self.n, "worths": self.worths}
+    def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
+        """Return the moments; see `Worths`."""
+        w = self._condensed(weights.each)
+        gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
+        q = at[..., self.codes]
+        whole, in_clear = np.zeros((3, *at.shape[:2])), len(self.step.point) > len(self.codes)
+        if in_clear:
+            q = np.concatenate([q, at[..., self.others].sum(axis=-1, keepdims=True)], axis=-1)
+        stretches = list(self.step.ratios.chunks())
+        for chances, d in stretches[: len(stretches) - in_clear]:
+            worth = (mean[:, None] + gain @ d.T).astype(np.float64)
+            power = chances * (q.sum(axis=-1)[..., None] + q @ d.T)
+            for row in range(3):
+                power = power * worth
+                whole[row] += power.sum(axis=-1)
+        if in_clear:
+            # The last stretch is of all values in clear as one.
+            alone = (mean + gain @ stretches[-1][1][0])[:, None] + (
+                weights.each[:, self.others] - w[:, -1:]
+            ) / self.truth
+            in_turn = self.truth * at[..., self.others]
+            whole += [(in_turn * alone**power).sum(axis=-1) for power in (1, 2, 3)]
+        return whole
+
+    def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return n times the covariances: J^-1 - f f', and those of shares in clear; see `Worths`."""
+        del p
+        w = self._condensed(rows)
+        matrix = w @ self.step.covariance @ w.T
+        if len(self.step.point) > len(self.codes):
+            apart = rows[:, self.others] - w[:, -1:]
+            matrix = matrix + (apart * (self.shares * self.step.point[-1] / self.truth)) @ apart.T
+        return matrix

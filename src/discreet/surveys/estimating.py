@@ -22,9 +22,9 @@ from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method,
 from discreet.estimators.simplex import positive_deviation
 from discreet.mechanisms.evidence import StoredBlocks
 from discreet.results.estimate import Estimate
-from discreet.results.limits import CountLimits, SumLimits
+from discreet.results.uncertainty import SumUncertainty, ValueUncertainty
 from discreet.surveys.answers import Answers
-from discreet.surveys.joint_tables.consistency import Combination, Names, SurveyFacts, joint_limits, spread_of
+from discreet.surveys.joint_tables.consistency import Combination, Names, SurveyFacts, spread_of
 from discreet.surveys.joint_tables.marginals import Axes
 from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum, marginal_of
 from discreet.surveys.questions import MOST_CELLS
@@ -158,26 +158,26 @@ class _JointTables:
         if not self.table.is_small:
             # Those of the linear estimate of one question, which knows less.
             known = self.linears.part(self.linears.holders(names)[0], names)
-            return facts.estimate(names, frequencies, known.intervals, known.joint_errors, known.errors)
-        errors, limits = partial(self._errors, axes), partial(self._limits, axes)
-        return facts.estimate(names, frequencies, limits, lambda: self._normal(axes).base, errors)
+            return facts.estimate(names, frequencies, known.intervals, known.errors)
+        return facts.estimate(names, frequencies, partial(self._limits, axes), partial(self._errors, axes))
 
     def _facts(self) -> SurveyFacts:
         simulated = any(question.start.tally.simulated for question in self.table.answered)
         solution = self.table.solution
         return SurveyFacts(self.linears.survey, self.table.n, "joint", simulated, solution.gap, solution.passes)
 
-    def _limits(self, axes: Axes) -> CountLimits:
-        return CountLimits.of(self.table.worths(axes, self.linears.overlap))
+    def _limits(self, axes: Axes) -> ValueUncertainty:
+        worths = self.table.worths(axes, self.linears.overlap)
+        return ValueUncertainty.of(worths, worths.estimates, lambda: self._normal(axes).law)
 
-    def _normal(self, axes: Axes) -> SumLimits:
+    def _normal(self, axes: Axes) -> SumUncertainty:
         centre, matrix = self.table.stepped(axes)
         matrix = matrix + self.linears.overlap * spread_of(marginal_of(self.table.whole, axes))
-        return joint_limits(centre, matrix, self.table.n)
+        return SumUncertainty.known(centre, matrix)
 
     def _errors(self, axes: Axes) -> FloatArray:
         normal = self._normal(axes)
-        stepped = normal.floored_errors(normal.base.variances(), self.table.n)
+        stepped = normal.errors
         within = self.table.errors_within(axes)
         if within is None:
             return stepped

@@ -15,31 +15,13 @@ of special functions.
 **Mean worths.** Where a report's worth has the moments m_k(p) = E w^k, the estimate has variance (m_2 - p^2)/n and
 skewness gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type
 III) with the same three moments has shape 4/gamma^2; a limit is the p at which one of its tails is alpha/2.
-
-**Sums of frequencies.** Let C be a set of values of which m can be in a block, K of them in a given one and K' of the
-other v - m; phi_out the worth of a report to a value outside its block and d more to one inside, kappa that of a report
-in clear to every value that blocks cover, and 1/s to its own value in clear. All estimates together are known to sum to
-1, so that
-
-    W' = W_C - lambda (W_1 - 1),   lambda = Cov(W_C, W_1) / Var(W_1),
-
-with W_1 the worth to the sum over all values, has the mean of W_C and the least variance [control by a known total].
-Where all values are alike, K and K' have joint factorial moments
-
-    of noise:                 (m)_i (v - m)_j J_{i+j},
-    of a truth in C:          those of K - 1 and K', of m - 1 and v - m values, with J_{i+j+1} / pi,
-    of another sensitive one: those of K and K' - 1, likewise,
-
-with J_j the probability that j given values are all in a noise block, and (m)_j = m (m - 1) ... (m - j + 1). So
-E W'^k is the mean over four kinds of people: sensitive in C and elsewhere, in clear in C and elsewhere. Where the sum
-moves to t, the part in clear is the smaller of t and what was counted, and the sensitive part the rest of t.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import comb, expm1, log, prod
+from math import expm1, log, prod
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
@@ -47,7 +29,6 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats, IntArray
 from discreet.core.checks import checked_between, checked_choice
-from discreet.theory.linear_decoder import BlockKind
 
 DEFAULT_LEVEL = 0.95
 """Confidence of intervals where none is asked for."""
@@ -265,6 +246,10 @@ class CountLaw(ABC):
         """Return the variances of the estimates where the true frequencies are p, one number or ``(m,)``."""
 
 
+CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
+"""Codes, and what is known of the counts of these values."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class BinomialCounts(CountLaw):
     """Counts of reports, binomial with probability b + d p where the frequency of the value is p.
@@ -273,13 +258,13 @@ class BinomialCounts(CountLaw):
         counts: ``(m,)`` t; or ``(g, m)``, of groups of reports.
         n: number of reports; or ``(g, 1)``.
         base: b; a number, or ``(m,)``.
-        slope: d, above 0.
+        slope: d, above 0; a number, or ``(m,)``.
     """
 
     counts: IntArray
     n: int | IntArray
     base: Floats
-    slope: float
+    slope: Floats
 
     @property
     def estimates(self) -> FloatArray:
@@ -408,29 +393,23 @@ _TINY = 1e-60
 
 
 class WorthMoment(NamedTuple):
-    """A moment of a report's worth: constant + slope p + beyond max(p - a, 0) + before min(p - u, 0).
+    """A moment of a report's worth: constant + slope p + beyond max(p - a, 0).
 
-    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p;
-    below u, which was counted in clear, it is those in clear who are fewer.
+    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p.
     """
 
     constant: Floats
     slope: Floats
     beyond: Floats = 0.0
-    before: Floats = 0.0
 
-    def at(self, p: Floats, kinks: tuple[Floats, Floats]) -> FloatArray:
-        """Return the ``(m,)`` moments at frequencies p, given u and a."""
-        clear_mass, mass = kinks
-        lines = self.constant + self.slope * p
-        return lines + self.beyond * np.maximum(p - mass, 0) + self.before * np.minimum(p - clear_mass, 0)
+    def at(self, p: Floats, mass: Floats) -> FloatArray:
+        """Return the ``(m,)`` moments at frequencies p, given a."""
+        return self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
 
-    def line(self, p: FloatArray, kinks: tuple[Floats, Floats]) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of the line, of the three, on which p lies."""
-        clear_mass, mass = kinks
-        past, under = (p > mass) * self.beyond, (p < clear_mass) * self.before
-        constant, slope = self.constant - past * mass - under * clear_mass, self.slope + past + under
-        return np.broadcast_to(constant, p.shape), np.broadcast_to(slope, p.shape)
+    def line(self, p: FloatArray, mass: Floats) -> tuple[FloatArray, FloatArray]:
+        """Return constant and slope of the line, of the two, on which p lies."""
+        past = (p > mass) * self.beyond
+        return np.broadcast_to(self.constant - past * mass, p.shape), np.broadcast_to(self.slope + past, p.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -446,7 +425,6 @@ class MeanWorths(CountLaw):
         third: m_3; None where it is not known.
         mass: a, from which on the moments have another slope; a number, or ``(m,)``.
         lasting: variance that more reports do not lessen; a number, or ``(m,)``.
-        told: u, up to which they have another one; a number, or ``(m,)``.
     """
 
     estimates: FloatArray
@@ -455,11 +433,6 @@ class MeanWorths(CountLaw):
     third: WorthMoment | None = None
     mass: Floats = 1.0
     lasting: Floats = 0.0
-    told: Floats = 0.0
-
-    @property
-    def _kinks(self) -> tuple[Floats, Floats]:
-        return self.told, self.mass
 
     def limits(self, alpha: float) -> Ends:
         """Return the lower and upper limits of p as `estimates`, not clipped; each misses with about alpha/2."""
@@ -467,22 +440,22 @@ class MeanWorths(CountLaw):
         if second is None:
             away = sigmas(alpha / 2) * np.sqrt(self.lasting)
             return self.estimates - away, self.estimates + away
-        numbers = (self.n, *second, *(third or ()), self.mass, self.lasting, self.told)
+        numbers = (self.n, *second, *(third or ()), self.mass, self.lasting)
         if any(np.ndim(number) and np.shape(number) != (*shape[:-1], 1) for number in numbers):
             return self._ends(alpha / 2)
         first, places = once_each(self.estimates, *numbers)
-        n, *moments, mass, lasting, clear_mass = (
+        n, *moments, mass, lasting = (
             np.broadcast_to(number, shape)[first] if np.ndim(number) else number for number in numbers
         )
-        second, third = WorthMoment(*moments[:4]), WorthMoment(*moments[4:]) if third else None
-        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting, clear_mass)._ends(alpha / 2)
+        second, third = WorthMoment(*moments[:3]), WorthMoment(*moments[3:]) if third else None
+        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting)._ends(alpha / 2)
         return low[places], high[places]
 
     def variances(self, p: Floats) -> FloatArray:
         """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
         if self.second is None:
             return np.broadcast_to(self.lasting, self.estimates.shape)
-        return np.maximum(self.second.at(p, self._kinks) - p * p, 0) / self.n + self.lasting
+        return np.maximum(self.second.at(p, self.mass) - p * p, 0) / self.n + self.lasting
 
     def _ends(self, tail: float) -> Ends:
         estimates, middle = self.estimates, np.full(self.estimates.shape, sigmas(tail))
@@ -495,7 +468,7 @@ class MeanWorths(CountLaw):
     def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
         """Return the solution of (p_hat - p)^2 = deviations^2 Var(p) on one side, with the variance near ``near``."""
         assert self.second is not None
-        constant, slope = self.second.line(near, self._kinks)
+        constant, slope = self.second.line(near, self.mass)
         ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
         # Below the middle of a skewed distribution the quantile changes sides.
         return np.where(deviations >= 0, ends[side], ends[1 - side])
@@ -504,7 +477,7 @@ class MeanWorths(CountLaw):
         assert self.second is not None
         assert self.third is not None
         p = np.clip(p, 0, 1)
-        second, third = self.second.at(p, self._kinks), self.third.at(p, self._kinks)
+        second, third = self.second.at(p, self.mass), self.third.at(p, self.mass)
         variance = np.maximum(second - p * p, _TINY)
         whole = variance / self.n + self.lasting
         return (third - 3 * p * second + 2 * p**3) / (self.n**2 * whole**1.5)
@@ -528,102 +501,6 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
     ends = np.where(skewness > 0, gammainccinv(shape, tail), gammaincinv(shape, tail))
     limit[skewed] = (ends - shape) * size / 2 * np.sign(skewness)
     return limit
-
-
-# Of powers by falling factorials [Stirling numbers of the second kind].
-_STIRLING = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 1, 0], [0, 1, 3, 1]])
-_PLACES = np.add.outer(np.arange(4), np.arange(4))
-
-
-@dataclass(frozen=True, eq=False)
-class ValueSets:
-    """Sets of values, and the people who may have them.
-
-    Attributes:
-        size: ``(c,)`` m, the number of values of each set that blocks cover.
-        told: ``(c,)`` the share of people who have one of its values in clear, as counted.
-        control: ``(c,)`` lambda; 0 where the sum over the set stands by itself.
-        covered: v, the number of values that blocks cover.
-        mass: a, the share of the people whose value blocks cover, as far as reports in clear tell.
-    """
-
-    size: FloatArray
-    told: FloatArray
-    control: FloatArray
-    covered: int
-    mass: float
-
-
-@dataclass(frozen=True)
-class AlikeBlocks:
-    """Reports of truth or noise over values that are alike, and what they are worth.
-
-    Attributes:
-        kind: of their blocks.
-        joint: J_1 to J_4.
-        silent: the worth of a report in clear to a value that blocks cover.
-    """
-
-    kind: BlockKind
-    joint: tuple[float, ...]
-    silent: float
-
-    def moments(self, power: int, sets: ValueSets) -> FloatArray:
-        """Return ``(4, c)`` E W'^power of a report of somebody sensitive in C, elsewhere; in clear in C, elsewhere."""
-        (inside, outside, _), silent, truth = self.kind.worth, self.silent, self.kind.truth
-        m, others, uncontrolled = sets.size, sets.covered - sets.size, 1 - sets.control
-        own_shift, other_shift = uncontrolled * (inside - outside), -sets.control * (inside - outside)
-        base = outside * (m - sets.control * sets.covered) + sets.control
-        conditional = tuple(later / self.joint[0] for later in self.joint[1:])
-        # Of noise, of a truth in C, and of another sensitive one, in one go.
-        bases = np.array([base, base + own_shift, base + other_shift])
-        counts = np.array([m, m - 1, m]), np.array([others, others, others - 1])
-        joint = np.array([(1.0, *self.joint[:3]), (1.0, *conditional), (1.0, *conditional)])
-        noise, in_set, elsewhere = _power(power, (bases, own_shift, other_shift), counts, joint)
-        beside = silent * (m - sets.control * sets.covered) + sets.control
-        truthful = (beside + uncontrolled / truth) ** power, (beside - sets.control / truth) ** power
-        whole = np.array(np.broadcast_arrays(in_set, elsewhere, *truthful))
-        moment: FloatArray = self.kind.share * (self.kind.noisy * noise + truth * whole)
-        return moment
-
-
-def _power(
-    power: int,
-    factors: tuple[FloatArray, FloatArray, FloatArray],
-    counts: tuple[FloatArray, FloatArray],
-    joint: FloatArray,
-) -> FloatArray:
-    """Return ``(3, c)`` E (b + f K + g K')^power, with b, f, g, the numbers of values of K and K', and J_0 to J_3."""
-    steps = np.arange(3.0)[:, None, None]
-    own_terms, other = (
-        np.concatenate([np.ones((1, *count.shape)), np.maximum(count - steps, 0).cumprod(axis=0)]) for count in counts
-    )
-    padded = np.pad(joint, ((0, 0), (0, 3))).T[_PLACES][..., None]
-    together = own_terms[:, None] * other[None] * padded
-    # Means of powers from those of falling factorials.
-    means = np.tensordot(_STIRLING, np.tensordot(_STIRLING, together, (1, 0)), (1, 1)).swapaxes(0, 1)
-    base, first, second = factors
-    total: FloatArray = sum(
-        comb(power, i) * comb(power - i, j) * (base ** (power - i - j) * first**i * second**j) * means[i, j]
-        for i in range(power + 1)
-        for j in range(power + 1 - i)
-    )
-    return total
-
-
-def sum_moment(parts: Sequence[AlikeBlocks], sets: ValueSets, power: int) -> WorthMoment:
-    """Return the second or third moment of a report's worth to controlled sums over sets, as their frequency moves.
-
-    Args:
-        parts: the reports, by block size where sizes are told apart.
-        sets: what is summed.
-        power: 2 or 3.
-    """
-    a, clear_mass = sets.mass, sets.told
-    own_moments, other, in_clear, clear = np.sum([part.moments(power, sets) for part in parts], axis=0)
-    turn = in_clear - clear - own_moments + other
-    middle = a * other + (1 - a) * clear + clear_mass * turn
-    return WorthMoment(middle, own_moments - other, other - clear, np.where(clear_mass > 0, turn, 0.0))
 
 
 def joint_share(size: int, count: int, values: int) -> Fraction:

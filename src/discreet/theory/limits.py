@@ -1,23 +1,128 @@
-"""Limits of what two estimates make together, and the floors of errors: one law of uncertainty, from numbers alone.
+"""Limits from moments, and of what two estimates make together: one law of uncertainty, from numbers alone.
 
-Two things are enough: base limits l, u of the sum over a set of values, and for c_1 theta_A - c_2 theta_B of two sets
-that share no value the limits that follow from these (MOVER) [Zou 2008, Statistics in Medicine 27]. A share
-q = theta_A / (theta_A + theta_B) is plausible where the limits of (1 - q) theta_A - q theta_B hold 0, and a ratio is
-q / (1 - q). Floors stand here and nowhere else: no interval has the width 0 unless the quantity is known.
+The estimate of a weighted sum w . p is the mean of the worths W of n reports. Where the sum is t, a plausible
+distribution p_t has the moments m_k(t) = E W^k, so that the estimate has the variance (m_2 - t^2)/n and the skewness
+(m_3 - 3 t m_2 + 2 t^3) / ((m_2 - t^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) has the same
+three moments. A limit is the outermost t at which one of its tails is alpha/2; beyond the possible values of the sum
+variance and skewness stay as they are at the end, so that there always are two limits.
+
+For c_1 theta_A - c_2 theta_B of two sums the limits follow from these (MOVER) [Zou 2008, Statistics in Medicine 27]. A
+share q = theta_A / (theta_A + theta_B) is plausible where the limits of (1 - q) theta_A - q theta_B hold 0, and a ratio
+is q / (1 - q).
 """
 
-from math import nan
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
-from discreet.theory.binomial import Ends, score_ends
+from discreet.theory.binomial import Ends, score_ends, standard_limit
 
+# In standard deviations at the ends of the possible values: the room that every interval has there, the same at every
+# level, so that a higher one never shortens. It is how much farther a two-sided interval reaches than a one-sided one,
+# both at 95%.
+ROOM = 0.315
+LEAST_REPORTS = 10
+"""Fewer reports than these do not determine a sum: their mean has no distribution that three moments describe."""
 # In reports: an error below it says that all reports agree, not that the truth is known.
 _AGREE = 0.5
-ONE_SIGMA = 0.31731050786291415
-"""The probability with which an interval of one standard deviation to either side misses."""
+_GRID, _ROUNDS = 33, 18
+# Of the largest second moment: below it nothing varies. And how far an estimate is from a truth that it equals.
+_NOTHING, _EQUAL = 1e-12, 1e-9
+_STRAIGHT, _MOST_SKEWED = 1e-3, 40.0
+
+
+def tail_above(z: FloatArray, skewness: FloatArray) -> FloatArray:
+    """Return the probability that a standard variable of Pearson's type III exceeds z."""
+    from scipy.special import gammainc, gammaincc
+
+    size = np.clip(np.abs(skewness), _STRAIGHT, _MOST_SKEWED)
+    shape, right = 4 / size**2, skewness >= 0
+    reached = np.maximum(shape + 2 * np.where(right, z, -z) / size, 0)
+    return np.asarray(np.where(right, gammaincc(shape, reached), gammainc(shape, reached)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """The moments of what reports are worth to m sums, along straight ways between three distributions each.
+
+    Attributes:
+        at: ``(3, m)`` the sums under the three distributions, ascending: the least, one between, the largest.
+        second: ``(3, m)`` E W^2 there.
+        third: ``(3, m)`` E W^3 there.
+        n: number of reports.
+        lasting: variance that more reports do not lessen; a number, or ``(m,)``.
+    """
+
+    at: FloatArray
+    second: FloatArray
+    third: FloatArray
+    n: float
+    lasting: Floats = 0.0
+
+    def shape(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the variances and the skewness of the estimates where the sums are t; ``(..., m)`` each."""
+        low, middle, high = self.at
+        t = np.clip(t, low, high)
+        start, stop = np.where(t < middle, low, middle), np.where(t < middle, middle, high)
+        along = (t - start) / np.where(stop > start, stop - start, 1)
+        second, third = (
+            np.where(t < middle, part[0], part[1]) * (1 - along) + np.where(t < middle, part[1], part[2]) * along
+            for part in (self.second, self.third)
+        )
+        spread = second - t * t
+        spread = np.where(spread <= _NOTHING * self.second.max(axis=0), 0.0, spread)
+        variance = np.maximum(spread / self.n + self.lasting, 0)
+        power = np.maximum(variance, np.finfo(float).tiny ** 0.6) ** 1.5
+        skewness = (third - 3 * t * second + 2 * t**3) / (self.n**2 * power)
+        return variance, np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED)
+
+    def tail(self, estimate: FloatArray, t: FloatArray) -> FloatArray:
+        """Return the probability of estimates at least as large as these where the sums are t; ``(..., m)``."""
+        variance, skewness = self.shape(t)
+        away = np.where(np.abs(estimate - t) <= _EQUAL, 0.0, estimate - t)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = np.where(away == 0, 0.0, away / np.sqrt(variance))
+        return tail_above(z, np.where(variance > 0, skewness, 0.0))
+
+    def ends(self, estimate: FloatArray, alpha: float) -> Ends:
+        """Return the ``(m,)`` outermost limits, on the whole line; each misses with about alpha/2."""
+        mirrored = Moments(-self.at[::-1], self.second[::-1], -self.third[::-1], self.n, self.lasting)
+        return self._lowest(estimate, alpha / 2), -mirrored._lowest(-estimate, alpha / 2)
+
+    def room(self) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(m,)`` room above the least value and below the largest one."""
+        low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[2]))
+        return low, high
+
+    def _lowest(self, estimate: FloatArray, tail: float) -> FloatArray:
+        """Return the least t at which the tail is as large as this."""
+        low, high = self.at[0], self.at[2]
+        outside = []
+        for end in (low, high):
+            variance, skewness = self.shape(end)
+            outside.append(estimate - standard_limit(skewness, tail) * np.sqrt(variance))
+        grid = low + (high - low) * np.linspace(0, 1, _GRID)[:, None]
+        tails = self.tail(estimate, grid)
+        reached = tails >= tail
+        first = reached.argmax(axis=0)
+        columns, tiny = np.arange(len(estimate)), np.finfo(float).tiny
+        before = np.maximum(first - 1, 0)
+        near, far = grid[before, columns], grid[first, columns]
+        under, over = (np.log(np.maximum(tails[at, columns], tiny) / tail) for at in (before, first))
+        middle = far
+        for _ in range(_ROUNDS):
+            # The secant, with the value at an end that stays halved [Illinois].
+            with np.errstate(divide="ignore", invalid="ignore"):
+                middle = far - over * (far - near) / (over - under)
+            middle = np.where((middle > near) & (middle < far), middle, (near + far) / 2)
+            value = np.log(np.maximum(self.tail(estimate, middle), tiny) / tail)
+            below = value < 0
+            under, over = np.where(below, value, under / 2), np.where(below, over / 2, value)
+            near, far = np.where(below, middle, near), np.where(below, far, middle)
+        within = np.where(first > 0, middle, np.minimum(outside[0], low))
+        return np.asarray(np.where(reached.any(axis=0), within, np.maximum(outside[1], high)))
 
 
 def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
@@ -28,24 +133,6 @@ def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
 def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
     """Return ``(m,)`` variances, at least those of half a report, below which all of n reports agree."""
     return np.maximum(variances, (_AGREE / n) ** 2)
-
-
-def by_one_report(errors: FloatArray, n: float) -> FloatArray:
-    """Return standard errors of normal limits; where all reports agree, the worth of one report more or less."""
-    return np.where(all_agree(errors, n), 1 / n, errors)
-
-
-def by_half_width(errors: FloatArray, ends: Ends, n: float) -> FloatArray:
-    """Return standard errors; where all reports agree, half of the interval of one.
-
-    Args:
-        errors: ``(m,)``.
-        ends: of the intervals of one standard deviation (`ONE_SIGMA`); no number where one has no end.
-        n: number of reports.
-    """
-    low, high = ends
-    wide = np.where(np.isinf(high), nan, (high - low) / 2)
-    return np.where(all_agree(errors, n), np.maximum(errors, wide), errors)
 
 
 def plausible_variances(
@@ -138,20 +225,7 @@ def _roots(a: FloatArray, b: FloatArray, c: FloatArray) -> tuple[FloatArray, Flo
         return q / a, c / q
 
 
-def correlations(matrix: FloatArray) -> FloatArray:
-    """Return the correlations of covariances; 0 where a variance is 0."""
-    scale = np.sqrt(np.maximum(np.diag(matrix), 0))
-    return correlation(matrix, np.outer(scale, scale))
-
-
 def correlation(covariance: FloatArray, scale: FloatArray) -> FloatArray:
     """Return covariances divided by a scale, within -1 and 1; 0 where the scale is 0."""
     ratio: FloatArray = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     return np.clip(ratio, -1, 1)
-
-
-def first_less_second(both: Estimated, matrix: FloatArray) -> tuple[float, float]:
-    """Return the limits of the first estimate less the second one, from the covariances of all."""
-    first, second = (Estimated(*(part[[at]] for part in both)) for at in (0, 1))
-    low, high = difference_ends(first, second, correlations(matrix)[[0], [1]])
-    return float(low[0]), float(high[0])

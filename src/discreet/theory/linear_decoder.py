@@ -213,12 +213,6 @@ class BlockNumbers(ABC):
         return np.zeros_like(sensitive[0]), np.zeros_like(clear)
 
     @property
-    def alike_kinds(self) -> tuple[BlockKind, ...]:
-        """Return the kinds of blocks over values that are alike; none where they vary otherwise."""
-        varies = self.clear_blocks or self.pool_bias or (self.by_size and self.clear_size > 0)
-        return () if varies else self.kinds
-
-    @property
     def stacks(self) -> bool:
         """True if estimates of many tallies can be made at once: those of one kind of block, without a pool bias."""
         return not (self.pool_bias or self.by_size)

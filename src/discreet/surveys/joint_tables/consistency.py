@@ -28,11 +28,10 @@ from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import marginal
-from discreet.results.limits import ConfidenceLimits, SumLimits
+from discreet.results.uncertainty import SumUncertainty, Uncertainty
 from discreet.surveys.joint_tables.marginals import Axes, mixed
 from discreet.surveys.questions import question_domain, question_name
 from discreet.surveys.survey import Survey
-from discreet.theory.covariance import Covariance, LowRankCovariance
 
 Names = tuple[str, ...]
 # Their number enters in the second power, and some steps in the third.
@@ -97,9 +96,10 @@ class Combination:
         Raises:
             ParameterError: if several have them and it has too many cells, or covariances need more reports.
         """
-        tables = {name: self.part(name, names) for name in self.holders(names)}
-        if len(tables) == 1:
-            return next(iter(tables.values()))
+        holders = self.holders(names)
+        if len(holders) == 1:
+            return self.part(holders[0], names)
+        tables = {name: self.part(name, names).controlled() for name in holders}
         lifts = {name: self.weight(name, names) for name in tables}
         size = self._checked_size(names)
         frequencies = sum((lifts[name] * part.frequencies for name, part in tables.items()), np.zeros(size))
@@ -117,14 +117,14 @@ class Combination:
         for name in self.estimates:
             shared = tuple(each for each in names if each in self.survey.question(name).attributes)
             if shared:
-                shares[name], tables[name] = shared, self.part(name, shared)
+                shares[name], tables[name] = shared, self.part(name, shared).controlled()
         if size > MOST_CELLS:
             # The limits and errors of one question, which knows less.
             columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
             known = self.part(self.holders(names)[0], names)
             facts = self._facts(tables.values(), "consistent")
             frequencies = sum(columns, np.full(size, 1 / size))
-            return facts.estimate(names, frequencies, known.intervals, known.joint_errors, known.errors)
+            return facts.estimate(names, frequencies, known.intervals, known.errors)
         maps = {name: self._lift(name, shares[name], names, np.eye(part.domain.size)) for name, part in tables.items()}
         return self._combined(names, tables, maps, None, np.full(size, 1 / size), "consistent")
 
@@ -174,25 +174,19 @@ class Combination:
         repeated = np.zeros_like(apart)
         for name, part in tables.items():
             lift, matrix = maps[name], part.covariance()
-            centre = part.covariances.centre if part.covariances else part.frequencies
+            centre = part.centre
             unbiased = unbiased + lift @ centre
             apart += lift @ matrix @ lift.T
             repeated += lift @ spread_of(centre) @ lift.T
         apart += self.overlap * (spread_of(unbiased) - repeated)
         facts = self._facts(tables.values(), method)
-        limits = joint_limits(unbiased, apart, facts.n)
-        errors = limits.floored_errors(np.diagonal(apart), facts.n)
-        return facts.estimate(names, unbiased if frequencies is None else frequencies, limits, limits.base, errors)
+        limits = SumUncertainty.known(unbiased, apart)
+        return facts.estimate(names, unbiased if frequencies is None else frequencies, limits, limits.errors)
 
 
 def spread_of(p: FloatArray) -> FloatArray:
     """Return the ``(m, m)`` covariances of the indicators of one person's value, of this distribution."""
     return np.diag(p) - np.outer(p, p)
-
-
-def joint_limits(centre: FloatArray, matrix: FloatArray, n: int) -> SumLimits:
-    """Return the limits of estimates whose covariance is spelled out."""
-    return SumLimits(LowRankCovariance(centre, np.zeros(len(centre)), np.eye(len(centre)), matrix), n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,11 +213,10 @@ class SurveyFacts:
         self,
         names: Names,
         frequencies: FloatArray,
-        limits: ConfidenceLimits | Callable[[], ConfidenceLimits] | None,
-        covariance: Covariance | Callable[[], Covariance | None] | None,
+        limits: Uncertainty | Callable[[], Uncertainty] | None,
         errors: FloatArray | Callable[[], FloatArray],
     ) -> Estimate:
         """Return the estimate of the table of some attributes."""
         domain = question_domain(self.survey.attributes, names, self.survey.combinations)
         facts = self.n, self.method, self.survey.fingerprint, self.gap, self.passes, self.simulated
-        return Estimate(domain, frequencies, errors, *facts, limits, covariance)
+        return Estimate(domain, frequencies, errors, *facts, limits)

@@ -1,0 +1,450 @@
+"""Worths of reports to weighted sums of frequencies: their first three moments, by the law of the mechanism.
+
+A linear estimate of w . p is the mean of the worths W of reports. Errors and limits of sums follow from E W^k, given
+the distribution of the people, and not from the reports that happened to come.
+
+- Where a law has few blocks, W of each is what the decoder makes of it, and probabilities are those of the channel.
+- Elsewhere a block has a value with probability J_1, two given ones with J_2, three with J_3. With S_k the sum of w^k
+  over the values that blocks cover, the sum K of the weights of the values in a block has the moments
+
+      J_1 S_1,  J_1 S_2 + J_2 (S_1^2 - S_2),  J_1 S_3 + 3 J_2 (S_1 S_2 - S_3) + J_3 (S_1^3 - 3 S_1 S_2 + 2 S_3)
+
+  of noise. Of a truth x it is w_x and the sum over the others, with J_(j+1)/J_1 for J_j. A report is worth b + d K.
+- Where estimates do not sum to 1, a sum is controlled: W' = W - lambda (W_1 - 1), with W_1 the worth to the sum over
+  all values. That is the worth to the weights w - lambda, and lambda more.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, Floats, IntArray
+from discreet.core.domain import Domain
+from discreet.mechanisms.block_law import BlockLaw, ListedLaw, joint_inclusion
+from discreet.mechanisms.evidence import Membership
+from discreet.theory.limits import Moments
+from discreet.theory.linear_decoder import BlockKind, BlockNumbers, PoolBias
+
+# Estimates that sum to 1 but for rounding do so by construction.
+_ROUNDING = 1e-6
+
+
+class GroupWeights(NamedTuple):
+    """GroupWeights of m sums, by groups of values.
+
+    Attributes:
+        each: ``(m, g)`` the weight of a value of each group.
+        constant: ``(m,)`` what is added.
+        sizes: ``(m, g)`` the number of values of each group.
+        covered: ``(g,)`` booleans: true for groups of values that blocks cover.
+    """
+
+    each: FloatArray
+    constant: FloatArray
+    sizes: FloatArray
+    covered: BoolArray
+
+
+def units(codes: IntArray, size: int) -> FloatArray:
+    """Return ``(m, size)`` weights, of which each row is 1 for one value."""
+    rows = np.zeros((len(codes), size))
+    rows[np.arange(len(codes)), codes] = 1
+    return rows
+
+
+class Worths(ABC):
+    """The worths of the reports of a mechanism to weighted sums.
+
+    Attributes:
+        in_groups: whether values of one weight may be taken together.
+    """
+
+    in_groups: bool = False
+
+    @property
+    @abstractmethod
+    def sum_to_1(self) -> bool:
+        """True if the estimates sum to 1 whatever is reported."""
+
+    @abstractmethod
+    def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, where the truth is p."""
+
+    def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
+        """Return n times the ``(m, m)`` covariances of the estimates of m values, where the truth is p."""
+        return self.between(p, units(codes, len(p)))
+
+    @abstractmethod
+    def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
+        """Return ``(3, d, m)`` E W, E W^2 and E W^3 under d distributions for each of m sums.
+
+        Args:
+            weights: of the sums.
+            at: ``(d, m, g)`` shares of people, by groups of values.
+        """
+
+
+class OutcomeWorths(Worths):
+    """The worths of few outcomes, whose probabilities are known."""
+
+    @abstractmethod
+    def worth(self, each: FloatArray) -> FloatArray:
+        """Return the ``(m, outcomes)`` worths of the outcomes to ``(m, |X|)`` weights."""
+
+    @abstractmethod
+    def chances(self, at: FloatArray) -> FloatArray:
+        """Return the ``(..., outcomes)`` probabilities of the outcomes under ``(..., |X|)`` distributions."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of values."""
+
+    @cached_property
+    def sum_to_1(self) -> bool:
+        """True if the estimates sum to 1 whatever is reported."""
+        return bool(np.abs(self.worth(np.ones((1, self.size))) - 1).max() < _ROUNDING)
+
+    def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
+        """Return the moments; see `Worths`."""
+        moments, power = [], self.chances(at)
+        worth = self.worth(weights.each) + weights.constant[:, None]
+        for _ in range(3):
+            power = power * worth
+            moments.append(power.sum(axis=-1))
+        return np.array(moments)
+
+    def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return the covariances; see `Worths`."""
+        worth, mean = self.worth(rows), rows @ p
+        return np.asarray((worth * self.chances(p)) @ worth.T - np.outer(mean, mean))
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixWorths(OutcomeWorths):
+    """The worths of the outputs of a channel.
+
+    Attributes:
+        matrix: ``(|X|, |Y|)`` Q(y|x).
+        inverse: ``(|Y|, |X|)`` the decoder.
+    """
+
+    matrix: FloatArray
+    inverse: FloatArray
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.matrix)
+
+    def worth(self, each: FloatArray) -> FloatArray:
+        """Return the worths of the outputs; see `OutcomeWorths`."""
+        return each @ self.inverse.T
+
+    def chances(self, at: FloatArray) -> FloatArray:
+        """Return the probabilities of the outputs; see `OutcomeWorths`."""
+        return at @ self.matrix
+
+
+@dataclass(frozen=True, eq=False)
+class BlockWorths(OutcomeWorths):
+    """The worths of all blocks of a law, and of values in clear, by products with the membership matrix.
+
+    Attributes:
+        domain: the values.
+        numbers: of the decoder.
+        membership: the matrix of all blocks.
+        noise: ``(blocks,)`` probabilities of the blocks as noise.
+    """
+
+    domain: Domain
+    numbers: BlockNumbers
+    membership: Membership
+    noise: FloatArray
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return self.domain.size
+
+    def _dot(self, each: FloatArray) -> FloatArray:
+        rows = each.reshape(-1, each.shape[-1])
+        return np.array([self.membership.dot(row) for row in rows]).reshape(*each.shape[:-1], len(self.noise))
+
+    def worth(self, each: FloatArray) -> FloatArray:
+        """Return the worths of blocks, and of values in clear; see `OutcomeWorths`."""
+        (inside, outside, _), chosen = self.numbers.kinds[0].worth, each[:, self.domain.sensitive_codes]
+        whole = chosen.sum(axis=1, keepdims=True)
+        blocks: FloatArray = (inside - outside) * self._dot(chosen) + outside * whole
+        if not self.domain.clear_count:
+            return blocks
+        silent, _, own_worth = self.numbers.clear_worth
+        return np.hstack([blocks, own_worth * each[:, self.domain.clear_codes] + silent * whole])
+
+    def chances(self, at: FloatArray) -> FloatArray:
+        """Return the probabilities of blocks, and of values in clear; see `OutcomeWorths`."""
+        numbers, chosen = self.numbers, at[..., self.domain.sensitive_codes]
+        # A truthful block of x has the probability of noise, over that of noise that contains x.
+        blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
+        return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class AlikeWorths(Worths):
+    """The worths of blocks that contain any j given values with one probability J_j.
+
+    Attributes:
+        domain: the values.
+        numbers: of the decoder.
+        joint: J_1 to J_4 of each kind of block.
+    """
+
+    domain: Domain
+    numbers: BlockNumbers
+    joint: tuple[tuple[float, ...], ...]
+
+    in_groups = True
+
+    @cached_property
+    def sum_to_1(self) -> bool:
+        """True if all blocks of one kind have one number of values, and every report has a block or a value."""
+        if not self.domain.sensitive_count:
+            return self.numbers.truth == 1
+        v = self.domain.sensitive_count
+        spreads = [
+            1 + (v - 1) * each[1] / each[0] - v * kind.inclusion
+            for kind, each in zip(self.numbers.kinds, self.joint, strict=True)
+        ]
+        return not self.numbers.clear_blocks and max(map(abs, spreads)) < _ROUNDING
+
+    def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
+        """Return the covariances, from the cross moments of one report; see `Worths`."""
+        chosen, q = self.domain.sensitive[codes], p[codes]
+        mass = float(p[self.domain.sensitive].sum())
+        whole = self.products(np.array([chosen, ~chosen, chosen * q, ~chosen * q], np.float64).T, mass)
+        (constant, slope), (clear_constant, clear_slope) = self.numbers.variances(mass)
+        own_moments = np.where(chosen, constant + slope * q, clear_constant + clear_slope * q)
+        same = codes[:, None] == codes
+        return np.asarray(np.where(same, own_moments, whole) - np.outer(q, q))
+
+    def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
+        """Return the covariances; see `Worths`."""
+        used = np.flatnonzero(rows.any(axis=0))
+        return rows[:, used] @ self.covariances(p, used) @ rows[:, used].T
+
+    def products(self, totals: FloatArray, mass: float) -> FloatArray:
+        """Return ``(m, m)`` E W_A W_B of different sets; what is on the diagonal has no meaning.
+
+        Args:
+            totals: ``(m, 4)`` numbers of values, covered and in clear, and shares of people with these.
+            mass: the share of people whose value blocks cover.
+        """
+        single, pair, triple, _ = self.joint[0]
+        rows = totals[:, [0, 2, 1, 3]]
+        return np.asarray(rows @ self.numbers.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
+
+    def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
+        """Return the moments; see `Worths`."""
+        kinds = zip(self.numbers.kinds, self.joint, strict=True)
+        moments = sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds)
+        return np.asarray(np.einsum("kmg,dmg->kdm", moments, at))
+
+    def _of_kind(self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights) -> FloatArray:
+        """Return ``(3, m, g)`` E W^k of people of each group, if their block is of one kind."""
+        each, constant, sizes, covered = weights
+        (_, outside, beside), step = kind.worth, kind.worth[0] - kind.worth[1]
+        sums = np.array([(sizes * covered * each**k).sum(axis=1) for k in (1, 2, 3)])[:, :, None]
+        clear_sum = (sizes * ~covered * each).sum(axis=1)[:, None]
+        base = constant[:, None] + outside * sums[0] + beside * clear_sum
+        noise = _powers(base, step, sums, joint)
+        others = sums - np.array([each, each**2, each**3])
+        truthful = _powers(base + step * each, step, others, [later / joint[0] for later in joint[1:]])
+        if not covered.all():
+            silent, other, own_worth = self.numbers.clear_worth
+            if self.numbers.clear_blocks:
+                in_clear = _powers(base + own_worth * each, step, sums, joint)
+            else:
+                worth = constant[:, None] + silent * sums[0] + other * clear_sum + (own_worth - other) * each
+                in_clear = np.array([worth, worth**2, worth**3])
+            truthful = np.where(covered, truthful, in_clear)
+        return kind.noisy * noise + kind.truth * truthful
+
+
+def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[float]) -> FloatArray:
+    """Return E (b + d K)^k for k = 1, 2, 3, with the sums S_k and J_1 to J_3 of the head of the module."""
+    first, second, third = sums
+    single, pair, triple = joint[:3]
+    mean = step * single * first
+    square = step**2 * (single * second + pair * (first**2 - second))
+    pairs, triples = first * second - third, first**3 - 3 * first * second + 2 * third
+    cube = step**3 * (single * third + 3 * pair * pairs + triple * triples)
+    return np.array(
+        [base + mean, base**2 + 2 * base * mean + square, base**3 + 3 * base**2 * mean + 3 * base * square + cube]
+    )
+
+
+def block_worths(domain: Domain, law: BlockLaw, numbers: BlockNumbers) -> Worths:
+    """Return the worths of a block mechanism.
+
+    Where a law neither lists its blocks nor states joint probabilities, and under a pool of hash functions, values are
+    taken to be in a block independently, given that one is.
+    """
+    plain = not (numbers.pool_bias or numbers.clear_blocks or numbers.by_size)
+    if domain.sensitive_count and isinstance(law, ListedLaw) and plain:
+        size = law.alphabet_size
+        return BlockWorths(domain, numbers, law.membership_of(np.zeros(size, np.int64)), np.full(size, 1 / size))
+    return AlikeWorths(domain, numbers, tuple(_joint(law, kind) for kind in numbers.kinds))
+
+
+def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
+    """Return J_1 to J_4 of a kind of block."""
+    pi, rho = kind.inclusion, kind.conditional_inclusion
+    known = [(kind.joint or (lambda count: joint_inclusion(law, count)))(count) for count in (1, 2, 3, 4)]
+    return tuple(pi * rho**j if each is None else float(each) for j, each in enumerate(known))
+
+
+class LowRank(NamedTuple):
+    """Covariances that are a diagonal and a few outer products: diag(d) + F' M F.
+
+    Attributes:
+        diagonal: ``(|X|,)`` d.
+        factors: ``(r, |X|)`` F.
+        core: ``(r, r)`` M, symmetric.
+    """
+
+    diagonal: FloatArray
+    factors: FloatArray
+    core: FloatArray
+
+    def between(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        """Return the ``(m, k)`` covariances of sums with ``(m, |X|)`` and ``(k, |X|)`` weights."""
+        return (first * self.diagonal) @ second.T + (first @ self.factors.T) @ self.core @ (self.factors @ second.T)
+
+    def variances(self, weights: FloatArray) -> FloatArray:
+        """Return the ``(m,)`` variances of sums with ``(m, |X|)`` weights."""
+        outer = weights @ self.factors.T
+        return np.asarray((weights**2) @ self.diagonal + ((outer @ self.core) * outer).sum(axis=1))
+
+
+def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
+    """Return the covariance that a pool leaves, as its bias, however many reports there are.
+
+    Over pools the shares R_xy of functions under which two values collide have a variance, a covariance where two
+    pairs have one value in common, and none where they have none. With t_xy = w_x p_y + w_y p_x the bias of w . p is
+    the sum over pairs of t_xy (R_xy - rho)/(1 - rho), so that its variance is
+
+        (u - c) sum over pairs of t_xy^2 + c sum over x of (sum over y != x of t_xy)^2,
+
+    with u and c of `PoolBias`. With P the sum of p and e = P - 2 p, these sums have the matrices
+
+        (p . p) I + p p' - 2 diag(p^2)  and  diag(e^2) + (e p) 1' + 1 (e p)' + (p . p) 1 1'.
+
+    Args:
+        bias: u and c.
+        domain: the values.
+        p: ``(v,)`` frequencies of the sensitive values: where they are estimated the positive ones, scaled to their
+            mass. Their squares exceed the true ones on average, so that this states too much rather than too little.
+    """
+    square, away = float(p @ p), p.sum() - 2 * p
+    apart, shared = bias.squares - bias.mass, bias.mass
+    rows = np.zeros((3, domain.size))
+    rows[:, domain.sensitive_codes] = p, np.ones(len(p)), away * p
+    diagonal = np.zeros(domain.size)
+    diagonal[domain.sensitive_codes] = apart * (square - 2 * p * p) + shared * away**2
+    core = np.array([[apart, 0, 0], [0, shared * square, shared], [0, shared, 0]])
+    return LowRank(diagonal, rows, core)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportLaw:
+    """The law behind the estimates of a batch of reports.
+
+    Attributes:
+        worths: of reports, to weighted sums.
+        p: ``(|X|,)`` a plausible distribution.
+        n: number of reports, or of those of one weight that tell as much.
+        linear: ``(|X|,)`` the estimates.
+        sensitive: ``(|X|,)`` booleans: true for values that blocks cover.
+        counts: ``(|X|,)`` the reports of each value in clear, or with it in their block; None if none counts by itself.
+        binomial: b and d: reports are counted for one covered value with probability b + d p, and for one in clear with
+            d p; None where no covered value has such a count.
+        truth: s, the probability that a value in clear is reported.
+        single: whether every report is one value, so that every set has a binomial count.
+        lasting: covariances that more reports do not lessen; None where there are none.
+    """
+
+    worths: Worths
+    p: FloatArray
+    n: float
+    linear: FloatArray
+    sensitive: BoolArray
+    counts: FloatArray | None = None
+    binomial: tuple[float, float] | None = None
+    truth: float = 0.0
+    single: bool = False
+    lasting: LowRank | None = None
+
+    @property
+    def in_groups(self) -> bool:
+        """True if sums over sets follow from a few totals over these."""
+        return self.worths.in_groups and self.lasting is None
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """``(6, |X|)`` numbers of values and shares of people, covered and in clear; counts, and estimates."""
+        covered, p = self.sensitive.astype(np.float64), self.p
+        counts = np.zeros(len(p)) if self.counts is None else self.counts
+        return np.array([covered, 1 - covered, covered * p, (1 - covered) * p, counts, self.linear])
+
+    @cached_property
+    def whole(self) -> FloatArray:
+        """The row of the sum over all values: of `totals`, or ones."""
+        return self.totals.sum(axis=1) if self.in_groups else np.ones(len(self.p))
+
+    def variances(self, weights: GroupWeights, mass: FloatArray) -> FloatArray:
+        """Return the ``(m,)`` variances of weighted sums at the plausible distribution."""
+        first, second, _ = self.worths.powers(weights, mass[None])[:, 0]
+        return np.asarray(np.maximum(np.maximum(second - first**2, 0) / self.n + self._lasting(weights), 0))
+
+    def moments(self, weights: GroupWeights, at: FloatArray) -> Moments:
+        """Return the moments of weighted sums along the ways between three distributions."""
+        first, second, third = self.worths.powers(weights, at)
+        return Moments(first, second, third, self.n, self._lasting(weights))
+
+    def _lasting(self, weights: GroupWeights) -> Floats:
+        return 0.0 if self.lasting is None else self.lasting.variances(weights.each)
+
+    def between(self, rows: FloatArray) -> FloatArray:
+        """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, as they stand."""
+        matrix = self.worths.between(self.p, rows) / self.n
+        return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
+
+    def covariances(self, codes: IntArray) -> FloatArray:
+        """Return the ``(m, m)`` covariances of some estimates, as they stand, at the plausible distribution."""
+        matrix, rows = self.worths.covariances(self.p, codes) / self.n, units(codes, len(self.p))
+        return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
+
+
+def plausible(domain: Domain, linear: FloatArray, in_clear: FloatArray | None = None) -> FloatArray:
+    """Return a plausible distribution: shares in clear as they are, the others cut off at 0 and scaled to the rest.
+
+    Shares in clear of more than 1 in all are scaled. Where nothing is left to scale, the rest is shared evenly.
+
+    Args:
+        domain: the values.
+        linear: ``(|X|,)`` estimates.
+        in_clear: ``(N,)`` shares of the values in clear by their counts, if the estimates are not those.
+    """
+    clear = np.maximum(linear[domain.clear_codes] if in_clear is None else in_clear, 0)
+    clear = clear / max(float(clear.sum()), 1.0)
+    positive = np.maximum(linear[domain.sensitive_codes], 0)
+    total = float(positive.sum())
+    shares = positive / total if total > 0 else np.full(len(positive), 1 / max(len(positive), 1))
+    p = domain.arrange(shares * max(1 - float(clear.sum()), 0.0), clear)
+    whole = float(p.sum())
+    # Without sensitive values, those in clear are all there is.
+    return p / whole if whole > 0 else np.full(domain.size, 1 / domain.size)

@@ -1,0 +1,377 @@
+"""Weighted sums of frequencies, with errors and limits by the law of the mechanism.
+
+Where the reports that tell something are few, a sample has none of them and seems sure. So errors and limits of sums
+are those of the worths of reports (`discreet.mechanisms.worths`) at a plausible distribution, unless their count is
+binomial. Where estimates do not sum to 1, sums are controlled by the known total, and the controlled sum is shown.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Self
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray
+from discreet.core.grouping import ValueCells
+from discreet.mechanisms.worths import AlikeWorths, GroupWeights, ReportLaw
+from discreet.theory.binomial import BinomialCounts, Ends, share_limits
+from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, correlation
+
+_COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR = range(6)
+
+
+def lifted(chain: Sequence[ValueCells], weights: FloatArray) -> FloatArray:
+    """Return the weights of values, from those of cells of cells."""
+    return reduce(lambda each, cells: cells.lifted(each), reversed(chain), weights)
+
+
+class Functionals(ABC):
+    """m weighted sums of frequencies, with what the law knows of them.
+
+    Attributes:
+        law: behind the estimates.
+    """
+
+    law: ReportLaw
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number m of sums."""
+
+    @property
+    @abstractmethod
+    def plain(self) -> FloatArray:
+        """The ``(m,)`` sums of the estimates, not controlled."""
+
+    @abstractmethod
+    def groups(self) -> tuple[GroupWeights, FloatArray]:
+        """Return the weights by groups of values, and the likely shares of these groups."""
+
+    @abstractmethod
+    def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return three distributions: where a sum is least, one between, where it is largest."""
+
+    @cached_property
+    def control(self) -> FloatArray:
+        """``(m,)`` lambda, the multiple of the known total; 0 where estimates sum to 1.
+
+        Values in clear have binomial counts, and stand by themselves: lambda is the covariance of the part that blocks
+        cover with the total, in units of that of all covered values. So it is linear, and tables sum to 1.
+        """
+        none, law = np.zeros(self.size), self.law
+        if law.worths.sum_to_1:
+            return none
+        weights, mass = self.groups()
+        inside = np.broadcast_to(weights.covered.astype(np.float64), weights.each.shape)
+
+        def with_total(each: FloatArray) -> FloatArray:
+            own_variance, both = (law.variances(weights._replace(each=part), mass) for part in (each, each + 1))
+            return both - own_variance - total
+
+        total = law.variances(weights._replace(each=np.ones_like(inside)), mass)
+        whole = with_total(inside)
+        return np.divide(with_total(weights.each * inside), whole, out=none, where=whole > 0)
+
+    @property
+    def _controlled(self) -> tuple[GroupWeights, FloatArray]:
+        weights, mass = self.groups()
+        return weights._replace(each=weights.each - self.control[:, None], constant=self.control), mass
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` unbiased estimates of the sums, controlled."""
+        return self.plain - self.control * (float(self.law.linear.sum()) - 1)
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of the worths of reports."""
+        weights, mass = self._controlled
+        return self.law.moments(weights, self.distributions(mass, weights.sizes))
+
+    @cached_property
+    def plausible(self) -> FloatArray:
+        """The ``(m,)`` variances at the plausible distribution."""
+        return self.law.variances(*self._controlled)
+
+    @property
+    def borders(self) -> Ends:
+        """The ``(m,)`` least and largest possible values."""
+        return self.moments.at[0], self.moments.at[2]
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """The ``(m,)`` standard errors: where the sums are their estimates, cut to what is possible."""
+        return np.sqrt(self.moments.shape(np.clip(self.centre, *self.borders))[0])
+
+    def limits(self, alpha: float) -> Ends:
+        """Return the limits, with room at both ends, not clipped; of few reports what is possible."""
+        low, high = self.moments.ends(self.centre, alpha)
+        above, below = self.moments.room()
+        least, most = self.borders
+        low, high = np.minimum(low, most - below), np.maximum(high, least + above)
+        return (np.minimum(low, least), np.maximum(high, most)) if self.law.n < LEAST_REPORTS else (low, high)
+
+    def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
+        """Return ``(m,)`` whether each sum may be as large as t, and whether it may be smaller."""
+        if self.law.n < LEAST_REPORTS:
+            return np.ones(self.size, np.bool_), np.ones(self.size, np.bool_)
+        tails, (above, below) = self.moments.tail(self.centre, np.full(self.size, t)), self.moments.room()
+        least, most = self.borders
+        return (tails <= 1 - alpha / 2) | (least + above >= t), (tails >= alpha / 2) | (most - below < t)
+
+    def estimated(self, alpha: float) -> Estimated:
+        """Return the sums with their limits."""
+        return Estimated(self.centre, *self.limits(alpha))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sums(Functionals):
+    """The sums over m sets of values.
+
+    Attributes:
+        law: behind the estimates.
+        rows: ``(m, 6)`` totals over the sets (see `ReportLaw.totals`), or ``(m, |X|)`` ones for members.
+    """
+
+    law: ReportLaw
+    rows: FloatArray
+
+    @classmethod
+    def over(cls, law: ReportLaw, chain: Sequence[ValueCells], size: int) -> Self:
+        """Return the sums over cells of cells, of which the last have this number."""
+        if not law.in_groups:
+            return cls(law, np.array([lifted(chain, row) for row in np.eye(size)]))
+        totals = [reduce(lambda each, cells: cells.total(each), chain, row) for row in law.totals]
+        return cls(law, np.array(totals).T)
+
+    @classmethod
+    def of(cls, law: ReportLaw, members: FloatArray) -> Self:
+        """Return the sums over sets of values, ``(m, |X|)`` ones for members."""
+        return cls(law, members @ law.totals.T if law.in_groups else members)
+
+    @property
+    def size(self) -> int:
+        """The number m of sums."""
+        return len(self.rows)
+
+    def _total(self, which: int) -> FloatArray:
+        return self.rows[:, which] if self.law.in_groups else self.rows @ self.law.totals[which]
+
+    def plus(self, others: Self) -> "Sums":
+        """Return the sums over the unions with other sets, which share no value with these."""
+        return Sums(self.law, self.rows + others.rows)
+
+    def rest(self, among: Self | None = None) -> "Sums":
+        """Return the sums over all other values, or over those of one set."""
+        return Sums(self.law, (self.law.whole if among is None else among.rows) - self.rows)
+
+    @property
+    def plain(self) -> FloatArray:
+        """The ``(m,)`` sums of the estimates, not controlled."""
+        return self._total(_LINEAR)
+
+    def groups(self) -> tuple[GroupWeights, FloatArray]:
+        """Return the weights by groups; see `Functionals`. Of totals: covered or not, in the set or not."""
+        law, rows, none = self.law, self.rows, np.zeros(self.size)
+        if not law.in_groups:
+            return GroupWeights(rows, none, np.ones((1, rows.shape[1])), law.sensitive), np.broadcast_to(
+                law.p, rows.shape
+            )
+        sizes, mass = (
+            np.array([rows[:, a], law.whole[a] - rows[:, a], rows[:, b], law.whole[b] - rows[:, b]]).T
+            for a, b in ((_COVERED, _CLEAR), (_LIKELY, _LIKELY_CLEAR))
+        )
+        each = np.ones((self.size, 1)) * [1.0, 0, 1, 0]
+        return GroupWeights(each, none, sizes, np.array([True, True, False, False])), np.maximum(mass, 0)
+
+    def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return the likely distributions of people outside of the sets, of half of them, and inside."""
+        inside = np.array([[1.0, 0, 1, 0]]) if self.law.in_groups else self.rows
+        ends = []
+        for part in (1 - inside, inside):
+            own_mass, even = mass * part, sizes * part
+            total, count = (each.sum(axis=1, keepdims=True) for each in (own_mass, even))
+            ends.append(np.where(total > 0, own_mass / np.where(total > 0, total, 1), even / np.maximum(count, 1)))
+        return np.array([ends[0], (ends[0] + ends[1]) / 2, ends[1]])
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The moments of the worths of reports; see `Functionals`."""
+        return replace(super().moments, at=np.array([[0.0], [0.5], [1.0]]) + np.zeros(self.size))
+
+    @cached_property
+    def known(self) -> BoolArray:
+        """``(m,)`` booleans: true for the set of all values, and for that of none."""
+        return np.isin(self._total(_COVERED) + self._total(_CLEAR), (0, len(self.law.p)))
+
+    @property
+    def _known_sums(self) -> FloatArray:
+        return np.where(self._total(_COVERED) + self._total(_CLEAR) > 0, 1.0, 0.0)
+
+    @cached_property
+    def _in_clear(self) -> BoolArray:
+        return np.asarray(self._total(_COVERED) == 0)
+
+    @cached_property
+    def _by_rest(self) -> BoolArray:
+        """True for sets that hold all values that blocks cover: what those in clear leave of 1."""
+        covered = int(self.law.sensitive.sum())
+        return np.asarray((self._total(_COVERED) == covered) & (0 < covered < len(self.law.p)))
+
+    @cached_property
+    def binomial(self) -> BoolArray:
+        """``(m,)`` booleans: true for sets with a binomial count."""
+        law = self.law
+        if law.counts is None:
+            return np.zeros(self.size, np.bool_)
+        binomial = self._in_clear | self._by_rest
+        if law.binomial is not None:
+            alone = (self._total(_COVERED) == 1) & (self._total(_CLEAR) == 0)
+            every = alone & law.worths.sum_to_1 & bool(law.sensitive.all())
+            binomial = binomial | every | law.single
+        return binomial & ~self.known
+
+    @cached_property
+    def counted(self) -> BinomialCounts:
+        """The counts of all sets, of which some are binomial."""
+        law, covered = self.law, self._total(_COVERED)
+        base, slope = law.binomial or (0.0, law.truth)
+        assert law.counts is not None
+        rest = self._by_rest & (not law.single)
+        in_clear = float(law.counts @ ~law.sensitive) - self._clear_counts
+        counts = np.where(rest, law.n - in_clear, self._total(_COUNT))
+        bases = np.where(rest, 1 - law.truth, covered * base)
+        slopes = np.where(self._in_clear | rest, law.truth, slope)
+        return BinomialCounts(np.rint(counts).astype(np.int64), int(law.n), bases, slopes)
+
+    @property
+    def _clear_counts(self) -> FloatArray:
+        """The reports in clear of each set, where it holds all covered values."""
+        counts = self.law.counts
+        return self._total(_COUNT) - (0.0 if counts is None else float(counts @ self.law.sensitive))
+
+    @cached_property
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` unbiased estimates of the sums, controlled; 1 for all values, 0 for none."""
+        centre = super().centre
+        if self.binomial.any():
+            counted = self.counted
+            direct = (counted.counts / counted.n - counted.base) / counted.slope
+            centre = np.where(self.binomial, direct, centre)
+        return np.where(self.known, self._known_sums, centre)
+
+    @cached_property
+    def errors(self) -> FloatArray:
+        """The ``(m,)`` standard errors; of binomial counts at half a report more, among one more, as none is 0."""
+        errors = super().errors
+        if self.binomial.any():
+            trials = self.law.n * self.counted.slope
+            shrunk = (np.clip(self.centre, 0, 1) * trials + 0.5) / (trials + 1)
+            errors = np.where(self.binomial, np.sqrt(self.counted.variances(shrunk)), errors)
+        return np.where(self.known, 0.0, errors)
+
+    def limits(self, alpha: float) -> Ends:
+        """Return the limits, each by what is known of its set; see `Functionals`."""
+        pair = np.array([self._known_sums, self._known_sums])
+        others = ~self.binomial & ~self.known
+        if others.any():
+            pair[:, others] = np.array(Functionals.limits(Sums(self.law, self.rows[others]), alpha))
+        if self.binomial.any():
+            low, high = self.counted.limits(alpha)
+            nobody, everybody = (ROOM * np.sqrt(self.counted.variances(at)) for at in (0.0, 1.0))
+            ends = np.array([np.minimum(low, 1 - everybody), np.maximum(high, nobody)])
+            pair[:, self.binomial] = ends[:, self.binomial]
+        return pair[0], pair[1]
+
+    def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
+        """Return booleans: each sum may be as large as t, or smaller; see `Functionals`."""
+        larger, smaller = super().holds(t, alpha)
+        counted = self.binomial | self.known
+        if counted.any():
+            low, high = Sums(self.law, self.rows[counted]).limits(alpha)
+            larger[counted], smaller[counted] = high >= t, low < t
+        return larger, smaller
+
+    def covariances(self, others: Self) -> FloatArray:
+        """Return the ``(m,)`` covariances at the plausible distribution, each with a sum that shares no value."""
+        both = self.plus(others)
+        (weights, mass), control = both.groups(), self.control + others.control
+        together = self.law.variances(weights._replace(each=weights.each - control[:, None], constant=control), mass)
+        return (together - self.plausible - others.plausible) / 2
+
+    def correlations(self, others: Self) -> FloatArray:
+        """Return the ``(m,)`` correlations with sums that share no value."""
+        return correlation(self.covariances(others), np.sqrt(self.plausible * others.plausible))
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """``(m, m)`` covariances of disjoint sums at the plausible distribution."""
+        law, whole = self.law, Sums(self.law, np.vstack([self.rows, self.law.whole - self.rows.sum(axis=0)]))
+        if isinstance(law.worths, AlikeWorths) and law.in_groups:
+            totals = whole.rows[:, : _LIKELY_CLEAR + 1]
+            plain = law.worths.products(totals, float(law.whole[_LIKELY])) / law.n
+            plain -= np.outer(whole._likely, whole._likely) / law.n
+            np.fill_diagonal(plain, law.variances(*whole.groups()))
+        else:
+            plain = law.between(whole.rows)
+        # Each less lambda times the sum of all.
+        lift = np.eye(len(plain))[:-1] - self.control[:, None]
+        return lift @ plain @ lift.T
+
+    @property
+    def _likely(self) -> FloatArray:
+        return self._total(_LIKELY) + self._total(_LIKELY_CLEAR)
+
+    @property
+    def stated(self) -> FloatArray:
+        """``(m, m)`` covariances of a few disjoint sums, of which the variances are those of their standard errors."""
+        deviations = np.sqrt(np.diag(self.matrix))
+        covariances = correlation(self.matrix, np.outer(deviations, deviations)) * np.outer(self.errors, self.errors)
+        np.fill_diagonal(covariances, self.errors**2)
+        return covariances
+
+    def shares_in_clear(self, rest: Self, alpha: float) -> Ends | None:
+        """Return the limits of the shares of the sets in these and others; None unless all of them are in clear."""
+        if self.law.counts is None or not (self._in_clear.all() and rest._in_clear.all()):
+            return None
+        counts, others = (np.rint(each._total(_COUNT)).astype(np.int64) for each in (self, rest))
+        return share_limits(counts, counts + others, alpha)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Means(Functionals):
+    """m weighted sums of frequencies with any weights, such as means of scores.
+
+    Attributes:
+        law: behind the estimates.
+        weights: ``(m, |X|)``.
+    """
+
+    law: ReportLaw
+    weights: FloatArray
+
+    @property
+    def size(self) -> int:
+        """The number m of sums."""
+        return len(self.weights)
+
+    @property
+    def plain(self) -> FloatArray:
+        """The ``(m,)`` sums of the estimates, not controlled."""
+        return self.weights @ self.law.linear
+
+    def groups(self) -> tuple[GroupWeights, FloatArray]:
+        """Return the weights, each value by itself; see `Functionals`."""
+        shape = self.weights.shape
+        weights = GroupWeights(self.weights, np.zeros(self.size), np.ones((1, shape[1])), self.law.sensitive)
+        return weights, np.broadcast_to(self.law.p, shape)
+
+    def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
+        """Return all people at the value of the least weight, as is likely, and at that of the largest."""
+        ends = np.zeros((2, *self.weights.shape))
+        for row, places in zip(ends, (self.weights.argmin(axis=1), self.weights.argmax(axis=1)), strict=True):
+            row[np.arange(self.size), places] = 1
+        return np.array([ends[0], mass * sizes, ends[1]])

@@ -1,0 +1,481 @@
+"""The uncertainty of estimates: limits and errors of these, and of everything that is linear in them.
+
+Limits belong to the reports, not to a method. A single value has the shares under which its count is not surprising
+(`discreet.theory.binomial`). Sums, means, differences and shares of sums have the limits of the law
+(`discreet.results.sums`); of two of them together these are made by MOVER (`discreet.theory.limits`).
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from math import inf, nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
+from discreet.core.grouping import ValueCells
+from discreet.core.tally import Tally
+from discreet.errors import ParameterError
+from discreet.mechanisms.mechanism import Decoder
+from discreet.mechanisms.worths import LowRank, MatrixWorths, ReportLaw, units
+from discreet.results.sums import Means, Sums, lifted
+from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
+from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_ends, share_ends
+
+_CLOSE = 1e-9
+# Stretches in which the mean among some people is looked for, and how often.
+_STRETCHES, _ZOOMS = 33, 5
+
+
+class Uncertainty(ABC):
+    """The limits and errors of m shares, and of everything that is linear in them, for any level.
+
+    Attributes:
+        law: behind the estimates; None where it is not known.
+        chain: the cells of values that the shares are of, each of those before; none of values themselves.
+        no_sums: the reason why sums of the estimates may have no error, where the law is not known.
+    """
+
+    law: ReportLaw | None
+    chain: tuple[ValueCells, ...]
+    no_sums: str
+
+    @property
+    def remark(self) -> str:
+        """A sentence on where the limits come from, if not from where the method says; empty otherwise."""
+        return ""
+
+    @property
+    @abstractmethod
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` estimates that the limits lie around, nearly unbiased; they may be negative."""
+
+    @abstractmethod
+    def ends(self, alpha: float) -> Ends:
+        """Return lower and upper limits, each ``(m,)``, with room at the ends of [0, 1] and not clipped."""
+
+    def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
+        """Return the probability with which each interval may miss; see `miss_probability`."""
+        return miss_probability(level, self.centre.shape[-1], simultaneous=simultaneous, shown=shown)
+
+    def limits(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> Ends:
+        """Return the limits, not clipped.
+
+        Args:
+            level: confidence, in (0, 1).
+            simultaneous: whether all m intervals hold at once.
+            shown: how many of them are chosen by the estimates themselves; see `miss_probability`.
+        """
+        return self.ends(self.tails(level, simultaneous=simultaneous, shown=shown))
+
+    @property
+    def known_law(self) -> ReportLaw:
+        """The law.
+
+        Raises:
+            ParameterError: if it is not known.
+        """
+        if self.law is None:
+            raise ParameterError(self.no_sums)
+        return self.law
+
+    def over(self, cells: ValueCells) -> "SumUncertainty":
+        """Return the uncertainty of the sums over cells."""
+        return SumUncertainty(self.known_law, (*self.chain, cells), cells.size)
+
+    def given(self, cells: ValueCells) -> "SumUncertainty":
+        """Return the uncertainty of the shares of cells among all who are in one."""
+        return ShareUncertainty(self.known_law, (*self.chain, cells), cells.size)
+
+    def sums(self, members: FloatArray) -> Sums:
+        """Return the sums over sets, ``(k, m)`` ones for members."""
+        return Sums.of(self.known_law, np.array([lifted(self.chain, row) for row in members]))
+
+    def total(self, mask: BoolArray) -> "Bounded":
+        """Return the sum over one set."""
+        return Bounded.of(self.sums(mask[None].astype(np.float64)))
+
+    def weighted(self, weights: FloatArray) -> "Bounded":
+        """Return a weighted sum of the shares; of two different weights it is that of a set."""
+        least, most = float(weights.min()), float(weights.max())
+        inside = weights == most
+        if least == most or (inside | (weights == least)).all():
+            total = self.total(inside)
+            return total.scaled(least, most - least)
+        return Bounded.of(Means(self.known_law, lifted(self.chain, weights)[None]))
+
+    def difference(self, first: BoolArray, second: BoolArray) -> "Bounded":
+        """Return the difference of the sums over two sets that share no value."""
+        sums = self.sums(np.array([first, second], np.float64))
+        few = sums.law.n < LEAST_REPORTS and not sums.binomial.all()
+        return _difference(sums.centre, sums.limits, sums.stated, few=few)
+
+    def ratio(self, first: BoolArray, second: BoolArray) -> "Bounded":
+        """Return the ratio of the sums over two sets; no number where the second is not above 0.
+
+        Of sets that share no value, or all of one, it follows from the share of one in both.
+        """
+        if not (first ^ second).any():
+            return Bounded(1.0, 0.0, lambda alpha: (1.0, 1.0))
+        parts = self.sums(np.array([first & ~second, second & ~first, first & second], np.float64))
+        only, others, both = (bool(mask.any()) for mask in (first & ~second, second & ~first, first & second))
+        numerator, divisor = (float(parts.centre @ row) for row in ((1, 0, 1), (0, 1, 1)))
+        estimate = numerator / divisor if divisor > 0 else nan
+        lift = np.array([1, -estimate, 1 - estimate])
+        error = sqrt(max(float(lift @ parts.stated @ lift), 0.0)) / divisor if divisor > 0 else nan
+
+        def bounds(alpha: float) -> tuple[float, float]:
+            if both and only and others:
+                return _odds(*_overlapping(parts, alpha))
+            pair = [
+                Sums(self.known_law, parts.rows[[at]]) for at in ((0, 1) if not both else (0, 2) if only else (2, 1))
+            ]
+            low, high = _at(0, _share_ends(pair[0], pair[1], alpha))
+            if both and others:
+                return low, high
+            odds = _odds(low, high)
+            return (1 + odds[0], 1 + odds[1]) if both else odds
+
+        return Bounded(estimate, error, bounds)
+
+    def covariance(self, codes: IntArray) -> FloatArray:
+        """Return the ``(k, k)`` covariances of some estimates, at a plausible distribution."""
+        return self.sums(units(codes, len(self.centre))).matrix
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounded:
+    """One number that follows from reports.
+
+    Attributes:
+        estimate: nearly unbiased.
+        error: its standard error.
+        bounds: a function that returns its limits, not clipped, for the probability with which both together may miss.
+    """
+
+    estimate: float
+    error: float
+    bounds: Callable[[float], tuple[float, float]]
+
+    @classmethod
+    def of(cls, sums: Sums | Means) -> "Bounded":
+        """Return the first of some sums."""
+        return cls(float(sums.centre[0]), float(sums.errors[0]), lambda alpha: _at(0, sums.limits(alpha)))
+
+    def scaled(self, start: float, times: float) -> "Bounded":
+        """Return a start and a multiple of the number, at least 0."""
+
+        def bounds(alpha: float) -> tuple[float, float]:
+            low, high = self.bounds(alpha)
+            return start + times * low, start + times * high
+
+        return Bounded(start + times * self.estimate, times * self.error, bounds)
+
+
+def _at(place: int, ends: Ends) -> tuple[float, float]:
+    """Return the limits of one of several."""
+    return float(ends[0][place]), float(ends[1][place])
+
+
+def _odds(low: float, high: float) -> tuple[float, float]:
+    """Return the limits of the ratio of two sums from those of the share of the first in both."""
+    return low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
+
+
+def _share_ends(parts: Sums, rest: Sums, alpha: float) -> Ends:
+    """Return the limits of the shares of sums in these and others, which share no value with them."""
+    counted = parts.shares_in_clear(rest, alpha)
+    if counted is None and parts.law.n < LEAST_REPORTS:
+        return np.zeros(parts.size), np.ones(parts.size)
+    return counted or share_ends(parts.estimated(alpha), rest.estimated(alpha), parts.correlations(rest))
+
+
+def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
+    """Return the limits of the share of A in A and B, from the sums over A without B, B without A, and both.
+
+    What both share counts twice in the whole: of a ratio r = A / B this is r / (1 + r).
+    """
+    chosen = np.array([[1.0, 0, 1], [0, 1, 1]])
+    matrix = chosen @ parts.matrix @ chosen.T
+    r = correlation(matrix[0, 1:], np.sqrt(matrix[:1, 0] * matrix[1:, 1]))
+    first, second = (Sums(parts.law, row[None] @ parts.rows).estimated(alpha) for row in chosen)
+    return _at(0, share_ends(first, second, r))
+
+
+def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: FloatArray, *, few: bool) -> Bounded:
+    """Return the first of two estimates less the second one, by MOVER; of few reports anything from -1 to 1."""
+    variances = np.diag(matrix)
+    r = correlation(matrix[0, 1:2], np.sqrt(variances[:1] * variances[1:2]))
+
+    def bounds(alpha: float) -> tuple[float, float]:
+        low, high = limits(alpha)
+        first, second = (Estimated(centre[[at]], low[[at]], high[[at]]) for at in (0, 1))
+        least, most = _at(0, difference_ends(first, second, r))
+        return (min(least, -1.0), max(most, 1.0)) if few else (least, most)
+
+    error = np.sqrt(max(float(variances[0] + variances[1] - 2 * matrix[0, 1]), 0.0))
+    return Bounded(float(centre[0] - centre[1]), float(error), bounds)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueUncertainty(Uncertainty):
+    """The uncertainty of single values, from what is known of their counts; worked out when it is asked for.
+
+    Attributes:
+        estimates: ``(|X|,)`` estimates; ``(g, |X|)`` of a `TallyStack`, which gives limits of each group.
+        laws: of the counts; none where the decoder states them.
+        decoder: of the tally; None where there is none.
+        tally: the counts.
+        behind: a function that returns the law behind sums; None where it is not known.
+        no_sums: as for `Uncertainty`.
+        chain: likewise.
+        about: a sentence on where the limits come from.
+    """
+
+    estimates: FloatArray
+    laws: Sequence[CodedLaw] = ()
+    decoder: Decoder | None = None
+    tally: Tally | None = None
+    behind: Callable[[], ReportLaw | None] | None = None
+    no_sums: str = CountLaw.no_sums
+    chain: tuple[ValueCells, ...] = ()
+    about: str = ""
+
+    @classmethod
+    def of(
+        cls, law: CountLaw, estimates: FloatArray, behind: Callable[[], ReportLaw | None] | None = None
+    ) -> "ValueUncertainty":
+        """Return the uncertainty of estimates of which one law is known."""
+        return cls(estimates, ((np.arange(len(estimates)), law),), behind=behind, no_sums=law.no_sums)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state of a pickle: the law in place of what makes it, so that no reports are in it."""
+        state = {field.name: getattr(self, field.name) for field in fields(self)}
+        return state | {"behind": None, "law": self.law}
+
+    @property
+    def remark(self) -> str:
+        """A sentence on where the limits come from, if not from where the method says."""
+        return " ".join(filter(None, [self.about, *(law.remark for _, law in self.laws)]))
+
+    @property
+    def centre(self) -> FloatArray:
+        """The estimates that the limits lie around."""
+        return self.estimates
+
+    @cached_property
+    def law(self) -> ReportLaw | None:  # type: ignore[override]
+        """The law behind sums."""
+        return None if self.behind is None else self.behind()
+
+    @cached_property
+    def counts(self) -> Sequence[CodedLaw]:
+        """The counts of all values, or the worths of reports to them, with their laws."""
+        if self.decoder is None or self.tally is None:
+            return self.laws
+        return self.decoder.count_laws(self.tally, self.estimates)
+
+    def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
+        """Return the probability with which each interval may miss; see `Uncertainty.tails`."""
+        if self.decoder is not None and self.decoder.is_binary and (simultaneous or shown):
+            low, high = self._bare_ends(1 - level)
+            # Whoever holds p_x holds 1 - p_x: both miss together.
+            if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):
+                return 1 - level
+        return super().tails(level, simultaneous=simultaneous, shown=shown)
+
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits of the frequencies; see `Uncertainty.ends`."""
+        if alpha not in self._known_ends:
+            # A table, its notes and a picture ask for the same ones.
+            self._known_ends.clear()
+            low, high = self._bare_ends(alpha)
+            nobody, everybody = (ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
+            self._known_ends[alpha] = frozen(np.minimum(low, 1 - everybody)), frozen(np.maximum(high, nobody))
+        return self._known_ends[alpha]
+
+    def _bare_ends(self, alpha: float) -> Ends:
+        whole = np.empty((2, *self.estimates.shape))
+        for codes, law in self.counts:
+            whole[..., codes] = law.limits(alpha)
+        return whole[0], whole[1]
+
+    @cached_property
+    def _known_ends(self) -> dict[float, Ends]:
+        """The limits that were asked for last, by the probability with which each may miss."""
+        return {}
+
+    def variances(self, at: float) -> FloatArray:
+        """Return the variances of the estimates where all of the true frequencies are ``at``, 0 or 1."""
+        of_values = np.empty(self.estimates.shape)
+        for codes, law in self.counts:
+            of_values[..., codes] = law.variances(at)
+        return of_values
+
+    def total(self, mask: BoolArray) -> Bounded:
+        """Return the sum over one set; of one value as it stands, if the estimates sum to 1."""
+        total, row, law = super().total(mask), int(np.argmax(mask)), self.known_law
+        alone = np.count_nonzero(mask) == 1 < len(mask) and law.linear[row] == self.estimates[row]
+        if alone and law.worths.sum_to_1:
+            return Bounded(total.estimate, total.error, lambda alpha: _at(row, self.ends(alpha)))
+        return total
+
+    def covariance(self, codes: IntArray) -> FloatArray:
+        """Return the covariances of some estimates, as they stand."""
+        return self.known_law.covariances(codes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SumUncertainty(Uncertainty):
+    """The uncertainty of sums over cells of values.
+
+    Attributes:
+        law: behind the estimates.
+        chain: the cells, each of those before.
+        size: m, the number of the last cells.
+    """
+
+    law: ReportLaw
+    chain: tuple[ValueCells, ...]
+    size: int
+
+    @classmethod
+    def known(cls, centre: FloatArray, matrix: FloatArray) -> "SumUncertainty":
+        """Return the uncertainty of normal estimates of a known covariance."""
+        size, unit = len(centre), np.eye(len(centre))
+        lasting, covered = LowRank(np.zeros(size), unit, matrix), np.ones(size, np.bool_)
+        law = ReportLaw(MatrixWorths(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
+        return cls(law, (), size)
+
+    @cached_property
+    def cells(self) -> Sums:
+        """The sums over the cells."""
+        return Sums.over(self.law, self.chain, self.size)
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` estimates."""
+        return self.cells.centre
+
+    @property
+    def errors(self) -> FloatArray:
+        """The ``(m,)`` standard errors."""
+        return self.cells.errors
+
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits; see `Uncertainty.ends`."""
+        return self.cells.limits(alpha)
+
+    def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
+        """Return the limits of the shares in the first cells, up to some places."""
+        return self._prefixes(places).limits(alpha)
+
+    def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
+        """Return ``(m,)`` whether the share in the first cells, up to each, may be as large, and may be smaller."""
+        return self._prefixes(np.arange(self.size)).holds(share, alpha)
+
+    def _prefixes(self, places: IntArray) -> Sums:
+        return Sums(self.law, np.cumsum(self.cells.rows, axis=0)[places])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShareUncertainty(SumUncertainty):
+    """The uncertainty of shares among the people in some cells."""
+
+    def _shares(self, parts: Sums) -> tuple[FloatArray, FloatArray, Callable[[float], Ends]]:
+        """Return shares of sums among all people in a cell, their errors to first order, and their limits."""
+        rest = Sums(self.law, self.cells.rows.sum(axis=0) - parts.rows)
+        whole, r = parts.centre + rest.centre, parts.correlations(rest)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.where(whole > 0, parts.centre / whole, np.nan)
+            spread = (1 - q) ** 2 * parts.errors**2 + q**2 * rest.errors**2
+            spread -= 2 * q * (1 - q) * r * parts.errors * rest.errors
+            errors = np.sqrt(np.maximum(spread, 0)) / whole
+
+        def ends(alpha: float) -> Ends:
+            return _share_ends(parts, rest, alpha)
+
+        return q, errors, ends
+
+    @cached_property
+    def _of_cells(self) -> tuple[FloatArray, FloatArray, Callable[[float], Ends]]:
+        return self._shares(self.cells)
+
+    @property
+    def centre(self) -> FloatArray:
+        """The ``(m,)`` shares; no numbers where nobody is estimated to be in a cell."""
+        return self._of_cells[0]
+
+    @property
+    def errors(self) -> FloatArray:
+        """The ``(m,)`` standard errors, to first order."""
+        return self._of_cells[1]
+
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits, within [0, 1]; see `Uncertainty.ends`."""
+        return self._of_cells[2](alpha)
+
+    def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
+        """Return the limits of the shares in the first cells, up to some places."""
+        return self._shares(self._prefixes(places))[2](alpha)
+
+    def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
+        """Return booleans: shares may be as large, or smaller; see `SumUncertainty`."""
+        low, high = self.prefix_limits(np.arange(self.size), alpha)
+        return high >= share, low < share
+
+    def over(self, cells: ValueCells) -> SumUncertainty:
+        """Return the uncertainty of the sums over cells, which leave out none."""
+        return self.given(cells)
+
+    def total(self, mask: BoolArray) -> Bounded:
+        """Return the share of one set."""
+        q, errors, ends = self._shares(self.sums(mask[None].astype(np.float64)))
+        return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _at(0, ends(alpha)))
+
+    def difference(self, first: BoolArray, second: BoolArray) -> Bounded:
+        """Return the difference of two shares, of which the correlation is to first order."""
+        pair = self.sums(np.array([first, second], np.float64))
+        third = Sums(self.law, self.cells.rows.sum(axis=0, keepdims=True) - pair.rows.sum(axis=0))
+        q, _, ends = self._shares(pair)
+        rows = Sums(self.law, np.vstack([pair.rows, third.rows]))
+        whole = float(rows.centre.sum())
+        lift = (np.eye(3)[:2] - q[:, None]) / whole if whole > 0 else np.zeros((2, 3))
+        return _difference(q, ends, lift @ rows.stated @ lift.T, few=self.law.n < LEAST_REPORTS)
+
+    def weighted(self, weights: FloatArray) -> Bounded:
+        """Return a mean among the people in the cells: m is plausible where the limits of (w - m) . p hold 0."""
+        least, most = float(weights.min()), float(weights.max())
+        if ((weights == least) | (weights == most)).all():
+            return super().weighted(weights)
+        scores, inside = (lifted(self.chain, each) for each in (weights, np.ones(self.size)))
+
+        def at(means: FloatArray) -> Means:
+            return Means(self.law, scores - means[:, None] * inside)
+
+        whole, total = at(np.zeros(1)), Means(self.law, inside[None])
+        count = float(total.centre[0])
+        estimate = float(whole.centre[0]) / count if count > 0 else np.nan
+        error = float(at(np.array([estimate])).errors[0]) / count if count > 0 else np.nan
+
+        def end(tail: float, *, upper: bool) -> float:
+            low, high = least, most
+            for _ in range(_ZOOMS):
+                grid = np.linspace(low, high, _STRETCHES)
+                means = at(grid)
+                tails = means.moments.tail(means.centre, np.zeros(_STRETCHES))
+                held = np.flatnonzero((tails <= 1 - tail) if upper else (tails >= tail))
+                if not len(held):
+                    return most if upper else least
+                first = int(held[-1] if upper else held[0])
+                low, high = grid[max(first - (not upper), 0)], grid[min(first + upper, _STRETCHES - 1)]
+            return float(high if upper else low)
+
+        def bounds(alpha: float) -> tuple[float, float]:
+            if self.law.n < LEAST_REPORTS:
+                return least, most
+            return end(alpha / 2, upper=False), end(alpha / 2, upper=True)
+
+        return Bounded(estimate, error, bounds)
