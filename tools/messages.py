@@ -5,7 +5,9 @@ of its places; ``argument`` is a place too. `tools/house.py` prints what is wron
 """
 
 import ast
+import io
 import re
+import tokenize
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +24,9 @@ RIDDLES = re.compile(
     flags=re.IGNORECASE,
 )
 """Words that make a reader go back: a pronoun in place of its noun, or a verb that is no term of the field."""
+
+RIDDLES_LEFT: dict[str, int] = {}
+"""The most riddles in docstrings and comments of a room, where it is not 0; a number may only become smaller."""
 
 _CODE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _PLACE = re.compile(r"(?<!\{)\{(\w+)(?:![rsa])?(?::[^{}]*)?\}(?!\})")
@@ -90,3 +95,36 @@ def _of_call(path: Path, call: ast.Call, sentences: Mapping[str, str]) -> Iterat
         yield f"{path}:{call.lineno}: {code} has the places {sorted(places)}, got {sorted(map(str, names))}"
     if "{argument}" in sentences[code] and all(word.arg != "argument" for word in call.keywords):
         yield f"{path}:{call.lineno}: {code} names an argument, and the call does not"
+
+
+def riddles(text: str, tree: ast.Module) -> int:
+    """Return the number of riddles, and of long first sentences, in docstrings and comments of a file."""
+    texts = [
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    docstrings = [" ".join(words.split()) for words in texts if isinstance(words, str)]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    long = sum(
+        bool(long_or_riddling(words.split(". ")[0])) and not RIDDLES.search(words.split(". ")[0])
+        for words in docstrings
+    )
+    return long + sum(len(RIDDLES.findall(words)) for words in [*docstrings, *comments])
+
+
+def of_riddles(files: Mapping[Path, ast.Module]) -> Iterator[str]:
+    """Yield the rooms with more riddles than are listed, and those with fewer.
+
+    Args:
+        files: the files of the package, by their path below the project.
+    """
+    counts: Counter[str] = Counter()
+    for path, tree in files.items():
+        counts[room_of(ROOT / path).name] += riddles((ROOT / path).read_text(encoding="utf-8"), tree)
+    for room in sorted({*counts, *RIDDLES_LEFT}):
+        most = RIDDLES_LEFT.get(room, 0)
+        if counts[room] != most:
+            more = "may have" if counts[room] > most else "is listed with"
+            yield f"tools/messages.py:1: {room} has {counts[room]} riddles in docstrings and comments; it {more} {most}"
