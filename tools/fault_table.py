@@ -155,7 +155,7 @@ SAMPLER = [
     ),
     Fault(
         "a device sends its memo in every round",
-        "discreet.device.protocol.sampler:Sampler.again",
+        "discreet.device.protocol.sampler:Sampler.round_record",
         lambda right, sampler, memo, threshold, random: memo,
         _DEVICE,
     ),
@@ -173,7 +173,7 @@ SAMPLER = [
     ),
     Fault(
         "a secret place is answered as itself",
-        "discreet.device.answers:replaced",
+        "discreet.device.answers:reported_code",
         lambda right, database, collection, code, tagged: code,
         _DEVICE,
     ),
@@ -315,7 +315,7 @@ BUDGETS = [
     ),
     Fault(
         "every question of a survey is answered",
-        "discreet.device.answers:is_drawn",
+        "discreet.device.answers:is_question_drawn",
         always(True),
         ("tests/device/test_survey_devices.py",),
     ),

@@ -168,7 +168,7 @@ def test_from_joining_to_forgetting(double: Double) -> None:
 TYPED = {
     "labels": "one of a b; c",
     "range": "one of -5; -4; -3; -2; -1; 0; 1; 2; 3; 4",
-    "[domain.product]": "sex=LABEL age=LABEL, of sex: f; m, age: 1; 2",
+    "[domain.product]": "sex=LABEL age=LABEL (sex: f; m, age: 1; 2)",
     "grid": "a latitude and a longitude within the map",
 }
 
@@ -196,7 +196,7 @@ def test_values_as_they_are_typed(double: Double, domain: str, value: list[str],
     signed_for(double, plan)
     device("join", "asked.json", "--trust", public(), "--agree")
     shown = done("device", "join", "asked.json", "--trust", public(), "--agree", "--store", "mine")
-    assert f"`discreet device answer habits VALUE`, with {said}." in shown
+    assert f"`discreet device answer habits VALUE`. VALUE is {said}." in shown
     if fits:
         assert device("answer", "habits", *value)["outcome"] == "recorded"
     else:
@@ -208,11 +208,11 @@ def test_places(double: Double) -> None:
     signed_for(double, PLAN.replace('"Habits"', '"Habits"\ntags = ["home"]'))
     shown = done("device", "join", "asked.json", "--trust", public(), "--agree", "--store", "mine")
     assert "`discreet device tag habits TAG=VALUE...`" in shown
-    assert "a tag is one of home; others." in shown
+    assert "TAG is one of home; others." in shown
     assert "tag" in refusal("device", "answer", "habits", "never", "--store", "mine")
     assert device("tag", "habits", "home=never", "home=rarely", "home=never")["places"] == 2
     assert device("answer", "habits", "never")["outcome"] == "recorded"
-    assert "cannot change" in refusal("device", "tag", "habits", "home=daily", "--store", "mine")
+    assert "tagged.after-answer" in refusal("device", "tag", "habits", "home=daily", "--store", "mine")
     cells = PLAN.replace('"Habits"', '"Habits"\ncells = { rows = 1, cols = 1 }').replace(
         'labels = ["never", "rarely", "often", "daily"]\nsensitive = ["often", "daily"]',
         "grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }\nsensitive = [[0.1, -0.9]]",

@@ -94,12 +94,12 @@ def test_bots_are_those_of_the_library(name: str) -> None:
     domain = Domain.grid(lat=(40, 41), lon=(-74, -73), rows=6, cols=5, sensitive=[(40.05, -73.95)])
     if name == "cells":
         wanted = Personalized.cells(domain, 2.0, rows=2, cols=3, mechanism="hadamard")
-        assert found.bots.cell_of.tolist() == wanted.cell_of.tolist()
+        assert found.placeholders.cell_of.tolist() == wanted.cell_of.tolist()
     else:
         plain = Domain(PLAIN["domain"]["labels"], sensitive=["often", "daily"])
         wanted = Personalized(plain, 1.0, ["home"], others=name == "tags", mechanism=PLANS[name]["mechanism"]["name"])
-        assert found.bots.cell_of is None
-    assert found.bots.tags == wanted.tags
+        assert found.placeholders.cell_of is None
+    assert found.placeholders.tags == wanted.tags
     assert found.fingerprint == wanted.fingerprint
     assert found.sampler.size == wanted.domain.size + len(wanted.tags)
 

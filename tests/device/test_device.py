@@ -158,7 +158,7 @@ def test_each_secret_place_has_the_bot_of_its_tag_or_cell(fixture: Fixture) -> N
     grid = {"grid": {"lat": [0, 2], "lon": [0, 2], "rows": 2, "cols": 2}, "sensitive": [[0.5, 0.5]]}
     places = fixture.join(envelope({**PLAIN, "domain": grid, "cells": {"rows": 2, "cols": 2}}, name="cells"))
     fixture.device.tag(places, [(0.5, 0.5), (1.5, 1.5)])
-    bot = 4 + int(places.bots.cell_of[3])
+    bot = 4 + int(places.placeholders.cell_of[3])
     assert table(fixture.folder, "SELECT code, bot FROM places WHERE name = 'cells'") == [(3, bot)]
 
 
@@ -374,13 +374,13 @@ def test_a_collection_object_of_a_caller_is_not_believed(fixture: Fixture) -> No
 def test_a_second_coin_is_tossed_for_every_report(fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is kept is the memo; what leaves is the coin's, of fresh words, also when nothing is left to spend."""
     tossed: list[tuple[bytes, int, bytes]] = []
-    again = Sampler.again
+    again = Sampler.round_record
 
     def noted(self: Sampler, memo: bytes, threshold: int, random: Any) -> bytes:
         tossed.append((memo, threshold, sent := again(self, memo, threshold, random)))
         return sent
 
-    monkeypatch.setattr(Sampler, "again", noted)
+    monkeypatch.setattr(Sampler, "round_record", noted)
     found = fixture.join(envelope(PLAN, answers="permanent", memo=2.0, epochs=Epochs(START, EPOCH, 24)))
     assert found.memo is not None
     for answered in (3, 3, 0, 2, 3):

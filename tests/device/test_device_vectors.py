@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scripted import ROOT
 
-from discreet.device.protocol.collection import bots_of, code_of, domain_of, open_envelope
+from discreet.device.protocol.collection import code_of, domain_of, open_envelope, placeholders_of
 from discreet.device.protocol.envelope import CollectionError, opened
 from discreet.errors import DataError
 from packing import each
@@ -59,7 +59,7 @@ def test_encoders(line: dict[str, Any]) -> None:
     mask = np.zeros(domain.size, dtype=np.bool_)
     for start, stop in line["sensitive"]:
         mask[start:stop] = True
-    found = bots_of(line["plan"], mask)
+    found = placeholders_of(line["plan"], mask)
     assert len(found.tags) == line["bots"]
     assert (found.cell_of is None) == (line["cells"] is None)
     if found.cell_of is not None:

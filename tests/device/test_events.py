@@ -65,4 +65,4 @@ def test_permanent_streams(line: str) -> None:
     assert record.hex() == said["record"]
     if memo is not None:
         again = (sampler.truth << 64) // memo
-        assert [sampler.again(record, again, SeededRandom(seed)).hex() for seed in range(4)] == said["sent"]
+        assert [sampler.round_record(record, again, SeededRandom(seed)).hex() for seed in range(4)] == said["sent"]

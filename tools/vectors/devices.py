@@ -465,7 +465,7 @@ def stream(sampler: Sampler, name: str, fingerprint: str, code: int, memo: int |
     if memo is None:
         return parts
     again = sampler.truth * WORD_RANGE // memo
-    sent = [sampler.again(record, again, SeededRandom(seed)).hex() for seed in range(4)]
+    sent = [sampler.round_record(record, again, SeededRandom(seed)).hex() for seed in range(4)]
     return {**parts, "memo": str(memo), "sent": sent}
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.device.protocol.collection import bots_of, code_of, domain_of, open_envelope
+from discreet.device.protocol.collection import code_of, domain_of, open_envelope, placeholders_of
 from discreet.device.protocol.envelope import CollectionError, public_key
 from discreet.device.protocol.envelope import signed as sealed
 from discreet.errors import DataError
@@ -429,7 +429,7 @@ def _bots(domain: dict[str, Any], ranges: list[list[int]], **plan: Any) -> dict[
     mask[:] = False
     for start, stop in ranges:
         mask[start:stop] = True
-    found = bots_of(said, mask)
+    found = placeholders_of(said, mask)
     assert found is not None
     cells = None if found.cell_of is None else found.cell_of.tolist()
     return {"plan": said, "sensitive": ranges, "bots": len(found.tags), "cells": cells, "values": []}

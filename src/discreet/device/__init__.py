@@ -1,8 +1,8 @@
-"""The device: it checks a collection, answers within budgets, remembers what it must, and sends.
+"""A person's device: it checks collections, randomizes answers within budgets, and sends reports.
 
-It needs NumPy, cryptography and the standard library only. Files in reading order: `protocol/collection.py` (the
-signed document) and `protocol/sampler.py` (what a device draws from), `device.py` (one person's device), `answers.py`,
-`memory.py` (consent, budgets), `outbox.py`, `sending.py`, `protocol/frames.py` (records on their way).
+It needs NumPy, cryptography and the standard library only. Files in reading order: `protocol/collection.py` (the signed
+document) and `protocol/sampler.py` (the integers for drawing reports), `device.py` (one person's device), `answers.py`,
+`memory.py` (consent, budgets), `outbox.py`, `sending.py`, `protocol/frames.py` (the form in which reports are sent).
 
 Example:
     >>> from discreet.device import Limits

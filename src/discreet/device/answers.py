@@ -1,16 +1,16 @@
-"""Answers of a device: each is drawn, charged and written in one transaction.
+"""Answers of a device: one transaction draws a report, charges the budget and stores both.
 
-Once and fresh answers take new words from the operating system every time. A permanent answer takes the words that
-follow from the value and the key K of the collection's name, so that a value's report is drawn once and for all. A
-value that is new is charged. When nothing is left of a budget the last report is repeated: falling silent would tell
-that the value changed often.
+"Once" and "fresh" answers take new random words from the operating system every time. A "permanent" answer derives its
+words from the value and the key K of the collection's name, so a value always gives the same report. Only a new value
+is charged. When the budget is spent, the device repeats the last report: silence would reveal that the value changed
+often.
 
-The print of a code counts different values and is useless without K; the words of a code are the library's own stream
-under another key. Both are bound to the name and the mechanism, not to the version: one that changes only a contact
-costs nothing new. Where a second coin decides what is sent, they are bound to S_1 too: the same answer under another
-S_1 is drawn and charged anew. Once and fresh answers, and second coins, derive nothing from K.
+The print of a code is a keyed hash. It counts different values and is useless without K. The words of a code come from
+the library's own stream under another key. Both depend on the name and the mechanism and not on the version, so a new
+version that changes only the contact costs nothing. With a second coin both depend on S_1 too: under another S_1 the
+same answer is drawn and charged again. "Once" answers, "fresh" answers and second coins use nothing derived from K.
 
-A person's secret places, which bot stands for which of their values, are in one table and in nothing else.
+A person's secret values and their placeholders are in one table only.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ SHORTEST_SECRET = 16
 
 
 def key_of_person(secret: bytes, name: str) -> bytes:
-    """Return K of a name, the same on all devices that share a person's secret.
+    """Return the key K of a collection's name; devices with the same secret of a person have the same key.
 
     Args:
         secret: at least 16 bytes, secret and unpredictable.
@@ -44,10 +44,10 @@ def key_of_person(secret: bytes, name: str) -> bytes:
 
 
 def checked_secret(secret: object) -> bytes | None:
-    """Return a person's secret, or None if there is none.
+    """Check the secret that the devices of one person share.
 
     Raises:
-        ParameterError: if it is too short, or no bytes; it is not quoted.
+        ParameterError: if the secret is too short or not bytes; the message does not quote it.
     """
     if secret is None or (isinstance(secret, bytes) and len(secret) >= SHORTEST_SECRET):
         return secret
@@ -55,12 +55,12 @@ def checked_secret(secret: object) -> bytes | None:
 
 
 def print_of(key: bytes, collection: Collection, code: int) -> bytes:
-    """Return the print of a code, 16 bytes."""
+    """Return the print of a code: 16 bytes of a keyed hash, by which the device recognises an earlier value."""
     return _digest(key, b"discreet print 1", *_parts(collection, code))[:PRINT_BYTES]
 
 
 def words_of(key: bytes, collection: Collection, code: int) -> KeyedRandom:
-    """Return the words with which a code's report is drawn, the same every time."""
+    """Return the random words of a code's permanent report, the same every time."""
     return KeyedRandom(_digest(key, b"discreet answer 1", *_parts(collection, code)))
 
 
@@ -71,7 +71,7 @@ def _parts(collection: Collection, code: int) -> tuple[bytes, bytes]:
 
 
 def _drawing(collection: Collection) -> str:
-    """Return the name of what permanent answers are drawn with: the fingerprint, and S_1 of a memo."""
+    """Return an id of the mechanism for permanent answers: its fingerprint, and S_1 if there is a second coin."""
     return collection.fingerprint + ("" if collection.memo is None else f" {collection.memo.truth}")
 
 
@@ -80,55 +80,57 @@ def _digest(key: bytes, *parts: bytes) -> bytes:
     return hmac.new(key, b"\0".join(parts), hashlib.sha256).digest()
 
 
-def bots_of_places(collection: Collection, tagged: Any) -> dict[int, int]:
-    """Return the bot of each secret value, by codes; values that are sensitive for everybody stay themselves.
+def placeholders_of_values(collection: Collection, tagged: Any) -> dict[int, int]:
+    """Return the placeholder of each secret value, by code, without values that are sensitive for everybody.
 
     Args:
         collection: of a personalized plan.
-        tagged: values by tag; where bots stand for cells, a list of values.
+        tagged: values by tag; where placeholders stand for cells, a list of values.
 
     Raises:
-        ParameterError: if the plan has no bots, or tags are given in another form than it wants; tags are not quoted.
-        DataError: if a value is not in the domain, or has two tags; values are not quoted.
+        ParameterError: if the plan has no placeholders, or needs values in another form; tags are not quoted.
+        DataError: if a value is not in the domain or has two tags; values are not quoted.
     """
-    bots, size = collection.bots, collection.domain.size
-    if bots is None:
+    placeholders, size = collection.placeholders, collection.domain.size
+    if placeholders is None:
         raise ParameterError("tagged.not-personalized", argument="tagged")
-    if bots.cell_of is not None:
+    if placeholders.cell_of is not None:
         if isinstance(tagged, Mapping | str) or not hasattr(tagged, "__iter__"):
             raise ParameterError("tagged.with-tags", argument="tagged")
         codes = [collection.code_of(value) for value in tagged]
-        return {code: size + int(bots.cell_of[code]) for code in codes if not collection.sensitive[code]}
-    if not isinstance(tagged, Mapping) or not set(tagged) <= set(bots.tags):
-        raise ParameterError("tagged.without-tags", argument="tagged", names=", ".join(bots.tags))
-    pairs = [(collection.code_of(value), bots.tags.index(tag)) for tag, values in tagged.items() for value in values]
-    bot_of = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
-    if any(bot_of.get(code, size + rank) != size + rank for code, rank in pairs):
+        return {code: size + int(placeholders.cell_of[code]) for code in codes if not collection.sensitive[code]}
+    if not isinstance(tagged, Mapping) or not set(tagged) <= set(placeholders.tags):
+        raise ParameterError("tagged.without-tags", argument="tagged", names=", ".join(placeholders.tags))
+    pairs = [
+        (collection.code_of(value), placeholders.tags.index(tag)) for tag, values in tagged.items() for value in values
+    ]
+    placeholder_of = {code: size + rank for code, rank in pairs if not collection.sensitive[code]}
+    if any(placeholder_of.get(code, size + rank) != size + rank for code, rank in pairs):
         raise DataError("tagged.two-tags", argument="tagged")
-    return bot_of
+    return placeholder_of
 
 
-def keep_places(database: sqlite3.Connection, collection: Collection, places: Mapping[int, int]) -> None:
-    """Replace the places of a name; the values that they are places of are remembered by a digest."""
+def store_secret_values(database: sqlite3.Connection, collection: Collection, places: Mapping[int, int]) -> None:
+    """Store the placeholders of a person's secret values, and a digest of the domain that they belong to."""
     database.execute("DELETE FROM places WHERE name = ?", (collection.name,))
     rows = [(collection.name, code, bot) for code, bot in places.items()]
     database.executemany("INSERT INTO places VALUES (?, ?, ?)", rows)
     database.execute("UPDATE names SET tagged = ? WHERE name = ?", (_domain(collection), collection.name))
 
 
-def replaced(database: sqlite3.Connection, collection: Collection, code: int, tagged: str | None) -> int:
-    """Return a code, or its bot if it is one of the person's secret places.
+def reported_code(database: sqlite3.Connection, collection: Collection, code: int, tagged: str | None) -> int:
+    """Return the code to report: the value's own code, or its placeholder if the value is secret.
 
     Args:
         database: of the device.
-        collection: that is answered.
+        collection: to answer.
         code: of the value.
-        tagged: the digest of the domain for which places were given; None if none were.
+        tagged: the digest of the domain for which the person gave secret values; None without them.
 
     Raises:
-        ParameterError: if the plan has bots, and places were not given, or given for other values.
+        ParameterError: if the plan has placeholders, and the person gave no secret values for its domain.
     """
-    if collection.bots is None:
+    if collection.placeholders is None:
         return code
     if tagged != _domain(collection):
         raise ParameterError("tagged.missing")
@@ -137,12 +139,13 @@ def replaced(database: sqlite3.Connection, collection: Collection, code: int, ta
 
 
 def _domain(collection: Collection) -> str:
-    """Return a digest of the values and bots, and of what is sensitive for everybody.
+    """Return a digest of the values, the placeholders, and the values that are sensitive for everybody.
 
-    Such a value is kept as no place, and would go in clear under a version that protects it no longer.
+    A value that is sensitive for everybody has no placeholder. A version that no longer protects it would send it in
+    clear, so such a version has another digest and asks for the secret values again.
     """
-    bots = collection.bots
-    domain = collection.domain.with_placeholders(() if bots is None else bots.tags)
+    placeholders = collection.placeholders
+    domain = collection.domain.with_placeholders(() if placeholders is None else placeholders.tags)
     content = json.dumps([domain.fingerprint, collection.sampler.sensitive])
     return hashlib.sha256(content.encode()).hexdigest()
 
@@ -151,11 +154,11 @@ class Outcome(StrEnum):
     """The outcome of an answer.
 
     Attributes:
-        RECORDED: a report was charged and written, and will be sent.
-        UNASKED: the collection is a question of a survey that was not drawn for this person.
-        ALREADY: there was one in this epoch (once: under this version) before.
+        RECORDED: a report was charged and stored, and will be sent.
+        UNASKED: the collection is a survey's question that was not drawn for this person.
+        ALREADY: the person already answered in this epoch (for "once": this version).
         EXHAUSTED: another report would exceed a budget.
-        CLOSED: no epoch runs, the collection is withdrawn or superseded, or the clock went back.
+        CLOSED: there is no epoch now, the collection is withdrawn or replaced, or the clock went back.
         DECLINED: the person has not agreed, or has declined.
     """
 
@@ -168,7 +171,7 @@ class Outcome(StrEnum):
 
 
 class Moment(NamedTuple):
-    """The time of an answer, and the highest one seen before, in seconds since 1970."""
+    """The time of an answer, and the latest time seen before, in seconds since 1970."""
 
     now: float
     latest: int
@@ -176,13 +179,13 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Person:
-    """The circumstances on which the reports of one person depend, beside the value.
+    """The limits, keys and source of randomness of one person's reports.
 
     Attributes:
         limits: the most that the person may spend.
-        keys: of the operating system.
-        secret: shared by the person's devices; None if there is none.
-        random: the source of a simulation; None for a person.
+        keys: from the operating system.
+        secret: shared by the person's devices, or None.
+        random: the source for a simulation; None for a person.
     """
 
     limits: Limits
@@ -191,11 +194,11 @@ class Person:
     random: RandomSource | None
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be copied into bytes, of which nobody knows where they are kept."""
+        """Refuse to be pickled: nobody knows where the bytes would be stored."""
         raise ParameterError("person.not-copyable")
 
     def source(self) -> RandomSource:
-        """Return the source of the words of one report."""
+        """Return a source of random words for one report."""
         return KeyedRandom(self.keys.key()) if self.random is None else self.random
 
     def key(self) -> bytes:
@@ -209,18 +212,18 @@ class _Drawn(NamedTuple):
 
 
 def answer(database: sqlite3.Connection, collection: Collection, value: Any, moment: Moment, person: Person) -> Outcome:
-    """Draw, charge and write one report, if everything allows it.
+    """Draw, charge and store one report, if consent, time and budgets allow it.
 
     Args:
         database: of the device, in a transaction.
-        collection: as it was checked here.
-        value: of its domain.
-        moment: of the answer.
-        person: whose it is.
+        collection: checked on this device.
+        value: a value of its domain.
+        moment: the time of the answer.
+        person: who answers.
 
     Raises:
         DataError: if the value is not in the domain.
-        ParameterError: if the collection was not accepted, or secret places are lacking.
+        ParameterError: if the collection was not accepted, or secret values are missing.
         RandomnessError: if there is no randomness.
     """
     state = one_row(
@@ -235,16 +238,16 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
         return Outcome.CLOSED
     if not state["agreed"]:
         return Outcome.DECLINED
-    # Of a clock that went back by more than an epoch nothing is believed.
+    # A clock that went back by more than an epoch is not trusted.
     is_back = moment.now < moment.latest - collection.epochs.seconds
     epoch = None if is_back else collection.epoch_at(moment.now)
     if epoch is None:
         return Outcome.CLOSED
-    if not is_drawn(database, collection, person):
+    if not is_question_drawn(database, collection, person):
         return Outcome.UNASKED
     if is_answered(database, state["version"], None if collection.answers == ONCE else epoch):
         return Outcome.ALREADY
-    code = replaced(database, collection, collection.code_of(value), state["tagged"])
+    code = reported_code(database, collection, collection.code_of(value), state["tagged"])
     draw = _permanent if collection.answers == PERMANENT else _fresh
     drawn = draw(database, collection, code, epoch, person)
     if drawn is None:
@@ -254,10 +257,11 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
     return Outcome.RECORDED
 
 
-def is_drawn(database: sqlite3.Connection, collection: Collection, person: Person) -> bool:
-    """Return true if a person answers a collection: of a survey, if this question was drawn.
+def is_question_drawn(database: sqlite3.Connection, collection: Collection, person: Person) -> bool:
+    """Return true if the collection stands alone, or if it is the survey's question drawn for this person.
 
-    The word of the draw follows from the survey's name and the key of its first question, or the person's secret.
+    The random word of the draw is derived from the survey's name and the key of its first question, or the person's
+    secret.
 
     Raises:
         ParameterError: if the survey's first question was not accepted, so that nothing can be drawn.
@@ -303,15 +307,15 @@ def _permanent(
 
 
 def _sent(collection: Collection, record: bytes, person: Person) -> bytes:
-    """Return the report that is sent of a permanent answer: itself, or as a second coin of this round says."""
+    """Return the report to send for a permanent answer; a second coin may replace it by noise in this round."""
     if collection.memo is None:
         return record
     threshold = second_threshold(collection.sampler.truth, collection.memo.truth)
-    return collection.sampler.again(record, threshold, person.source())
+    return collection.sampler.round_record(record, threshold, person.source())
 
 
 def _key_of(database: sqlite3.Connection, name: str, person: Person) -> bytes:
-    """Return K of a name; a new one is kept."""
+    """Return the key K of a name; a new key is stored."""
     if person.secret is not None:
         return key_of_person(person.secret, name)
     row = one_row(database, "SELECT key FROM names WHERE name = ?", name)

@@ -1,9 +1,9 @@
-"""One person's device: it accepts collections, asks for consent, answers once in an epoch, and sends.
+"""One person's device: it accepts collections, records consent, answers once in an epoch, and sends.
 
-A collection is refused before consent is asked: one that is older than a version seen before, is not in the public log,
-or costs more than the person's limits. An answer is one transaction: what is charged, remembered and to be sent is
-written before anything may leave, and what is sent is what was written, however often it takes. So a crash costs at
-most a charge, and never draws a second report.
+The device refuses a collection before it asks for consent if a later version was seen, if the public log lacks it, or
+if it costs more than the person's limits. An answer is one transaction: the charge and the report are stored before
+anything is sent, and every attempt sends the stored report. So a crash costs at most a charge, and never draws a second
+report.
 """
 
 import json
@@ -22,10 +22,10 @@ from discreet.device.answers import (
     Outcome,
     Person,
     answer,
-    bots_of_places,
     checked_secret,
-    is_drawn,
-    keep_places,
+    is_question_drawn,
+    placeholders_of_values,
+    store_secret_values,
 )
 from discreet.device.memory import (
     Budget,
@@ -56,11 +56,11 @@ from discreet.errors import ParameterError
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
-    """Refuse a version below one that was seen, or another document of the same version.
+    """Refuse an older version than the newest seen, or another document of the same version.
 
     Raises:
         RollbackError: if a later version was seen before.
-        EquivocationError: if another document was this version before.
+        EquivocationError: if another document had this version before.
     """
     row = one_row(database, "SELECT version, id FROM names WHERE name = ?", name)
     if row is not None and version < row["version"]:
@@ -69,31 +69,31 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
         raise EquivocationError("version.two-documents", version=version)
 
 
-def log_seen(database: sqlite3.Connection, key: bytes | None) -> LogHead:
-    """Return the head of a public log as it was seen last, by the log's key; of size 0 if it never was."""
+def last_log_head(database: sqlite3.Connection, key: bytes | None) -> LogHead:
+    """Return the last head seen of a public log, by the log's key; a head of size 0 before the first."""
     row = one_row(database, "SELECT size, root FROM log WHERE key = ?", key)
     return LogHead(0, b"") if row is None else LogHead(row["size"], row["root"])
 
 
-def see_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes | None) -> None:
-    """Check that a collection is in a public log, and remember the log's head.
+def check_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes | None) -> None:
+    """Check that a public log contains a collection, and store the log's head.
 
     Raises:
-        UnloggedError: if it is not, or the log is not what it was before and more.
+        UnloggedError: if the log lacks the collection, or lacks entries that it had before.
     """
     if proof is None:
         raise UnloggedError("log.no-proof", argument="proof")
-    head = checked_log(proof, key, id_, log_seen(database, key))
+    head = checked_log(proof, key, id_, last_log_head(database, key))
     database.execute("INSERT OR REPLACE INTO log (key, size, root) VALUES (?, ?, ?)", (key, head.size, head.root))
 
 
 def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
-    """Refuse a collection of another kind than the device, or one that costs more than a person spends.
+    """Refuse a collection that exceeds the limits, or a simulated one on a person's device (and the reverse).
 
     Raises:
         SimulatedError: if one of the two is simulated and the other is not.
         CapError: if a report costs too much.
-        LifetimeError: if all reports, or those of one epoch, cost too much.
+        LifetimeError: if all reports together, or one report in an epoch, cost too much.
     """
     if collection.simulated != simulated:
         raise SimulatedError("collection.other-kind")
@@ -105,8 +105,8 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
         raise LifetimeError("cost.above-epoch-limit", limit=limits.epoch, cost=collection.cost)
 
 
-def keep(database: sqlite3.Connection, collection: Collection) -> None:
-    """Write a collection down as the current one of its name; of one that is withdrawn what was kept is erased."""
+def store_collection(database: sqlite3.Connection, collection: Collection) -> None:
+    """Store a collection as the newest of its name; a withdrawn one erases the name's keys and waiting reports."""
     row = collection.name, collection.version, collection.id, collection.envelope
     database.execute(
         "INSERT INTO names (name, version, id, envelope) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
@@ -123,7 +123,7 @@ def keep(database: sqlite3.Connection, collection: Collection) -> None:
         erase_name(database, collection.name)
 
 
-# Beyond it, sums of seconds would be none.
+# Above it, sums of seconds lose their precision.
 _LATEST = 1e15
 
 
@@ -132,21 +132,21 @@ class Device:
 
     Args:
         folder: for its memory; made for its owner alone if it does not exist.
-        trust: public keys of whoever may ask, 32 bytes each, pinned by the application.
+        trust: public keys of the signers whose collections are accepted, 32 bytes each, pinned by the application.
         limits: the most that a person may spend.
         person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
             same permanent answers; None for a key that is made here.
-        simulated: whether the device is for simulated collections, and for these alone.
-        log: public key of the log that collections must be in, 32 bytes; None to take those that others may never
-            have been asked (`discreet.device.protocol.public_log`).
-        random: the source of its words, for a simulation alone; None for the operating system's.
+        simulated: whether the device is for simulated collections only.
+        log: public key of the log that must contain the collections, 32 bytes; None to accept collections that
+            nobody else may have been asked (`discreet.device.protocol.public_log`).
+        random: the source of random words, for a simulation only; None for the operating system's.
         clock: seconds since 1970.
         proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
-            for what the system says (``HTTPS_PROXY``, ``NO_PROXY``).
-        post: delivers a frame; None for the network.
+            for the system's (``HTTPS_PROXY``, ``NO_PROXY``).
+        post: function that delivers a frame; None for the network.
 
     Raises:
-        ParameterError: if an argument is none of these.
+        ParameterError: if an argument is not usable.
         StoreError: if the memory cannot be opened.
 
     Example:
@@ -182,7 +182,7 @@ class Device:
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
         self._clock, self._keys = partial(_seconds, clock), Keys()
         if proxy is not None:
-            # What sends is loaded when it is needed.
+            # Loaded late: many devices have no proxy, and TLS is slow to import.
             from discreet.device.sending import checked_proxy
 
             proxy = checked_proxy(proxy)
@@ -209,21 +209,21 @@ class Device:
 
     @property
     def logged(self) -> int:
-        """The size of the public log as it was seen last; 0 for never, or without a key of one."""
+        """The last size seen of the public log; 0 before the first, or without a log."""
         with self._memory.transaction() as database:
-            return log_seen(database, self._log).size
+            return last_log_head(database, self._log).size
 
     def accept(self, envelope: bytes, *, proof: bytes | None = None, rebuild: bool = False) -> Collection:
-        """Check a collection, remember its version, and return what to show people.
+        """Check a signed collection, store its version, and return it, to be shown to the person.
 
         Args:
-            envelope: as it came.
-            proof: that it is in the public log: what its collector answers at ``/v1/log/ID/LOGGED``. Needed where the
-                device has the key of one, but for a notice of withdrawal.
+            envelope: the bytes as received.
+            proof: the collector's answer at ``/v1/log/ID/LOGGED``, which shows that the public log contains the
+                collection. Needed if the device has a log's key, except for a notice of withdrawal.
             rebuild: also make the mechanism from the plan, and compare it with the sampler.
 
         Raises:
-            CollectionError: a class for each reason; nothing of it is kept.
+            CollectionError: a class for each reason; nothing of the collection is stored.
         """
         if self._log is None and proof is not None:
             raise ParameterError("proof.without-log", argument="proof")
@@ -237,21 +237,21 @@ class Device:
         if rebuild:
             rebuilt(collection)
         with self._memory.transaction() as database:
-            # Another process may have accepted one meanwhile.
+            # Another process may have accepted a newer version meanwhile.
             refuse_old(database, collection.name, collection.version, id_)
             if self._log is not None and collection.state == OPEN:
-                see_log(database, self._log, id_, proof)
-            keep(database, collection)
+                check_log(database, self._log, id_, proof)
+            store_collection(database, collection)
             note_time(database, self._clock())
         self._collections[id_] = collection
         return collection
 
     def collection(self, name: str) -> Collection:
-        """Return the highest version that was accepted of a name.
+        """Return the newest accepted version of a name.
 
         Raises:
-            ParameterError: if there is none.
-            CollectionError: if the application does not trust its key any more.
+            ParameterError: if no collection of this name was accepted.
+            CollectionError: if the application no longer trusts its key.
         """
         with self._memory.transaction() as database:
             row = one_row(database, "SELECT id, envelope FROM names WHERE name = ?", name)
@@ -260,7 +260,7 @@ class Device:
         return self._opened(row["id"], row["envelope"])
 
     def _opened(self, id_: bytes, envelope: bytes) -> Collection:
-        """Return the collection of an id, from an envelope where it was not opened here before."""
+        """Return the collection of an id, opened from its envelope the first time."""
         if id_ not in self._collections:
             collection = open_envelope(envelope, self._trust)
             if collection.id != id_:
@@ -271,10 +271,10 @@ class Device:
     # Consent
 
     def agree(self, collection: Collection | str) -> None:
-        """Remember that the person agrees to this very document; nothing is drawn without it.
+        """Record that the person agrees to this document; without consent nothing is drawn.
 
         Raises:
-            ParameterError: if it is not the highest version that was accepted, or withdrawn.
+            ParameterError: if it is not the newest accepted version, or it is withdrawn.
         """
         current = self._current(collection)
         if current.state != OPEN:
@@ -284,7 +284,7 @@ class Device:
             database.execute("UPDATE names SET declined = 0 WHERE name = ?", (current.name,))
 
     def decline(self, name: str) -> None:
-        """Answer nothing under this name any more: what was not sent is erased, with the key and secret places.
+        """Stop answering under this name; erase its key, its secret values and the reports not yet sent.
 
         Raises:
             ParameterError: if no collection of this name was accepted.
@@ -297,25 +297,25 @@ class Device:
             raise ParameterError("collection.nothing-to-decline")
 
     def tag(self, collection: Collection | str, tagged: Any) -> None:
-        """Remember the person's secret values under a personalized plan; until the first answer they may be changed.
+        """Store the person's secret values under a personalized plan; they can change until the first answer.
 
         Args:
             collection: of the plan.
-            tagged: values by tag, such as ``{"home": ["park"]}``; where bots stand for cells, a list of values; empty
-                if there are none.
+            tagged: values by tag, such as ``{"home": ["park"]}``; if placeholders stand for cells, a list of values.
+                It is empty if no value is secret.
 
         Raises:
-            ParameterError: if the plan has no bots or wants them otherwise, or there was an answer under this name.
-            DataError: if a value is not in the domain, or has two tags; values are not quoted.
+            ParameterError: if the plan has no placeholders or needs values in another form, or after an answer.
+            DataError: if a value is not in the domain or has two tags; values are not quoted.
         """
         current = self._current(collection)
-        places = bots_of_places(current, tagged)
+        places = placeholders_of_values(current, tagged)
         with self._memory.transaction() as database:
             if current.name in spent_by_name(database):
                 raise ParameterError("tagged.after-answer", argument="tagged")
-            keep_places(database, current, places)
+            store_secret_values(database, current, places)
 
-    def _named(self, collection: Collection | str) -> Collection:
+    def _collection_of(self, collection: Collection | str) -> Collection:
         return self.collection(collection) if isinstance(collection, str) else self._known(_checked(collection))
 
     def _current(self, collection: Collection | str) -> Collection:
@@ -329,22 +329,22 @@ class Device:
     # Answers
 
     def answer(self, collection: Collection | str, value: Any) -> Outcome:
-        """Draw, charge and write one report, to be sent when it is due.
+        """Draw, charge and store one report; `send` sends it when it is due.
 
         Args:
-            collection: or its name.
-            value: of the domain; see `Collection.code_of`.
+            collection: the collection or its name.
+            value: a value of the domain; see `Collection.code_of`.
 
         Returns:
-            What became of it; only RECORDED has drawn and charged anything.
+            The outcome. Only RECORDED means that a report was drawn and charged.
 
         Raises:
             DataError: if the value is not in the domain; it is not quoted, and nothing is charged.
-            ParameterError: if the collection was not accepted, or a personalized plan still lacks the secret places.
-            RandomnessError: if there is no randomness; nothing is charged.
-            StoreError: if the memory refuses; nothing is charged.
+            ParameterError: if the collection was not accepted, or a personalized plan still lacks the secret values.
+            RandomnessError: if the system has no randomness; nothing is charged.
+            StoreError: if the memory cannot be read or written; nothing is charged.
         """
-        known = self._named(collection)
+        known = self._collection_of(collection)
         with self._memory.transaction() as database:
             now = self._clock()
             latest = note_time(database, now)
@@ -352,20 +352,20 @@ class Device:
             return answer(database, known, value, Moment(now, latest), self._person)
 
     def asks(self, collection: Collection | str) -> bool:
-        """Return true if the person answers a collection: always, or of a survey if this question was drawn for them.
+        """Return true if the person is asked: always, or for a survey if its question was drawn for this person.
 
         Args:
-            collection: or its name.
+            collection: the collection or its name.
 
         Raises:
-            ParameterError: if it was not accepted, or the survey's first question was not.
+            ParameterError: if the collection, or the survey's first question, was not accepted.
         """
-        known = self._named(collection)
+        known = self._collection_of(collection)
         with self._memory.transaction() as database:
-            return is_drawn(database, known, self._person)
+            return is_question_drawn(database, known, self._person)
 
     def _known(self, collection: Collection) -> Collection:
-        """Return the collection that was checked here under this id, whatever the caller's object says."""
+        """Return this device's own checked copy of a collection, and ignore the caller's fields."""
         if collection.id in self._collections:
             return self._collections[collection.id]
         with self._memory.transaction() as database:
@@ -376,35 +376,35 @@ class Device:
         return self._opened(collection.id, envelope)
 
     def send(self) -> Sent:
-        """Send what is due; safe to call at any time, from several threads and processes.
+        """Send the reports that are due; safe to call at any time, from several threads and processes.
 
         Returns:
-            How many reports were sent and dropped now, how many wait, and why.
+            The numbers of reports sent and dropped now, the number that wait, and the reason.
 
         Raises:
-            StoreError: if the memory refuses.
+            StoreError: if the memory cannot be read or written.
         """
         with self._memory.transaction() as database:
             erase_ended(database, self._clock())
         return deliver(self._memory, self._clock, self._post, self._keys)
 
-    # What the person may see and erase
+    # For the person to see and erase
 
     def log(self) -> list[LogEntry]:
-        """Return the reports that wait, were sent or were dropped, oldest first: the very bytes, never a value."""
+        """Return all reports, waiting, sent or dropped, oldest first: the bytes sent, never a value."""
         with self._memory.transaction() as database:
             return log_entries(database)
 
     def budget(self) -> Budget:
-        """Return the budget: spent in all and by name, and left."""
+        """Return the privacy budget: spent in total and by name, and left."""
         with self._memory.transaction() as database:
             spent, names = spent_in_all(database), spent_by_name(database)
         return Budget(spent, max(self._limits.lifetime - spent, 0.0), MappingProxyType(names))
 
     def export(self) -> dict[str, Any]:
-        """Return the content of the device, ready for JSON: names, consent, spent budgets, reports.
+        """Return the device's content for JSON: names, consent, spent budgets and reports.
 
-        Secret places, keys and prints are not among it: no query here reads them.
+        Secret values, keys and prints are left out: no query here reads them.
         """
         with self._memory.transaction() as database:
             rows = database.execute(
@@ -428,7 +428,7 @@ class Device:
         }
 
     def forget(self) -> None:
-        """Erase everything but the highest versions and what was spent, so that no budget begins anew."""
+        """Erase everything except the newest versions and the budget spent, so that no budget starts again."""
         with self._memory.transaction() as database:
             for table in ("prints", "places", "reports"):
                 database.execute(f"DELETE FROM {table}")
@@ -446,7 +446,7 @@ def _checked(collection: object) -> Collection:
 
 
 def _seconds(clock: Callable[[], float]) -> float:
-    """Return the time of an application's clock, or refuse what is none."""
+    """Return the time of an application's clock, checked."""
     now = clock()
     if not isinstance(now, int | float) or not abs(now) < _LATEST:
         raise ParameterError("clock.wrong-time", argument="clock", latest=_LATEST)
@@ -454,7 +454,7 @@ def _seconds(clock: Callable[[], float]) -> float:
 
 
 def _network(proxy: str | None, origin: str, frame: bytes) -> Answer:
-    # TLS is dear to import, and a device that has nothing to send needs none.
+    # TLS is slow to import, and a device with nothing to send does not need it.
     from discreet.device.sending import post
 
     return post(origin, frame, proxy)

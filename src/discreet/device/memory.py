@@ -1,21 +1,21 @@
-"""The device's memory: one SQLite database for its owner alone, checked before use, with the ledger of all budgets.
+"""The device's memory: one private SQLite database, with consent, reports, and the ledger of privacy budgets.
 
-It keeps the highest version of each name, consent, the ledger of what was spent, prints of permanent answers, reports
-to send and those sent, and a person's secret places. It never keeps values, coins or seeds. What is erased is
-overwritten. A crash at any point leaves a memory that can be used.
+The memory has the newest version of each name, consent, the ledger of charges, prints of permanent answers, reports
+waiting and sent, and a person's secret values. It never has answers, coins or seeds. Erased data are overwritten. A
+crash at any point leaves a usable memory.
 
-Budgets are sums of epsilon: of one report, of all reports whose epochs overlap, and of all reports ever, over all
-collections of the application; and the lifetime of a name, over all its versions.
+Budgets are sums of epsilon over all collections of the application: for one report, for all reports with overlapping
+epochs, and for all reports ever. Each name also has a lifetime budget over all its versions.
 
-SQLite notices a damaged page, and not a bit that made one number of another. Consent that nobody gave, a charge that is
-gone, or a second report for an epoch would follow. So all that an answer follows from has a digest, renewed with every
-change, and a memory that does not fit its digest is refused. Whoever can write the file can write the digest too: it is
-no protection from them. The ledger grows for good, so its digest is a sum, to which a charge is added; it is compared
-when a memory is opened. Everything else is small, and compared before every use.
+SQLite detects a damaged page, but not a flipped bit in a number. Such a bit could invent consent, remove a charge, or
+allow a second report in an epoch. So a digest covers everything that decides about an answer. It is written again with
+every change, and a memory that does not match its digest is refused. The digest does not protect against people who can
+write the file, because they can write the digest too. The ledger only grows, so its digest is a sum to which each
+charge is added; it is compared when a memory is opened. All other data are small, and compared before every use.
 
-SQLite's locks belong to a process, which loses them when anything in it closes the file, such as an application that
-copies it. So whoever opens or uses the memory holds the lock of a file of its own, which no other close gives back, and
-between two transactions there is neither a lock nor a log that another could take away.
+SQLite's locks belong to a process, which loses them as soon as any code in it closes the file, such as an application
+that copies it. So every user of the memory locks a separate file, whose lock no other code can release. Between two
+transactions there is no lock and no write-ahead log that could be lost.
 """
 
 import errno
@@ -40,8 +40,8 @@ from discreet.device.protocol.collection import ONCE, Collection
 from discreet.errors import DiscreetError, ParameterError
 
 _SUM_BYTES = 16
-# In orders that no version of SQLite chooses. The envelope is signed, as are heads of public logs; what was sent or
-# dropped is only shown.
+# Each query has an order, because versions of SQLite choose different ones. Envelopes and heads of public logs are left
+# out because they are signed; reports sent or dropped because they are only shown.
 _DIGESTED = (
     "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "SELECT latest, charges FROM clock",
@@ -54,11 +54,11 @@ _DIGESTED = (
 
 
 def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
-    """Return true if a memory is as it was written last.
+    """Return true if the memory matches its digest.
 
     Args:
         database: of the device, in a transaction.
-        whole: whether to look at the ledger too.
+        whole: whether to check the ledger too.
     """
     clock = _rows(database, "SELECT seal, charges FROM clock")
     if len(clock) != 1 or clock[0][0] != _digest(database):
@@ -66,8 +66,8 @@ def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
     return not whole or clock[0][1] == _sum(_rows(database, "SELECT version, epoch, start, stop, charge FROM ledger"))
 
 
-def renew(database: sqlite3.Connection) -> None:
-    """Write the digest of all but the ledger."""
+def write_digest(database: sqlite3.Connection) -> None:
+    """Write the digest of everything except the ledger."""
     database.execute("UPDATE clock SET seal = ?", (_digest(database),))
 
 
@@ -82,7 +82,7 @@ def _digest(database: sqlite3.Connection) -> bytes:
 
 
 def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
-    """Return the sum of the digests of rows, in whatever order, and of what was added before."""
+    """Return the sum of the rows' digests and an earlier sum; the order of the rows has no effect."""
     digests = (hashlib.sha256(repr(row).encode()).digest()[:_SUM_BYTES] for row in rows)
     total = sum((int.from_bytes(digest, "little") for digest in digests), int.from_bytes(before, "little"))
     return (total % (1 << 8 * _SUM_BYTES)).to_bytes(_SUM_BYTES, "little")
@@ -100,7 +100,7 @@ else:
     import fcntl
 
 VERSION = 3
-"""Of the database, kept in it; version 2 knew no public logs; version 1 wrote its own log ahead, too."""
+"""Version of the database's form. Version 2 had no public logs; version 1 also used a write-ahead log."""
 
 _FILE = "device.db"
 _LOCK, _TURN = ".lock", ".turn"
@@ -136,7 +136,7 @@ INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 
 
 class StoreError(DiscreetError, RuntimeError):
-    """The device's memory cannot be read or written; nothing was charged that was not written."""
+    """The device's memory cannot be read or written; the last transaction had no effect."""
 
     reason = "store"
 
@@ -145,11 +145,11 @@ class Memory:
     """The database of a device.
 
     Args:
-        folder: for the database; made for its owner alone if it does not exist.
+        folder: for the database; made private to its owner if it does not exist.
 
     Raises:
-        ParameterError: if others may look into the folder, or it is none.
-        StoreError: if the database cannot be opened, or is of a newer version.
+        ParameterError: if other users can read the folder, or it cannot be made.
+        StoreError: if the database cannot be opened, or has a newer version.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -169,7 +169,7 @@ class Memory:
             self._database = None
 
     def __del__(self) -> None:
-        # Of a device that is dropped; Python warns of databases that are not closed.
+        # For a device that nobody closed: Python warns about open databases.
         self.close()
 
     @property
@@ -180,12 +180,12 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the body as one transaction of the only writer: all of it is on disk afterwards, or nothing.
+        """Run the body as one transaction: afterwards all its changes are on disk, or none.
 
         Raises:
-            StoreError: if the database refuses.
+            StoreError: if the database cannot be read or written.
         """
-        with self._lock, _refusing(), folder_lock(self._folder):
+        with self._lock, _store_errors(), folder_lock(self._folder):
             database = self._connection
             database.execute("BEGIN IMMEDIATE")
             try:
@@ -194,7 +194,7 @@ class Memory:
                 before = database.total_changes
                 yield database
                 if database.total_changes != before:
-                    renew(database)
+                    write_digest(database)
                 database.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):
@@ -202,22 +202,22 @@ class Memory:
                 raise
 
 
-# SQLite forbids that a connection lives through a fork. So none does: transactions are waited for, all connections are
-# closed before, and opened again when they are used.
+# SQLite does not allow a connection to survive a fork. So before a fork all transactions end and all connections close;
+# they open again at their next use.
 _OPEN: WeakSet[Memory] = WeakSet()
-_HELD: list[Memory] = []
+_WAITING_FOR_FORK: list[Memory] = []
 
 
 def _before_fork() -> None:
     for memory in list(_OPEN):
         memory._lock.acquire()
-        _HELD.append(memory)
+        _WAITING_FOR_FORK.append(memory)
         memory.close()
 
 
 def _after_fork() -> None:
-    while _HELD:
-        _HELD.pop()._lock.release()
+    while _WAITING_FOR_FORK:
+        _WAITING_FOR_FORK.pop()._lock.release()
 
 
 if hasattr(os, "register_at_fork"):
@@ -225,11 +225,11 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _refusing() -> Iterator[None]:
+def _store_errors() -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as error:
-        # The latter where a damaged file quotes itself. Not its message, which may quote what was to be written.
+        # UnicodeDecodeError comes from damaged files. Only the kind is shown: a message of SQLite may quote data.
         raise StoreError("memory.not-usable", kind=type(error).__name__) from None
 
 
@@ -245,40 +245,40 @@ def _make_folder(folder: Path) -> None:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Keep every other device away from the memory in a folder, those of this process too.
+    """Lock the memory in a folder against all other devices, in this process and in others.
 
-    Whoever waits has the turn, which others wait for: so nobody who comes again and again goes before.
+    Two locks make the order fair: a device that waits has the first lock, so nobody can overtake it repeatedly.
     """
     end = time.monotonic() + WAIT_SECONDS
     with ExitStack() as turn, ExitStack() as lock:
-        turn.enter_context(_held(folder, _TURN, end))
-        lock.enter_context(_held(folder, _LOCK, end))
+        turn.enter_context(_locked(folder, _TURN, end))
+        lock.enter_context(_locked(folder, _LOCK, end))
         turn.close()
         yield
 
 
 @contextmanager
-def _held(folder: Path, name: str, end: float) -> Iterator[None]:
-    """Hold the lock of a file; it is waited for until a time."""
+def _locked(folder: Path, name: str, end: float) -> Iterator[None]:
+    """Lock a file; wait for its lock until a time."""
     try:
         file = os.open(folder / name, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
         raise StoreError("folder.not-writable", folder=folder, kind=type(error).__name__) from None
     try:
-        while not _takes(file, folder):
+        while not _try_lock(file, folder):
             if time.monotonic() > end:
                 raise StoreError("memory.in-use")
             time.sleep(_PAUSE)
         try:
             yield
         finally:
-            _gives_back(file)
+            _unlock(file)
     finally:
         os.close(file)
 
 
-def _takes(file: int, folder: Path) -> bool:
-    """Return true if the lock of a file is taken, and false if somebody else has it."""
+def _try_lock(file: int, folder: Path) -> bool:
+    """Try to lock a file; return false if another device has the lock."""
     try:
         if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -291,8 +291,8 @@ def _takes(file: int, folder: Path) -> bool:
     return True
 
 
-def _gives_back(file: int) -> None:
-    # Closing is not enough while a program is being started that has, for a moment, the file too.
+def _unlock(file: int) -> None:
+    # Closing the file is not enough: a program that is being started has it open for a moment too.
     if sys.platform == "win32":
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
     else:
@@ -300,16 +300,16 @@ def _gives_back(file: int) -> None:
 
 
 def _opened(path: Path) -> sqlite3.Connection:
-    with _refusing():
+    with _store_errors():
         database = sqlite3.connect(path, timeout=WAIT_SECONDS, isolation_level=None, check_same_thread=False)
         try:
             if stat.S_IMODE(path.stat().st_mode) & 0o077:
-                # A new one; by its name, as opening it here would end this process's locks on it.
+                # A new file. It is changed by name, because opening it here would end this process's locks on it.
                 path.chmod(0o600)
             database.row_factory = sqlite3.Row
             _known_version(database)
             database.execute(f"PRAGMA page_size={_PAGE}")
-            _leave_log(database)
+            _use_journal(database)
             for setting in ("synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
                 database.execute(f"PRAGMA {setting}").fetchall()
             _make_tables(database)
@@ -320,15 +320,15 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _known_version(database: sqlite3.Connection) -> int:
-    """Return the version of a database; 0 of one that is new."""
+    """Return the version of a database; 0 for a new one."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if not 0 <= version <= VERSION:
         raise StoreError("memory.newer-version", known=VERSION, version=version)
     return int(version)
 
 
-def _leave_log(database: sqlite3.Connection) -> None:
-    """Let changes go into the database itself, and what they replace into a journal that is emptied with each."""
+def _use_journal(database: sqlite3.Connection) -> None:
+    """Use a rollback journal instead of a write-ahead log; each transaction empties it."""
     try:
         database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
     except sqlite3.OperationalError:
@@ -347,7 +347,7 @@ def _make_tables(database: sqlite3.Connection) -> None:
             statements = filter(str.strip, _TABLES.split(";"))
             for statement in [text for text in statements if version == 0 or "TABLE log" in text]:
                 database.execute(statement)
-            renew(database)
+            write_digest(database)
         if version != VERSION:
             database.execute(f"PRAGMA user_version={VERSION}")
         if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
@@ -360,13 +360,13 @@ def _make_tables(database: sqlite3.Connection) -> None:
 
 
 def one_row(database: sqlite3.Connection, query: str, *values: Any) -> sqlite3.Row | None:
-    """Return the first row of a query; None if there is none."""
+    """Return the first row of a query, or None if it has no rows."""
     row: sqlite3.Row | None = database.execute(query, values).fetchone()
     return row
 
 
 def note_time(database: sqlite3.Connection, now: float) -> int:
-    """Remember the highest time seen; return the highest one before, in seconds since 1970."""
+    """Store the latest time seen; return the latest time seen before, in seconds since 1970."""
     (latest,) = database.execute("SELECT latest FROM clock").fetchone()
     if int(now) > latest:
         database.execute("UPDATE clock SET latest = ?", (int(now),))
@@ -374,23 +374,23 @@ def note_time(database: sqlite3.Connection, now: float) -> int:
 
 
 def erase_key(database: sqlite3.Connection, name: str) -> None:
-    """Erase the key of a name, and what follows from it: prints, and the last report."""
+    """Erase the key of a name, and the prints and the last report derived from it."""
     database.execute("DELETE FROM prints WHERE name = ?", (name,))
     database.execute("UPDATE names SET key = NULL, fingerprint = NULL, record = NULL WHERE name = ?", (name,))
 
 
 def erase_name(database: sqlite3.Connection, name: str) -> None:
-    """Erase what belongs to the answers under a name: the key, secret places, and reports that were not sent."""
+    """Erase the key, the secret values and the reports not yet sent of a name."""
     erase_key(database, name)
     database.execute("DELETE FROM places WHERE name = ?", (name,))
-    # Without this mark, an answer under the same name would take secret places for none.
+    # Without this reset, an answer under the same name would assume that the person has no secret values.
     database.execute("UPDATE names SET tagged = NULL WHERE name = ?", (name,))
     of_name = "(SELECT key FROM versions WHERE name = ?)"
     database.execute(f"DELETE FROM reports WHERE status IS NULL AND version IN {of_name}", (name,))
 
 
 def erase_ended(database: sqlite3.Connection, now: float) -> None:
-    """Erase the keys of names whose last epoch is over."""
+    """Erase the keys of names whose last epoch has ended."""
     ended = database.execute(
         "SELECT name FROM names WHERE (key IS NOT NULL OR record IS NOT NULL OR name IN (SELECT name FROM prints)) "
         "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
@@ -400,13 +400,13 @@ def erase_ended(database: sqlite3.Connection, now: float) -> None:
         erase_key(database, row["name"])
 
 
-# What sums of doubles may add.
+# Tolerance for rounding errors in sums of floats.
 _MARGIN = 1 + 1e-9
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that an application lets a person spend, in nats; a collection can only ask for less.
+    """The privacy budgets of a person, in nats, set by the application; no collection can exceed them.
 
     Attributes:
         report: epsilon of one report.
@@ -426,19 +426,19 @@ class Limits:
     lifetime: float
 
     def __post_init__(self) -> None:
-        """Refuse what is no limit."""
+        """Check that the limits are positive numbers."""
         for name in self.__slots__:
             object.__setattr__(self, name, checked_positive(name, getattr(self, name)))
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The nats that a person has spent, and those that are left.
+    """The privacy budget that a person has spent and has left, in nats.
 
     Attributes:
         spent: over all collections.
-        left: of the application's lifetime limit.
-        names: spent by name of collection.
+        left: what remains of the application's lifetime limit.
+        names: spent, by name of the collection.
     """
 
     spent: float
@@ -447,12 +447,12 @@ class Budget:
 
 
 def within(spent: float, limit: float) -> bool:
-    """Return true if a sum is within a limit."""
+    """Return true if a sum is within a limit, up to rounding errors."""
     return spent <= limit * _MARGIN
 
 
 def affordable(database: sqlite3.Connection, collection: Collection, epoch: int, limits: Limits) -> bool:
-    """Return true if one more report of a collection is within every budget."""
+    """Return true if every budget allows one more report of a collection."""
     start, stop, _ = collection.window(epoch)
     epsilon = collection.cost
     overlapping = _sum_of(database, "SELECT total(charge) FROM ledger WHERE start < ? AND stop > ?", stop, start)
@@ -461,14 +461,14 @@ def affordable(database: sqlite3.Connection, collection: Collection, epoch: int,
         and within(overlapping + epsilon, limits.epoch)
         and within(spent_in_all(database) + epsilon, limits.lifetime)
         and within(spent_by_name(database).get(collection.name, 0.0) + epsilon, collection.lifetime)
-        and (collection.survey is None or _is_left(database, collection, collection.survey, epoch, epsilon))
+        and (collection.survey is None or _survey_allows(database, collection, collection.survey, epoch, epsilon))
     )
 
 
-def _is_left(
+def _survey_allows(
     database: sqlite3.Connection, collection: Collection, survey: Assignment, epoch: int, epsilon: float
 ) -> bool:
-    """Return true if a survey allows one more answer: in this epoch, or at all if it asks once."""
+    """Return true if the survey's budget allows one more answer: in this epoch, or in total if it asks once."""
     span, names = collection.epochs, list(survey.questions)
     start, stop = (span.start, span.end) if collection.answers == ONCE else collection.window(epoch)[:2]
     spent = _sum_of(
@@ -483,7 +483,7 @@ def _is_left(
 
 
 def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
-    """Write what a report costs; it fails if there is one of this version and epoch."""
+    """Write the cost of a report into the ledger; fail if this version and epoch have a report."""
     start, stop, _ = collection.window(epoch)
     row = version, epoch, start, stop, float(epsilon)
     database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
@@ -491,7 +491,7 @@ def charge(database: sqlite3.Connection, version: int, collection: Collection, e
 
 
 def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:
-    """Return true if there was a report of this version in the epoch; in any epoch if it is None."""
+    """Return true if this version has a report in the epoch, or in any epoch for None."""
     query = "SELECT 1 FROM ledger WHERE version = ? AND (? IS NULL OR epoch = ?) LIMIT 1"
     return one_row(database, query, version, epoch, epoch) is not None
 
@@ -502,7 +502,7 @@ def spent_in_all(database: sqlite3.Connection) -> float:
 
 
 def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
-    """Return the sum of the charges of every name, over all its versions, in nats."""
+    """Return the sum of the charges by name, over all versions, in nats."""
     rows = database.execute(
         "SELECT name, total(charge) AS spent FROM ledger JOIN versions ON key = ledger.version GROUP BY name"
     )

@@ -1,7 +1,7 @@
-"""The outbox of a device: reports wait, are sent as often as it takes, and stay in the log without their ids.
+"""The outbox of a device: reports wait, are sent again until a collector answers, and stay in a log without ids.
 
-Keys come from the operating system, and are looked at before anything is drawn with them. A source that fails gives no
-report, and costs nothing.
+Keys come from the operating system and are checked before use. If its source of randomness fails, there is no report
+and no charge.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class RandomnessError(DiscreetError, RuntimeError):
 
 
 class Keys:
-    """Keys of the operating system, each for one draw, all of them different."""
+    """Fresh keys from the operating system, all different; each is used for one draw."""
 
     def __init__(self) -> None:
         self._last = b""
@@ -41,10 +41,10 @@ class Keys:
         """Return 32 fresh bytes.
 
         Raises:
-            RandomnessError: if the system has none, hands out too few, zeros, or the same ones again.
+            RandomnessError: if the system returns no bytes, too few, zeros, or the same bytes again.
         """
         drawn = self._drawn(), self._drawn()
-        # A digest: what is left in memory tells nobody the key.
+        # Only a digest stays in memory, so that nobody can read the key there.
         digests = [hashlib.sha256(part).digest() for part in drawn]
         if drawn[0] == drawn[1] or self._last in digests:
             raise RandomnessError("randomness.repeated")
@@ -71,15 +71,15 @@ class Keys:
 
 
 LATE = "late"
-"""The status of a report that could not be sent until its epoch took no more."""
+"""The status of a report that could not be sent before its epoch closed."""
 
 LONGEST_PAUSE = 3600.0
-"""Between two tries, in seconds."""
+"""Longest pause between two tries, in seconds."""
 
 _ACCEPTED = 202
 _TAKEN = str(_ACCEPTED)
 _AGAIN = frozenset({408, 425, 429})
-# In which no other process sends the same report, in seconds.
+# Seconds for which a report is reserved for one process.
 _LEASE = 90
 
 
@@ -88,12 +88,12 @@ class Answer:
     """A collector's answer.
 
     Attributes:
-        status: of HTTP; 0 if there was no answer.
-        retry_after: seconds to wait at least; 0 if nothing is said.
-        reason: why there was none, a sentence for people that names no address; empty if there was one.
+        status: status code of HTTP; 0 if there was no answer.
+        retry_after: least number of seconds to wait; 0 if the collector asks for none.
+        reason: why there was no answer, a sentence for people without an address; empty if there was one.
 
     Raises:
-        ParameterError: if a status is no number below 1,000, or a wait is not one of 0 s or more.
+        ParameterError: if the status is not in 0..999, or the wait is negative or not finite.
     """
 
     status: int
@@ -101,36 +101,36 @@ class Answer:
     reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse what another author's delivery cannot have been told."""
+        """Check an answer, which may come from another author's function."""
         waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
         if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
             raise ParameterError("answer.wrong-values")
 
     @property
     def is_taken(self) -> bool:
-        """True if the report is safe there."""
+        """True if the collector has stored the report."""
         return self.status == _ACCEPTED
 
     @property
     def is_final(self) -> bool:
-        """True if the report was refused for good; whatever is no collector's word is none."""
+        """True if the collector refused the report for good; other failures are tried again."""
         return 400 <= self.status < 500 and self.status not in _AGAIN
 
 
 Post: TypeAlias = Callable[[str, bytes], Answer]
-"""A function of an origin and a frame that delivers it."""
+"""A function that delivers a frame to an origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """The outcome of a sending.
+    """The outcome of `Device.send`.
 
     Attributes:
-        sent: reports that a collector has taken now.
-        dropped: reports that were refused for good, or too late, now.
-        waiting: reports that are still to be sent.
-        reason: why the last one that was tried now waits, a sentence for people that names no address; None if none
-            was tried in vain.
+        sent: number of reports that a collector accepted now.
+        dropped: number of reports that were refused for good, or were too late, now.
+        waiting: number of reports that wait.
+        reason: why the last report tried now still waits, a sentence for people without an address; None if no try
+            failed.
     """
 
     sent: int
@@ -147,7 +147,7 @@ class LogEntry:
         name: of the collection.
         version: of the collection.
         epoch: its number.
-        record: the bytes that left the device, or will.
+        record: the bytes that were sent or will be sent.
         state: ``"waiting"``, ``"sent"`` or ``"dropped"``.
         at: when it was sent or dropped, in seconds since 1970; None if it waits.
         status: the collector's answer, such as ``"202"``, or ``"late"``; None if it waits.
@@ -162,7 +162,7 @@ class LogEntry:
     status: str | None
 
     def document(self) -> dict[str, Any]:
-        """Return the entry ready for JSON, the record in hexadecimal digits."""
+        """Return the entry for JSON, with the record in hexadecimal digits."""
         return {name: getattr(self, name) for name in self.__slots__} | {"record": self.record.hex()}
 
 
@@ -176,7 +176,7 @@ def put(
     now: float,
     keys: Keys,
 ) -> None:
-    """Write a report, due at a random time from now on, at most ``spread`` later and within the epoch."""
+    """Store a report, due at a random time: at most ``spread`` seconds from now, and within the epoch."""
     _, stop, until = collection.window(epoch)
     due = now + keys.share() * min(collection.spread, max(stop - now, 0))
     row = version, epoch, keys.report_id(), record, due, until
@@ -184,11 +184,11 @@ def put(
 
 
 def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) -> Sent:
-    """Send what is due, each report once; see `discreet.device.device.Device.send`."""
+    """Send the reports that are due, each once; see `discreet.device.device.Device.send`."""
     sent, dropped, reason, started = 0, 0, None, clock()
 
     def now() -> float:
-        # What waits is due after this; if the clock goes back meanwhile, it would be due at once, again and again.
+        # If the clock goes back, a postponed report would be due at once, again and again.
         return max(started, clock())
 
     while (leased := _leased(memory, started, until=now() + _LEASE)) is not None:
@@ -207,7 +207,7 @@ def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) 
 
 
 def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
-    """Take one report that is due, so that no other process takes it until then."""
+    """Reserve one report that is due, so that no other process sends it until a time."""
     with memory.transaction() as database:
         row = one_row(
             database,
@@ -225,7 +225,7 @@ def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
 
 def _posted(post: Post, row: sqlite3.Row) -> Answer:
     ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
-    # Those of the document in turn.
+    # The origins of the document take turns.
     origins = json.loads(row["origins"])
     origin = origins[row["tries"] % len(origins)]
     answer = post(origin, Frame(row["collection"], row["epoch"], ids, record).pack())
@@ -235,7 +235,7 @@ def _posted(post: Post, row: sqlite3.Row) -> Answer:
 
 
 def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, share: float) -> str:
-    """Let a report wait; return why."""
+    """Postpone a report; return the reason as a sentence."""
     wait = pause(row["tries"] + 1, answer.retry_after, share)
     with memory.transaction() as database:
         database.execute(
@@ -247,7 +247,7 @@ def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, sha
 
 
 def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:
-    """Log what became of a report, and erase its id: nothing ties the device to a row of the collector any more."""
+    """Log the outcome of a report and erase its id, so that nothing links the device to the collector's row."""
     with memory.transaction() as database:
         database.execute(
             "UPDATE reports SET status = ?, at = ?, id = NULL WHERE version = ? AND epoch = ? AND status IS NULL",
@@ -259,9 +259,9 @@ def pause(tries: int, retry_after: float, share: float) -> float:
     """Return the seconds until the next try: exponential back-off with full jitter, from one second to an hour.
 
     Args:
-        tries: made so far, at least 1.
-        retry_after: what the collector asks for, in seconds.
-        share: a fresh number in 0..1.
+        tries: number of tries so far, at least 1.
+        retry_after: the pause that the collector asks for, in seconds.
+        share: a fresh random number in 0..1.
     """
     longest = min(2.0 ** min(tries, 12), LONGEST_PAUSE)
     return max(retry_after, 1 + share * (longest - 1))

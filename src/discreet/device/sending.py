@@ -1,11 +1,11 @@
-"""Sending and fetching: one request on a connection of its own, directly or through a proxy, and never for long.
+"""Requests of a device: each has its own connection, directly or through a proxy, and a time limit.
 
 A report is one POST to an origin of the signed document; no redirect is followed. A connection carries one request and
-is closed, so that it ties no two reports together. TLS is checked.
+is closed, so that it links no two reports. TLS certificates are checked.
 
-A device asks an HTTP proxy for a tunnel to the collector (CONNECT), and speaks TLS through it: the proxy learns the
-collector's name, when, and how many bytes, and no report. An address of this machine is never asked of a proxy, which
-would take it for its own.
+A device asks an HTTP proxy for a tunnel to the collector (CONNECT), and uses TLS through the tunnel. So the proxy
+learns the collector's name, the time and the number of bytes, but no report. Addresses of this machine never go to a
+proxy, which would take them for its own.
 """
 
 import socket
@@ -32,7 +32,7 @@ _PORT = 80
 
 
 class ProxyError(DiscreetError, RuntimeError):
-    """A proxy that makes no tunnel to the collector."""
+    """The proxy cannot be used, or opens no tunnel to the collector."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -42,7 +42,7 @@ class Proxy:
     Attributes:
         host: its name or address.
         port: its port.
-        credentials: name and password as it takes them; empty if it asks for none.
+        credentials: the header with name and password; empty without them.
 
     Example:
         >>> proxy = Proxy.parse("http://proxy.example.org:3128")
@@ -59,7 +59,7 @@ class Proxy:
         """Return the proxy at an address.
 
         Raises:
-            ParameterError: if it is none of an HTTP proxy; it is not quoted, as it may hold a password.
+            ParameterError: if this is no address of an HTTP proxy; it is not quoted, as it may contain a password.
         """
         try:
             parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -80,10 +80,10 @@ def _credentials(parts: SplitResult) -> str:
 
 
 def checked_proxy(proxy: object) -> str | None:
-    """Return the proxy of a setting: an address, an empty text for none, or None for the system's.
+    """Check the setting of a proxy: an address, an empty text for no proxy, or None for the system's.
 
     Raises:
-        ParameterError: if it is none of these.
+        ParameterError: if the setting has another form.
     """
     if proxy is None or proxy == "":
         return None if proxy is None else ""
@@ -94,22 +94,22 @@ def checked_proxy(proxy: object) -> str | None:
 
 
 def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
-    """Return the proxy on the way to a collector; None if there is none.
+    """Return the proxy for a collector; None for a direct connection.
 
     Args:
         host: of the collector.
         port: of the collector.
-        setting: see `checked_proxy`; the system says it by ``HTTPS_PROXY`` (or ``ALL_PROXY``) and ``NO_PROXY``, or by
-            its settings where it has some.
+        setting: see `checked_proxy`. The system's proxy is in ``HTTPS_PROXY`` (or ``ALL_PROXY``) and ``NO_PROXY``, or
+            in its network settings.
 
     Raises:
-        ProxyError: if the system names one that a device cannot use; nothing is sent past it.
+        ProxyError: if a device cannot use the system's proxy; nothing is sent without it.
     """
     if host in LOOPBACK:
         return None
     if setting is not None:
         return Proxy.parse(setting) if setting else None
-    # It is dear to import.
+    # Slow to import.
     from urllib.request import getproxies, proxy_bypass
 
     systems = getproxies()
@@ -127,64 +127,64 @@ _TIMEOUT, DEADLINE = 10.0, 60.0
 
 @contextmanager
 def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
-    """Open a connection that ends by itself after a minute, however slowly the other side writes.
+    """Open a connection that ends after a minute, even if the other side writes slowly.
 
     Args:
         origin: of the collector.
         proxy: see `discreet.device.sending.checked_proxy`.
 
     Raises:
-        ProxyError: if a proxy makes no tunnel.
+        ProxyError: if a proxy opens no tunnel.
         OSError: if the collector cannot be reached, or its certificate is not trusted.
-        UnicodeError: if the host can be no name.
+        UnicodeError: if the host is not a possible name.
     """
     parts = urlsplit(origin)
     host, port = parts.hostname or "", USUAL_PORTS[parts.scheme] if parts.port is None else parts.port
     through = proxy_for(host, port, proxy)
     context = ssl.create_default_context() if parts.scheme == "https" else None
-    # With a port always: without one, the last part of an address of IPv6 would be taken for it.
+    # Always with a port: otherwise the last part of an IPv6 address would be taken for one.
     connection = HTTPConnection(host, port) if context is None else HTTPSConnection(host, port, context=context)
-    with closing(connection), _dialled(host, port, through) as dialled:
+    with closing(connection), _open_socket(host, port, through) as opened:
         if through is not None:
-            _ask_for_tunnel(dialled, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", through)
-        connection.sock = dialled if context is None else context.wrap_socket(dialled, server_hostname=host)
+            _ask_for_tunnel(opened, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", through)
+        connection.sock = opened if context is None else context.wrap_socket(opened, server_hostname=host)
         yield connection
 
 
 @contextmanager
-def _dialled(host: str, port: int, through: Proxy | None) -> Iterator[socket.socket]:
-    """Open a socket, and cut it when its time is over, whatever it is wrapped in by then."""
+def _open_socket(host: str, port: int, through: Proxy | None) -> Iterator[socket.socket]:
+    """Open a socket that is shut down at its time limit, even inside TLS."""
     try:
-        dialled = socket.create_connection((through.host, through.port) if through else (host, port), _TIMEOUT)
+        opened = socket.create_connection((through.host, through.port) if through else (host, port), _TIMEOUT)
     except (OSError, UnicodeError) as error:
         if through is None:
             raise
         raise ProxyError("proxy.unreachable", kind=type(error).__name__) from None
-    # Head and body of a request are two writes; the second need not wait for an acknowledgement of the first.
-    dialled.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with closing(dialled), dialled.dup() as same:
-        deadline = threading.Timer(DEADLINE, _cut, [same])
+    # A request's head and body are two writes; the second does not wait for the acknowledgement of the first.
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with closing(opened), opened.dup() as same:
+        deadline = threading.Timer(DEADLINE, _shut_down, [same])
         deadline.daemon = True
         deadline.start()
         try:
-            yield dialled
+            yield opened
         finally:
             deadline.cancel()
             deadline.join()
 
 
-def _cut(connection: socket.socket) -> None:
+def _shut_down(connection: socket.socket) -> None:
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
-def _ask_for_tunnel(dialled: socket.socket, target: str, proxy: Proxy) -> None:
-    """Let a proxy connect to a collector; nothing is said but where to, and who asks if the proxy wants it."""
+def _ask_for_tunnel(opened: socket.socket, target: str, proxy: Proxy) -> None:
+    """Ask a proxy to connect to a collector; it learns only the target and the credentials."""
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     lines += [f"Proxy-Authorization: {proxy.credentials}"] if proxy.credentials else []
     try:
-        dialled.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-        with closing(HTTPResponse(dialled, method="CONNECT")) as answer:
+        opened.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+        with closing(HTTPResponse(opened, method="CONNECT")) as answer:
             answer.begin()
             status = answer.status
     except (OSError, HTTPException) as error:
@@ -195,7 +195,7 @@ def _ask_for_tunnel(dialled: socket.socket, target: str, proxy: Proxy) -> None:
         raise ProxyError("proxy.no-tunnel", status=status)
 
 
-# A host that can be no name is a UnicodeError.
+# An impossible host name raises UnicodeError.
 _FAILURES = (OSError, HTTPException, UnicodeError, ProxyError)
 
 
@@ -204,11 +204,11 @@ class FetchError(DiscreetError, RuntimeError):
 
 
 def post(origin: str, frame: bytes, proxy: str | None = None) -> Answer:
-    """Send a frame; whatever fails on the way is an answer with status 0.
+    """Send a frame; return status 0 if the collector gave no answer.
 
     Args:
         origin: of the collector.
-        frame: as it is.
+        frame: the bytes to send.
         proxy: see `discreet.device.sending.checked_proxy`.
     """
     try:
@@ -229,15 +229,15 @@ def _reason(error: Exception) -> str:
 
 
 def fetch(address: str, proxy: str | None = None) -> bytes:
-    """Return the envelope, or the proof of a public log, at an address, unchecked.
+    """Fetch an envelope, or a proof of a public log, from an address, unchecked.
 
     Args:
         address: such as ``https://collect.example.org/v1/collections/habits``.
         proxy: see `discreet.device.sending.checked_proxy`.
 
     Raises:
-        ParameterError: if it is no address of an origin that devices may send to.
-        FetchError: if nothing comes, or too much.
+        ParameterError: if devices may not use this address.
+        FetchError: if there is no answer, or it is too large.
     """
     try:
         parts = urlsplit(address)
@@ -264,11 +264,11 @@ def _body(answer: HTTPResponse) -> bytes:
 
 
 def seconds_of(retry_after: str | None, date: str | None = None) -> float:
-    """Return the seconds of a ``Retry-After``, given as a number or as a date; 0 for anything else, at most an hour.
+    """Return the seconds of a header ``Retry-After``: at most an hour, and 0 if it is not readable.
 
     Args:
-        retry_after: the header.
-        date: the header ``Date``, so that two clocks of one machine are compared.
+        retry_after: the header, a number or a date.
+        date: the header ``Date``, so that both times come from one clock.
     """
     text = (retry_after or "").strip()
     if text.isascii() and text.isdecimal():

@@ -444,9 +444,9 @@ def typed_value(collection: Collection, typed: Sequence[str]) -> Any:
 
 
 def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
-    """Return secret places: values by tag, or a list of values where bots stand for cells; see `typed_value`."""
+    """Return secret values by tag, or a list of them if placeholders stand for cells; see `typed_value`."""
     space = collection.domain.space
-    if collection.bots is not None and collection.bots.cell_of is not None:
+    if collection.placeholders is not None and collection.placeholders.cell_of is not None:
         return [_value(space, text.split(",")) for text in typed]
     tagged: dict[str, list[Any]] = {}
     for text in typed:
@@ -457,24 +457,26 @@ def typed_places(collection: Collection, typed: Sequence[str]) -> Any:
 
 
 def values_to_type(collection: Collection) -> str:
-    """Return sentences that say what can be answered, and how it is typed."""
+    """Return the sentences that explain how to type an answer."""
     space = collection.domain.space
     if space.parts:
         parts = ", ".join(f"{name}: {_shown(part)}" for name, part in space.parts.items())
-        wanted = f"{' '.join(f'{name}=LABEL' for name in space.parts)}, of {parts}"
+        wanted = f"{' '.join(f'{name}=LABEL' for name in space.parts)} ({parts})"
     elif space.column_names:
         wanted = "a latitude and a longitude within the map"
     else:
         wanted = f"one of {_shown(space)}"
-    first = "" if collection.bots is None else f"First say what is secret for you alone, {_said_of_bots(collection)}. "
-    return f"{first}Answer it by `discreet device answer {collection.name} VALUE`, with {wanted}."
+    return f"{_how_to_tag(collection)}To answer: `discreet device answer {collection.name} VALUE`. VALUE is {wanted}."
 
 
-def _said_of_bots(collection: Collection) -> str:
-    bots, verb = collection.bots, f"`discreet device tag {collection.name}"
-    if bots is None or bots.cell_of is not None:
-        return f"by {verb} VALUE...`, without values if nothing is"
-    return f"by {verb} TAG=VALUE...`, without values if nothing is; a tag is one of {'; '.join(bots.tags)}"
+def _how_to_tag(collection: Collection) -> str:
+    """Return the sentences about secret values, for personalized plans only."""
+    if (placeholders := collection.placeholders) is None:
+        return ""
+    by_tag = placeholders.cell_of is None
+    tags = f"TAG is one of {'; '.join(placeholders.tags)}. " if by_tag else ""
+    verb = f"`discreet device tag {collection.name} {'TAG=' if by_tag else ''}VALUE...`"
+    return f"First enter your own secret values: {verb}. Leave the values out if you have none. {tags}"
 
 
 def _shown(space: LabelSpace) -> str:

@@ -1,1 +1,1 @@
-"""Documents and messages that devices and collectors share."""
+"""Documents and messages that devices and collectors exchange."""

@@ -1,6 +1,6 @@
-"""Names of values that people cannot tell from each other: no device asks for them if only one is protected.
+"""Labels that look alike to people: a device refuses them if only one of them is protected.
 
-Whoever chooses the name that is not protected would send in clear what the other name protects.
+A person who chooses the unprotected label by mistake would send in clear what the other label protects.
 """
 
 import json
@@ -13,7 +13,7 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.core.labels.reading import readings, visible
 from discreet.device.protocol.envelope import PlanError
 
-# Codes that are looked at together.
+# Codes in one batch.
 _MOST_AT_ONCE = 1 << 20
 
 
@@ -23,24 +23,24 @@ def check_composed(plan: Mapping[str, object]) -> None:
     Two devices that wrote one label in two ways would have different fingerprints.
 
     Raises:
-        PlanError: if one is not.
+        PlanError: if a text is not in this form.
     """
-    # Each text begins behind a quotation mark, which no accent joins.
+    # In JSON each text follows a quotation mark, which combines with no accent.
     if not is_normalized("NFC", json.dumps([plan["domain"], plan.get("tags")], ensure_ascii=False)):
         raise PlanError("labels.not-composed")
 
 
 def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]], *, can_differ: bool) -> None:
-    """Refuse names that read alike if a value with one name is protected and the value with the other is not.
+    """Refuse labels that read alike if one of them is protected and the other is not.
 
     Args:
-        lists: names of the values, or of the labels of each attribute of a product.
+        lists: labels of the values, or of each attribute of a product.
         ranges: half-open ranges of protected codes, ascending.
-        can_differ: whether people protect values of their own beside them; then names that read alike must all be
-            protected for everybody.
+        can_differ: whether people also protect values of their own; then labels that read alike must all be protected
+            for everybody.
 
     Raises:
-        PlanError: if there are such names; it quotes two of them.
+        PlanError: if there are such labels; it quotes two of them.
     """
     pair = next(_unequal(lists, np.array(ranges, dtype=np.int64), can_differ), None)
     if pair is not None:
@@ -48,9 +48,9 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
 
 
 def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names that read alike and differ in protection.
+    """Yield pairs of labels that read alike and differ in protection.
 
-    Names of a product are alike if those of each attribute are, so that it is enough to replace one label at a time.
+    Values of a product read alike if their labels of each attribute do, so replacing one label at a time is enough.
     """
     step = size = int(np.prod([len(names) for names in lists], dtype=object))
     for names in lists:
@@ -58,7 +58,7 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
         twins = _twins(names)
         if not len(twins):
             continue
-        # Where no range begins or ends all values are of one kind, so that only the other blocks are looked at.
+        # In a block where no range begins or ends, all values are protected, or none; other blocks are examined.
         edges = ranges[ranges < size]
         blocks = edges // whole * whole
         looked_at = np.arange(0, size if can_differ else 0, whole)
@@ -72,7 +72,7 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
 
 
 def _twins(names: Sequence[str]) -> IntArray:
-    """Return ``(t, 2)`` places: of the first name with a reading, and of each later name with the same reading."""
+    """Return ``(t, 2)`` positions: the first label with a reading, and a later label with the same reading."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(text, place), place) for place, text in enumerate(readings(names))]
     return np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)

@@ -1,12 +1,12 @@
-"""Surveys of several collections: which of them a person answers, by a draw that the person's device makes.
+"""Surveys of several collections: each person's device draws the questions that the person answers.
 
     "survey": {"name": "health", "answers": 1, "epsilon": 2.0,
                "questions": [["health-1", "9223372036854775808"], ["health-2", "9223372036854775808"]]}
 
-Each question is a collection of its own, and all of them state the same survey: the questions by name, each with its
-share of the people over 2^64, in the order in which `Survey.draw_questions` lays them side by side. A device draws one
-word of 64 bits, which depends on no value, and answers the questions that it falls to; and never more of them than
-epsilon allows, whatever becomes of the word.
+Each question is a collection of its own, and all of them contain the same field survey: the questions by name, each
+with its share of the people over 2^64, in the order of `Survey.draw_questions`. A device draws one word of 64 bits,
+which does not depend on any value, and answers the questions whose intervals contain it. Whatever the word is, it never
+answers more questions than epsilon allows.
 """
 
 import re
@@ -26,7 +26,7 @@ from discreet.device.protocol.shapes import fits
 NAME = re.compile(r"[a-z0-9-]{1,64}")
 """Names of collections and surveys."""
 MOST_QUESTIONS = 256
-"""Of a survey, each of which has a document of its own."""
+"""Most questions of a survey; each has its own document."""
 
 _SHARE = re.compile(r"[1-9][0-9]{0,19}")
 _SHAPE = {"name": NAME, "answers": int, "epsilon": int | float, "questions": [(NAME, _SHARE)]}
@@ -35,13 +35,13 @@ _LARGEST = (1 << 53) - 1
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The draw of the questions of a survey.
+    """The random assignment of a survey's questions to people.
 
     Attributes:
         name: of the survey.
         answers: t, the number of questions that each person answers.
-        epsilon: the most nats of all that a person answers in one epoch, or at all where that is once.
-        questions: shares over 2^64 by names of collections; they add up to t 2^64.
+        epsilon: largest privacy loss of a person's answers in one epoch, or in total for "once", in nats.
+        questions: shares over 2^64, by names of collections; they add up to t 2^64.
 
     Example:
         >>> halves = Assignment("health", 1, 2.0, {"health-1": 1 << 63, "health-2": 1 << 63})
@@ -55,13 +55,13 @@ class Assignment:
     questions: Mapping[str, int]
 
     def drawn(self, word: int) -> tuple[str, ...]:
-        """Return the names of the collections that a person with a word of 64 bits answers."""
+        """Return the names of the collections that a person answers, from a random word of 64 bits."""
         ends, names = list(accumulate(self.questions.values())), list(self.questions)
         points = range(word, self.answers * WORD_RANGE, WORD_RANGE)
         return tuple(names[bisect_right(ends, point)] for point in points)
 
     def asked(self, name: str, words: WordArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which of the people with these words answer one of the collections."""
+        """Return ``(n,)`` booleans: which people, by their random words, answer a collection."""
         place = list(self.questions).index(name)
         end = list(accumulate(self.questions.values()))[place]
         answered = np.zeros(len(words), dtype=np.bool_)
@@ -72,16 +72,16 @@ class Assignment:
         return answered
 
     def document(self) -> dict[str, Any]:
-        """Return the field of a collection."""
+        """Return the content of the field ``survey`` of a collection."""
         pairs = [[name, str(share)] for name, share in self.questions.items()]
         return {"name": self.name, "answers": self.answers, "epsilon": self.epsilon, "questions": pairs}
 
 
 def checked_assignment(_: str, entry: Any) -> Assignment:
-    """Return the draw of a field ``survey``.
+    """Return the assignment in a field ``survey``, checked.
 
     Raises:
-        FieldError: if it is none.
+        FieldError: if the field is malformed.
     """
     wrong = FieldError("survey.wrong-field")
     if not fits(entry, _SHAPE):

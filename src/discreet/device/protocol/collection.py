@@ -1,12 +1,12 @@
-"""Collections: a plan with its terms, signed; what a device checks before it believes one.
+"""Collections: a signed plan with its terms, and the checks of a device before it accepts one.
 
-A collection is a document of JSON bytes; its id is their SHA-256. The checks come in this order, each with a refusal of
-its own (`envelope.py`): size, envelope and a trusted signature; format and fields; version, against what was seen
-before; epsilon, recomputed from the sampler's integers; what the application allows; the plan. The third and the fifth
-need a memory, so they are the caller's: `open_envelope` does the others.
+A collection is a document of JSON bytes, and its id is their SHA-256. The checks have this order, each with its own
+error (`envelope.py`): (1) size, envelope and a trusted signature; (2) format and fields; (3) the version, compared with
+the versions seen before; (4) epsilon, computed again from the sampler's integers; (5) the application's limits; (6) the
+plan. The caller does checks 3 and 5, because they need a memory; `open_envelope` does the others.
 
-The plan is spelled out in the document: what a plan's file says in another way, such as labels in a file of their own,
-was written out when the collection was signed. So a device reads neither plan files nor tables.
+The document contains the complete plan: signing also includes labels that the plan's file takes from another file. So a
+device reads neither plan files nor tables.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ from discreet.device.protocol.languages import (
     TEXT,
     SurveyTexts,
     check_labels,
-    check_together,
+    check_language_fields,
     checked_languages,
     label_lists,
 )
@@ -59,7 +59,7 @@ OPEN, WITHDRAWN = "open", "withdrawn"
 ONCE, FRESH, PERMANENT = "once", "fresh", "permanent"
 ANSWERS = (ONCE, FRESH, PERMANENT)
 SHORTEST_EPOCH = 60
-"""In seconds."""
+"""Length of the shortest epoch, in seconds."""
 
 _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
@@ -67,17 +67,17 @@ _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
 _HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
 USUAL_PORTS = {"https": 443, "http": 80}
-"""Ports that an origin does not name."""
+"""Default ports, which an origin must leave out."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Hosts of origins that are this machine."""
+"""Host names of this machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Epochs:
-    """Epochs in which a collection takes answers.
+    """The epochs in which people may answer a collection.
 
     Attributes:
-        start: of epoch 0, in seconds since 1970.
+        start: start of epoch 0, in seconds since 1970.
         seconds: length of an epoch.
         count: number of epochs.
     """
@@ -97,8 +97,8 @@ class MemoTerms:
     """The terms of permanent answers with a second coin.
 
     Attributes:
-        epsilon: of all reports on one answer together, in nats.
-        truth: S_1; a permanent answer tells the truth with probability S_1 / 2^64.
+        epsilon: privacy loss of all reports on one answer together, in nats.
+        truth: S_1; a permanent answer is the true one with probability S_1 / 2^64.
     """
 
     epsilon: float
@@ -110,7 +110,7 @@ def _refuse(name: str, wanted: str) -> FieldError:
 
 
 def _checked(accepts: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
-    """Return a function that returns an entry of a field that a condition accepts, and refuses another."""
+    """Return a function that checks the entry of a field with a condition."""
 
     def check(name: str, entry: Any) -> Any:
         if not accepts(entry):
@@ -168,8 +168,8 @@ def _origins(name: str, entry: Any) -> tuple[str, ...]:
     return tuple(entry)
 
 
-# Controls of direction, joiners where nothing joins, fillers, tags, and controls beside tab and line feed: whatever
-# makes a text another one than people see. Joiners belong to scripts from Arabic on, and to pictures of several parts.
+# Characters that make a text differ from its appearance: controls of direction, joiners with nothing to join, fillers,
+# tags, and controls except tab and line feed. Scripts from Arabic on and composed emoji need joiners.
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
@@ -178,10 +178,10 @@ _INVISIBLE = re.compile(
 
 
 def refuse_invisible(document: Any) -> None:
-    """Refuse a document in which any text has characters that nobody sees.
+    """Refuse a document if any of its texts has invisible characters.
 
     Raises:
-        FieldError: if so; it names the first ones.
+        FieldError: if a text has them; the message lists the first three.
     """
     invisible = sorted({character for text in _texts(document) for character in _INVISIBLE.findall(text)})
     if invisible:
@@ -191,7 +191,7 @@ def refuse_invisible(document: Any) -> None:
 
 
 def _texts(content: Any) -> Iterator[str]:
-    """Yield the texts in JSON, names of fields among them."""
+    """Yield all texts in a JSON value, including names of fields."""
     parts = [content]
     while parts:
         part = parts.pop()
@@ -241,7 +241,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "collectors": _origins,
 }
 FIELDS = ("format", *CHECKS)
-"""The fields of every document, in the order in which they are checked."""
+"""The fields of every document, in the order of the checks."""
 OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "listed": _mark,
     "memo": _memo,
@@ -250,7 +250,7 @@ OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "question": _text,
     "languages": checked_languages,
 }
-"""Fields that a document may have beside them: a mark, a second coin, a survey, and languages and texts."""
+"""Fields that a document may also have: public listing, a second coin, a survey, languages and texts."""
 
 
 _KINDS = {"labels": list, "range": (int, int), "number": dict, "product": [(str, list)], "grid": dict}
@@ -266,12 +266,12 @@ _PLAN = {
 
 
 @dataclass(frozen=True)
-class Bots:
-    """The bots of a personalized plan.
+class Placeholders:
+    """The placeholders of a personalized plan, which stand for people's secret values.
 
     Attributes:
-        tags: one name per bot.
-        cell_of: ``(|X|,)`` ranks of the bots that stand for the values, -1 for none; None if the user's tags say so.
+        tags: one name per placeholder.
+        cell_of: ``(|X|,)`` each value's placeholder by rank, -1 for none; None if the user's tags choose it.
     """
 
     tags: tuple[str, ...]
@@ -279,31 +279,31 @@ class Bots:
 
 
 def check_fields(plan: Mapping[str, Any]) -> None:
-    """Refuse a plan with other fields than a plan has.
+    """Check the names and types of a plan's fields.
 
     Raises:
-        PlanError: if it has.
+        PlanError: if a field is missing, unknown or of another type.
     """
     if not fits(plan, _PLAN):
         raise PlanError("plan.wrong-form")
 
 
 def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
-    """Return the values of a plan, without bots.
+    """Return the values of a plan, without placeholders.
 
     Args:
         plan: as JSON.
-        sensitive: a ``(|X|,)`` mask; None for every value, where only codes are wanted.
+        sensitive: a ``(|X|,)`` mask; None for all values, if only codes are needed.
 
     Raises:
-        PlanError: if the plan says no such domain.
+        PlanError: if the plan describes no such domain.
     """
     table = plan["domain"]
     kinds = [kind for kind in _KINDS if fits(table, _DOMAIN) and table.get(kind) is not None]
     if len(kinds) != 1 or not fits(table[kinds[0]], _KINDS[kinds[0]]):
         raise PlanError("plan.wrong-form")
     protection = {"sensitive": sensitive, "allow_unprotected": True}
-    # Whether labels that read alike are refused depends on the state of the collection: see `check_plan`.
+    # Labels that read alike are checked later, because it depends on the collection's state: see `check_plan`.
     labelled, attribute = {**protection, "exact": True}, table.get("attribute", "")
     try:
         if kinds == ["product"]:
@@ -315,8 +315,8 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
         if kinds == ["number"]:
             space: Any = Domain.number(**table["number"]).space
             if type(sensitive) is list and are_pairs(sensitive):
-                # A range that ends at a border ends below it: none does in a document of this version, whose ranges end
-                # within their last bins, and samplers of documents before protect nothing above.
+                # A range that ends at a border does not include it. Only documents of earlier versions have such
+                # ranges, and their samplers protect nothing above the border.
                 sensitive = space.ranges(sensitive)
                 space = _with_ends(space, sensitive)
             return Domain.over(space, sensitive).about(attribute)
@@ -327,31 +327,31 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
 
 
 def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
-    """Return bins in which a narrow float that may stand for a sensitive number is sensitive.
+    """Return bins in which every narrow float that may stand for a sensitive number is sensitive.
 
-    A document does not say where within its last bin a range ends, so it is taken to end at the next border.
+    A document does not contain the end of a range within its last bin, so the range ends at the next border.
     """
     return space.ending(sensitive, np.nextafter(space.borders[1:], -inf).tolist())
 
 
-def bots_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Bots | None:
-    """Return the bots of a personalized plan; None of any other.
+def placeholders_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Placeholders | None:
+    """Return the placeholders of a personalized plan, or None for other plans.
 
     Args:
         plan: as JSON.
-        sensitive: ``(|X|,)`` booleans: which of them are sensitive for everybody.
+        sensitive: ``(|X|,)`` booleans: which values are sensitive for everybody.
 
     Raises:
-        PlanError: if there can be no such bots.
+        PlanError: if the plan's tags or cells are malformed.
     """
     if plan.get("tags") is None and plan.get("cells") is None:
         return None
     try:
-        # Bots depend on the values and the tags alone, so that any mechanism will do.
+        # Placeholders depend only on the values and the tags, so any mechanism works here.
         personalized = _personalized(plan, domain_of(plan, sensitive), 1.0, RandomizedResponse)
     except (ParameterError, DataError, TypeError):
         raise PlanError("plan.wrong-form") from None
-    return Bots(personalized.tags, personalized.cell_of)
+    return Placeholders(personalized.tags, personalized.cell_of)
 
 
 def _personalized(plan: Mapping[str, Any], domain: Domain, epsilon: float, build: Any) -> Personalized:
@@ -364,10 +364,10 @@ def _personalized(plan: Mapping[str, Any], domain: Domain, epsilon: float, build
 
 
 def mechanism_of(plan: Mapping[str, Any]) -> BlockMechanism:
-    """Return the mechanism that a plan describes, over the bots too where it has some.
+    """Return the mechanism that a plan describes, over its values and placeholders.
 
     Raises:
-        PlanError: if it describes none.
+        PlanError: if the plan describes no mechanism.
     """
     table = plan["domain"]
     options = dict(plan["mechanism"])
@@ -388,11 +388,11 @@ def code_of(domain: Domain, value: Any) -> int:
 
     Args:
         domain: the values.
-        value: a label; of a product a mapping from every attribute to a label, or the labels in order; of a grid
+        value: a label; for a product a mapping from each attribute to a label, or the labels in order; for a grid
             latitude and longitude.
 
     Raises:
-        DataError: if it is not in the domain; it is not quoted.
+        DataError: if the value is not in the domain; it is not quoted.
     """
     try:
         codes = domain.space.encode([_in_order(domain.space, value)])
@@ -404,7 +404,7 @@ def code_of(domain: Domain, value: Any) -> int:
 
 
 def _in_order(space: LabelSpace, value: Any) -> Any:
-    """Return a value of several parts as a tuple of them."""
+    """Return a value with named parts as a tuple in the domain's order; any other value unchanged."""
     names = space.column_names
     if not names or not isinstance(value, Mapping):
         return value
@@ -413,45 +413,45 @@ def _in_order(space: LabelSpace, value: Any) -> Any:
     return tuple(value[name] for name in names)
 
 
-# What doubles and their printing may add to epsilon.
+# Tolerance for rounding errors of floats in epsilon.
 _MARGIN = 1 + 1e-9
-# Values under a plan with bots: a device looks at each of them, to see which bots there are.
-_MOST_WITH_BOTS = 1 << 18
+# Most values of a plan with placeholders: a device visits each value to find the placeholders.
+_MOST_WITH_PLACEHOLDERS = 1 << 18
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Collection:
-    """A collection whose signature, fields and promise were checked; `open_envelope` makes one.
+    """A collection whose signature, fields and epsilon were checked; made by `open_envelope`.
 
     Attributes:
         id: SHA-256 of the document, 32 bytes.
-        envelope: as it came.
-        name: of the collection; versions of one name have one lifetime.
-        version: rises with every new document of the name.
+        envelope: the bytes as received.
+        name: of the collection; all versions of a name share one lifetime budget.
+        version: increases with every new document of the name.
         state: ``"open"`` or ``"withdrawn"``.
-        title: for people.
-        purpose: for people.
-        contact: for people.
-        plan: the plan as JSON, spelled out.
-        simulated: whether it is for a simulation alone.
-        linkable: whether permanent reports may be as good as names, by the operator's own word.
+        title: a text for people.
+        purpose: a text for people.
+        contact: a text for people.
+        plan: the complete plan as JSON.
+        simulated: whether it is for a simulation only.
+        linkable: whether the operator warns that permanent reports may identify people.
         fingerprint: of the plan's mechanism.
-        sampler: the integers that a device draws with.
+        sampler: the integers for drawing reports.
         answers: ``"once"``, ``"fresh"`` or ``"permanent"``.
-        epsilon: of one report, in nats.
-        lifetime: of all reports of one person under this name, in nats.
-        epochs: when answers are taken.
-        late: seconds after an epoch's end in which its reports are still taken.
+        epsilon: privacy loss of one report, in nats.
+        lifetime: largest privacy loss of all reports of one person under this name, in nats.
+        epochs: when people may answer.
+        late: seconds after an epoch's end in which the collector still accepts its reports.
         spread: largest random delay before a report is sent, in seconds.
-        least: estimates need at least so many reports.
-        retention: days that sealed reports are kept.
-        collectors: origins that reports may be sent to.
-        listed: whether its author marks it as public, so that collectors list it for everybody.
+        least: least number of reports for an estimate.
+        retention: number of days before sealed reports are erased.
+        collectors: origins to which devices may send reports.
+        listed: whether collectors list it publicly.
         language: of its texts.
-        question: that is asked; empty where the title is.
+        question: the question; empty if the title is the question.
         languages: texts in other languages, by language; see `texts`.
-        memo: of permanent answers with a second coin, whose epsilon is above that of one report; None without one.
-        survey: of which it is one question; None if it asks alone.
+        memo: terms of permanent answers with a second coin, with a larger epsilon than one report; None without them.
+        survey: the survey with this collection as a question; None if it stands alone.
     """
 
     id: bytes
@@ -485,69 +485,69 @@ class Collection:
 
     @property
     def cost(self) -> float:
-        """The nats that a new answer costs a person: of its report, or of all reports on it where it is permanent."""
+        """Privacy loss of a new answer, in nats: of one report, or for permanent answers of all its reports."""
         return self.epsilon if self.memo is None else self.memo.epsilon
 
     @property
     def truth(self) -> int:
-        """S of an answer, or S_1 where it is permanent and a second coin decides what is sent."""
+        """S, or S_1 for permanent answers with a second coin: the truth has probability S / 2^64."""
         return self.sampler.truth if self.memo is None else self.memo.truth
 
     def answered(self, mechanism: BlockMechanism) -> BlockMechanism:
-        """Return the mechanism of all that is sent of one answer: that of the plan, or that of its memo."""
+        """Return the mechanism of all reports on one answer together: the plan's, or the memo's if it has one."""
         return mechanism if self.memo is None else Memo(mechanism, self.memo.epsilon).permanent
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, version {self.version}, {self.state}, id={self.id.hex()[:12]})"
 
     def epoch_at(self, now: float) -> int | None:
-        """Return the epoch that runs at a time, in seconds since 1970; None before the first and after the last."""
+        """Return the epoch at a time in seconds since 1970; None before the first and after the last."""
         if not self.epochs.start <= now < self.epochs.end:
             return None
         return int((now - self.epochs.start) // self.epochs.seconds)
 
     def window(self, epoch: int) -> tuple[int, int, int]:
-        """Return start and end of an epoch, and the time until which its reports are taken, in seconds since 1970."""
+        """Return an epoch's start, its end, and the end of accepting its reports, in seconds since 1970."""
         start = self.epochs.start + epoch * self.epochs.seconds
         return start, start + self.epochs.seconds, start + self.epochs.seconds + self.late
 
     @cached_property
     def domain(self) -> Domain:
-        """The values, without bots; a device asks it for codes alone: which are sensitive, the sampler says."""
+        """The values, without placeholders, for looking up codes; the sampler decides which values are sensitive."""
         domain = domain_of(self.plan)
         if domain.numbers is None or self.sampler.size < domain.size:
             return domain
-        space = _with_ends(domain.numbers, self._looked_at[: domain.size])
+        space = _with_ends(domain.numbers, self._is_sensitive[: domain.size])
         return Domain.over(space, domain.sensitive).about(domain.attribute)
 
     @cached_property
     def sensitive(self) -> BoolArray:
-        """``(|X|,)`` booleans: which values the sampler's coin looks at."""
-        return self._looked_at[: self.domain.size]
+        """``(|X|,)`` booleans: which values the sampler protects."""
+        return self._is_sensitive[: self.domain.size]
 
     @cached_property
-    def _looked_at(self) -> BoolArray:
-        """``(m,)`` booleans: which values and bots the sampler's coin looks at."""
+    def _is_sensitive(self) -> BoolArray:
+        """``(m,)`` booleans: which values and placeholders the sampler protects."""
         mask = np.zeros(self.sampler.size, dtype=np.bool_)
         for start, stop in self.sampler.sensitive:
             mask[start:stop] = True
         return mask
 
     @cached_property
-    def bots(self) -> Bots | None:
-        """The bots of a personalized plan; None of any other."""
-        return bots_of(self.plan, self.sensitive) if self._is_personalized else None
+    def placeholders(self) -> Placeholders | None:
+        """The placeholders of a personalized plan, or None for other plans."""
+        return placeholders_of(self.plan, self.sensitive) if self._is_personalized else None
 
     @property
     def _is_personalized(self) -> bool:
         return self.plan.get("tags") is not None or self.plan.get("cells") is not None
 
     def code_of(self, value: Any) -> int:
-        """Return the code of one value, without bots; see `discreet.device.protocol.collection.code_of`."""
+        """Return the code of one value; see `discreet.device.protocol.collection.code_of`."""
         return code_of(self.domain, value)
 
     def texts(self, language: str = "") -> SurveyTexts:
-        """Return the texts that people read: in a language if it has that, and otherwise in its own."""
+        """Return the texts for people, in a language if the collection has it, or else in its own language."""
         texts = self.languages.get(language, {})
         title, purpose = texts.get("title", self.title), texts.get("purpose", self.purpose)
         question = texts.get("question", self.question) or title
@@ -560,34 +560,34 @@ class Collection:
         return sum(min(stop, size) - min(start, size) for start, stop in self.sampler.sensitive)
 
     def check_plan(self, *, is_known: bool = False) -> None:
-        """Refuse a plan that is not of the sampler's size, or whose bots the coin does not look at.
+        """Check that the plan fits the sampler, and that the sampler protects all placeholders.
 
-        A plan whose labels read alike is refused too, unless it was accepted before or asks nobody any more.
+        Labels that read alike are refused too, unless the plan was accepted before or is withdrawn.
 
         Args:
-            is_known: whether it was accepted before.
+            is_known: whether the collection was accepted before.
 
         Raises:
-            PlanError: if so.
+            PlanError: if the plan fails a check.
         """
         check_fields(self.plan)
         size = self.domain.size
-        if self._is_personalized and size > _MOST_WITH_BOTS:
-            raise PlanError("plan.too-many-values", most=_MOST_WITH_BOTS, size=size)
+        if self._is_personalized and size > _MOST_WITH_PLACEHOLDERS:
+            raise PlanError("plan.too-many-values", most=_MOST_WITH_PLACEHOLDERS, size=size)
         if size > self.sampler.size or self.plan["epsilon"] != self.epsilon:
             raise PlanError("plan.other-sampler")
-        bots = 0 if self.bots is None else len(self.bots.tags)
+        placeholders = 0 if self.placeholders is None else len(self.placeholders.tags)
         covered = sum(max(stop, size) - max(start, size) for start, stop in self.sampler.sensitive)
-        if size + bots != self.sampler.size or covered != bots:
+        if size + placeholders != self.sampler.size or covered != placeholders:
             raise PlanError("plan.other-placeholders")
         if self.languages:
-            tags = () if self.bots is None or self.bots.cell_of is not None else self.bots.tags
+            tags = () if self.placeholders is None or self.placeholders.cell_of is not None else self.placeholders.tags
             check_labels(self.languages, list(label_lists(self.plan, tags)))
         if self.state == OPEN and not is_known:
             self._check_names()
 
     def _check_names(self) -> None:
-        """Refuse labels that are written in two ways, and names that read alike if only one of them is protected."""
+        """Refuse labels that are not in normal form C, and labels that read alike if only one is protected."""
         domain = self.plan["domain"]
         check_composed(self.plan)
         lists = [labels for _, labels in domain.get("product") or []] or [domain.get("labels")]
@@ -599,12 +599,12 @@ class Collection:
 
 
 def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
-    """Return the collection of an envelope, if it is signed, well-formed and keeps its promise.
+    """Return the collection in an envelope after checking its signature, fields, epsilon and plan.
 
     Args:
-        envelope: as it came.
+        envelope: the bytes as received.
         trust: public keys, 32 bytes each, pinned by the application.
-        is_known: whether it was accepted before, when texts might still have invisible characters.
+        is_known: whether it was accepted before; earlier versions allowed invisible characters.
 
     Raises:
         ParameterError: if ``trust`` is no list of such keys.
@@ -616,9 +616,9 @@ def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
 
 
 def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> tuple[bytes, dict[str, Any]]:
-    """Return the id and the fields of a document that a trusted key has signed; its promise is not yet checked.
+    """Return the id and the fields of a document after checking its signature and its fields.
 
-    A notice of withdrawal may have invisible characters: it asks nobody, and must reach whoever accepted a version.
+    A notice of withdrawal may have invisible characters: it asks nobody, and every device must be able to read it.
 
     Raises:
         CollectionError: see `open_envelope`.
@@ -642,23 +642,23 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     survey: Assignment | None = checked.get("survey")
     if survey is not None and (checked["name"] not in survey.questions or survey.epsilon < cost):
         raise FieldError("survey.wrong-question")
-    check_together(checked)
+    check_language_fields(checked)
     if checked["state"] == OPEN and not is_known:
         refuse_invisible(content)
     return hashlib.sha256(document).digest(), checked
 
 
 def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collection:
-    """Return a collection if the sampler's integers keep the epsilon that it states.
+    """Return a collection after checking that its sampler does not exceed the promised epsilon.
 
     Args:
         id_: of the document.
         fields: its fields; see `read_document`.
-        envelope: as it came.
+        envelope: the bytes as received.
 
     Raises:
-        PromiseError: if they do not.
-        LawError: if the sampler's law is unknown here, so that nothing can be said.
+        PromiseError: if the sampler exceeds epsilon.
+        LawError: if the sampler's law is unknown here, so that epsilon cannot be checked.
     """
     try:
         sampler = Sampler.parse(fields["sampler"])
@@ -678,11 +678,11 @@ def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collecti
 
 
 def rebuild(collection: Collection) -> BlockMechanism:
-    """Return the mechanism that the plan describes, over bots too, if it is the one of sampler and fingerprint.
+    """Return the mechanism that the plan describes, after comparing it with the sampler and the fingerprint.
 
     Raises:
         PlanError: if the plan describes no mechanism.
-        RebuiltError: if it describes another one.
+        RebuiltError: if the plan describes another mechanism.
     """
     mechanism = mechanism_of(collection.plan)
     try:

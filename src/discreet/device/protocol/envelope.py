@@ -1,10 +1,10 @@
-"""Signed envelopes: the bytes of a document with Ed25519 signatures, and a class for each reason to refuse one.
+"""Signed envelopes: the bytes of a document with Ed25519 signatures, and an error class for each refusal.
 
     {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
 
-A signature is over the line ``discreet collection 1``, a line feed, and the bytes of the document. It is checked over
-the bytes as they came, before they are parsed; nobody writes a document anew to check it. The ``reason`` of a refusal
-names it in every language.
+A signature covers the line ``discreet collection 1``, a line feed, and the bytes of the document. It is checked with
+the received bytes before they are parsed, so no program needs to write a document again. The ``reason`` of an error is
+the same in every language.
 """
 
 import json
@@ -21,10 +21,10 @@ from discreet.errors import DataError, ParameterError
 
 
 class CollectionError(DataError):
-    """A collection that is refused; nothing of it is kept.
+    """The device refuses a collection and stores nothing of it.
 
     Attributes:
-        reason: one word, the same in every language.
+        reason: the reason in one word, the same in every language.
     """
 
     reason: ClassVar[str] = "collection"
@@ -37,25 +37,25 @@ class SizeError(CollectionError):
 
 
 class EnvelopeError(CollectionError):
-    """This is no envelope: no JSON, other fields, or base64 that nobody writes."""
+    """The envelope is malformed: no JSON, wrong fields, or base64 in another form."""
 
     reason = "envelope"
 
 
 class UntrustedError(CollectionError):
-    """No trusted key has signed the document."""
+    """No trusted key signed the document."""
 
     reason = "untrusted"
 
 
 class SignatureError(CollectionError):
-    """The signature of a trusted key is not one of this document."""
+    """The signature of a trusted key does not fit the document."""
 
     reason = "signature"
 
 
 class FormatError(CollectionError):
-    """The document is in a format that this version does not know."""
+    """The document has a format that this version does not know."""
 
     reason = "format"
 
@@ -73,19 +73,19 @@ class RollbackError(CollectionError):
 
 
 class EquivocationError(CollectionError):
-    """Another document of this name and version was seen before."""
+    """Another document with this name and version was seen before."""
 
     reason = "equivocation"
 
 
 class PromiseError(CollectionError):
-    """The sampler's integers keep no promise, or a weaker one than the document states."""
+    """The sampler guarantees no epsilon, or a larger one than the document promises."""
 
     reason = "promise"
 
 
 class LawError(CollectionError):
-    """The sampler's block law is unknown here: of a later version, or of a package that is not installed."""
+    """The sampler's block law is unknown: from a later version or from a package that is not installed."""
 
     reason = "law"
 
@@ -97,37 +97,37 @@ class CapError(CollectionError):
 
 
 class LifetimeError(CollectionError):
-    """The collection asks for more in all, or in one epoch, than the application allows."""
+    """The collection costs more in total, or in one epoch, than the application allows."""
 
     reason = "lifetime"
 
 
 class PlanError(CollectionError):
-    """The plan in the document is malformed, or is not the one that the sampler was made for."""
+    """The plan in the document is malformed, or does not fit the sampler."""
 
     reason = "plan"
 
 
 class RebuiltError(CollectionError):
-    """The mechanism that the plan describes has another sampler or another fingerprint."""
+    """The plan describes a mechanism with another sampler or another fingerprint."""
 
     reason = "rebuilt"
 
 
 class UnloggedError(CollectionError):
-    """The collection is not in the public log whose key the application pins, or that log is not what it was."""
+    """The public log lacks the collection, or lacks entries that it had before."""
 
     reason = "log"
 
 
 class SimulatedError(CollectionError):
-    """A simulated collection met a device for people, or a device of a simulation met a real collection."""
+    """A simulated collection came to a person's device, or a real one to a simulated device."""
 
     reason = "simulated"
 
 
 REFUSALS: tuple[type[CollectionError], ...] = tuple(CollectionError.__subclasses__())
-"""Every reason for which a collection is refused."""
+"""All classes of refusals of a collection."""
 
 
 MEDIA_TYPE = "application/vnd.discreet.collection+json"
@@ -147,8 +147,8 @@ def document_bytes(document: Mapping[str, Any]) -> bytes:
     """Return the bytes of a document: UTF-8 JSON, sorted keys, no spaces.
 
     Raises:
-        ParameterError: if it holds what not every language reads alike: an integer beyond 2^53 - 1, a number that is
-            not finite, half of a character; or is larger than 1 MiB.
+        ParameterError: if it contains an integer beyond 2^53 - 1, a number that is not finite, or half of a character,
+            which not every language reads alike; or if it is larger than 1 MiB.
     """
     try:
         spelled = json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
@@ -171,7 +171,7 @@ def parsed(written: bytes) -> Any:
     """Return the value of strict JSON in UTF-8.
 
     Raises:
-        ValueError: if it is none, has a key twice, ``NaN`` or half of a character, or is nested too deeply.
+        ValueError: for other bytes, a repeated key, ``NaN``, half of a character, or nesting that is too deep.
     """
     try:
         content = json.loads(written.decode(), object_pairs_hook=_once, parse_constant=_refused)
@@ -197,7 +197,7 @@ def signed(document: bytes, keys: Sequence[Ed25519PrivateKey]) -> bytes:
     """Return the envelope of a document, signed with every key.
 
     Raises:
-        ParameterError: if there is no key, or there are more than 16.
+        ParameterError: if there are no keys, or more than 16.
     """
     if not 1 <= len(keys) <= _MOST_SIGNATURES:
         raise ParameterError("keys.wrong-number", argument="keys", most=_MOST_SIGNATURES, n=len(keys))
@@ -212,18 +212,18 @@ def public_key(key: Ed25519PrivateKey) -> bytes:
 
 
 def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
-    """Return the bytes of a document that a trusted key has signed.
+    """Return the bytes of a document after checking that a trusted key signed it.
 
     Args:
-        envelope: as it came.
+        envelope: the bytes as received.
         trust: public keys, 32 bytes each, pinned by the application.
 
     Raises:
-        ParameterError: if these are no bytes, or ``trust`` is no list of such keys.
+        ParameterError: if the envelope is not bytes, or ``trust`` is not a list of such keys.
         SizeError: if the envelope or the document is too large.
-        EnvelopeError: if this is no envelope.
-        UntrustedError: if no trusted key has signed.
-        SignatureError: if a trusted key has signed something else.
+        EnvelopeError: if the envelope is malformed.
+        UntrustedError: if no trusted key signed the document.
+        SignatureError: if a trusted key signed another document.
     """
     pinned = checked_trust(trust)
     if not isinstance(envelope, bytes):
@@ -245,19 +245,19 @@ def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
 
 
 def signers(envelope: bytes) -> list[bytes]:
-    """Return the public keys that an envelope names; that they have signed it is not checked.
+    """Return the public keys in an envelope, without checking their signatures.
 
     Raises:
-        EnvelopeError: if this is no envelope.
+        EnvelopeError: if the envelope is malformed.
     """
     return [key for key, _ in _contents(envelope)[1]]
 
 
 def checked_trust(trust: Any) -> frozenset[bytes]:
-    """Return trusted keys, or refuse what is none.
+    """Return trusted keys, checked.
 
     Raises:
-        ParameterError: if there is none, or one has not 32 bytes.
+        ParameterError: if there are no keys, or a key does not have 32 bytes.
     """
     keys = list(trust) if isinstance(trust, list | tuple | set | frozenset) else []
     if not keys or not all(isinstance(key, bytes) and len(key) == KEY_BYTES for key in keys):
@@ -278,7 +278,7 @@ def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
 
 
 def _bytes(text: str, length: int | None = None) -> bytes:
-    """Return the bytes of canonical base64, as `_base64` writes it; of another form one document had many envelopes."""
+    """Decode base64 in its canonical form only, so that a document has one envelope."""
     data = b64decode(text.encode("ascii"), validate=True)
     if _base64(data) != text or (length is not None and len(data) != length):
         raise ValueError("not as it is written")

@@ -1,8 +1,8 @@
-"""Frames: records of one collection and epoch on their way from devices to the collector, each under a random id.
+"""Frames: the bytes in which devices send records of one collection and epoch, each with a random id.
 
     "DSC1", collection (32 bytes), epoch (u32), n (u32), then n times: id (16 bytes), record
 
-Numbers are little-endian. For people and other tools there is a form in JSON; its length tells things.
+Numbers are little-endian. For people and other tools there is also a form in JSON. Its length can reveal values.
 """
 
 import base64
@@ -26,14 +26,14 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.row_checks import checked_reports, refuse_rows
 
 REPORTS = "/v1/reports"
-"""The path at a collector to which frames are sent."""
+"""The collector's path for frames."""
 MEDIA_TYPE = "application/vnd.discreet.reports"
 JSON_MEDIA_TYPE = "application/vnd.discreet.reports+json"
 
 MAGIC = b"DSC1"
 ID_BYTES = 16
 LARGEST_FRAME = 1 << 20
-"""Bytes of a frame, in either form."""
+"""Most bytes of a frame, in either form."""
 MOST_REPORTS = 4096
 
 REPEATED = "have the id of another report in their frame"
@@ -42,15 +42,15 @@ _HEAD = struct.Struct("<4s32sII")
 HEAD_BYTES = _HEAD.size
 _LARGEST_EPOCH = (1 << 32) - 1
 LARGEST_RECORD = LARGEST_FRAME - _HEAD.size - ID_BYTES
-"""Bytes of a record that a frame has room for."""
+"""Most bytes of a record in a frame."""
 
 
 class FrameError(DataError):
-    """Bytes that are no frame.
+    """The bytes are not a valid frame.
 
     Attributes:
-        reason: what is wrong: "size" (too long), "structure" (no frame of this form), "records" (none, or too many), or
-            "length" (not that of its records).
+        reason: "size" (too long), "structure" (malformed), "records" (zero or too many records), or "length" (does not
+            fit its records).
     """
 
     def __init__(self, code: str, /, *, reason: str, **values: Any) -> None:
@@ -60,7 +60,7 @@ class FrameError(DataError):
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """Records of one collection and epoch, each under its id.
+    """Records of one collection and epoch, each with its id.
 
     Attributes:
         collection: the id of the collection, 32 bytes.
@@ -70,7 +70,7 @@ class Frame:
 
     Raises:
         FrameError: if they make no frame.
-        FlawedRowsError: if an id is there twice.
+        FlawedRowsError: if an id is repeated.
 
     Example:
         >>> import os
@@ -86,7 +86,7 @@ class Frame:
     records: AnyArray
 
     def __post_init__(self) -> None:
-        """Refuse parts that make no frame."""
+        """Check that the parts make a frame."""
         rows = _is_bytes(self.ids) and _is_bytes(self.records) and len(self.ids) == len(self.records)
         if not rows or self.ids.shape[1] != ID_BYTES or not isinstance(self.collection, bytes):
             raise FrameError("frame.wrong-ids", reason="structure", n=ID_BYTES)
@@ -96,7 +96,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Bytes of the frame."""
+        """Number of bytes of the frame."""
         return _HEAD.size + self.ids.nbytes + self.records.nbytes
 
     def pack(self) -> bytes:
@@ -106,15 +106,15 @@ class Frame:
 
     @classmethod
     def parse(cls, data: bytes, width: int) -> "Frame":
-        """Return the frame of some bytes.
+        """Return the frame in received bytes.
 
         Args:
-            data: as they came.
+            data: the bytes as received.
             width: W, the bytes of a record of the collection.
 
         Raises:
-            FrameError: if they are no frame of such records.
-            FlawedRowsError: if an id is there twice.
+            FrameError: if they are not a frame of such records.
+            FlawedRowsError: if an id is repeated.
         """
         collection, epoch, n = head(data)
         wanted = _HEAD.size + n * (ID_BYTES + width)
@@ -132,7 +132,7 @@ def head(data: bytes) -> tuple[bytes, int, int]:
     """Return the collection, the epoch and the number of records of a frame, from its first bytes.
 
     Raises:
-        FrameError: if this is the head of no frame, or the frame is too long.
+        FrameError: if the head is malformed, or the frame is too long.
     """
     if len(data) < _HEAD.size or bytes(data[: len(MAGIC)]) != MAGIC:
         raise FrameError("frame.wrong-head", reason="structure", magic=MAGIC.decode(), n=_HEAD.size)
@@ -151,12 +151,12 @@ def _check_head(collection: bytes, n: int, size: int) -> None:
 
 
 def refuse_repeated(ids: AnyArray) -> None:
-    """Refuse ``(n, 16)`` ids that are there twice; the first of them counts as the report's own.
+    """Refuse repeated ids in ``(n, 16)`` rows; only the later rows count as flawed.
 
     Raises:
-        FlawedRowsError: if there are any.
+        FlawedRowsError: if an id is repeated.
     """
-    # Half of an id tells nearly all of them apart, and is sorted fast.
+    # Half of an id is nearly always unique, and is sorted fast.
     halves = np.sort(np.ascontiguousarray(ids[:, :8]).view("<u8")[:, 0])
     if (halves[1:] != halves[:-1]).all():
         return
@@ -173,7 +173,7 @@ def refuse_repeated(ids: AnyArray) -> None:
 
 
 def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Frame:
-    """Return the frame of reports as JSON, checked.
+    """Return the frame in a JSON document, checked.
 
     Args:
         data: UTF-8: ``{"collection": "<hex>", "epoch": 3, "reports": [{"id": "<base64url>", "symbol": 3}, ...]}``,
@@ -182,8 +182,8 @@ def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Fram
         codec: of its records.
 
     Raises:
-        FrameError: if this is no frame in this form.
-        FlawedRowsError: if no device can have sent one of the reports, or an id is there twice.
+        FrameError: if this is not a frame in this form.
+        FlawedRowsError: if no device can have sent one of the reports, or an id is repeated.
     """
     collection, epoch, listed = _parts(data)
     _check_head(collection, len(listed), len(data))
@@ -213,7 +213,7 @@ def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
     if len(data) > LARGEST_FRAME:
         raise FrameError("frame.too-large", reason="size", most=LARGEST_FRAME, size=len(data))
     frame: Any = None
-    # Swallowed, not chained: the library's error holds the whole text.
+    # Not chained: the error of the JSON library contains the whole text.
     with suppress(ValueError, RecursionError):
         frame = json.loads(bytes(data).decode("utf-8"), object_pairs_hook=once)
     if not fits(frame, _SHAPE) or not 0 <= frame["epoch"] <= _LARGEST_EPOCH:

@@ -1,7 +1,7 @@
-"""Texts of a collection in several languages: what people read of it, and the words for the labels of its plan.
+"""Texts of a collection in several languages: title, purpose, question, and words for the labels of its plan.
 
-They are part of the signed document, and no part of the plan: its fingerprint, its codes and its reports stay as they
-are, whatever language a person reads.
+They are part of the signed document, but not of the plan. So the fingerprint, the codes and the reports are the same
+for every language.
 """
 
 import re
@@ -13,7 +13,7 @@ from discreet.device.protocol.envelope import FieldError, PlanError
 from discreet.device.protocol.shapes import fits
 
 BASE = "en"
-"""The language of a document that names none."""
+"""The language of a document without a field language."""
 TAG = re.compile(r"[a-z]{2,3}")
 """Names of languages, as in BCP 47, without script and region."""
 TEXT = re.compile(r".*\S.*", re.DOTALL)
@@ -28,9 +28,9 @@ class SurveyTexts:
     Attributes:
         language: of the texts.
         title: of the survey.
-        purpose: what it is for.
-        question: that is asked; the title where a collection has none.
-        labels: words for labels, attributes and tags of the plan; what has none is its own word.
+        purpose: of the survey.
+        question: the question; the title if a collection has no question.
+        labels: words for labels, attributes and tags of the plan; a label without a word is shown itself.
     """
 
     language: str
@@ -41,10 +41,10 @@ class SurveyTexts:
 
 
 def checked_languages(name: str, content: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return the field of languages as it is, if it is well-formed by itself.
+    """Return the field of languages, checked by itself.
 
     Raises:
-        FieldError: if it is not.
+        FieldError: if it is malformed.
     """
     if type(content) is not dict or not content or not all(map(_are_texts, content.items())):
         raise FieldError("languages.wrong-form", name=name)
@@ -56,14 +56,14 @@ def _are_texts(of_language: tuple[str, Any]) -> bool:
     return bool(TAG.fullmatch(tag)) and fits(texts, _TEXTS) and fits([*texts["labels"].values()], [TEXT])
 
 
-def check_together(content: Mapping[str, Any]) -> None:
-    """Refuse languages of which one is that of the document itself, or has a question where the document has none.
+def check_language_fields(content: Mapping[str, Any]) -> None:
+    """Check that languages differ from the document's own, and have a question if the document has one.
 
     Args:
         content: checked fields of a document.
 
     Raises:
-        FieldError: if one is so.
+        FieldError: if they do not.
     """
     languages = content.get("languages", {})
     if content.get("language", BASE) in languages:
@@ -73,14 +73,14 @@ def check_together(content: Mapping[str, Any]) -> None:
 
 
 def check_labels(languages: Mapping[str, Mapping[str, Any]], lists: Sequence[Sequence[Any]]) -> None:
-    """Refuse languages that lack a word for a label, have one for an unknown one, or the same for two.
+    """Check that each language has exactly one word per label, and different words for different labels.
 
     Args:
-        languages: checked by themselves.
+        languages: the field of languages, checked by itself.
         lists: labels between which people choose, see `label_lists`.
 
     Raises:
-        PlanError: if one does.
+        PlanError: if a word is missing, unknown, or the same for two labels.
     """
     known = {label for labels in lists for label in labels if isinstance(label, str)}
     for language, texts in languages.items():

@@ -1,6 +1,6 @@
-"""Notices: the sentences that people read before they answer, in their language, and the same on the survey page.
+"""Notices: the sentences that people read before consent, in their language, on devices and on the survey page.
 
-They are made from what the sampler does and not from what the plan calls it.
+They describe the sampler itself, and do not rely on the words of the plan.
 """
 
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from discreet.device.protocol.languages import BASE, SurveyTexts
 from discreet.device.protocol.wording import Wording, wording
 
 SECTIONS = ("sent", "protected", "not", "often", "others")
-"""Parts of a notice, in the order in which they are read."""
+"""Parts of a notice, in reading order."""
 
 _MOST_NAMES = 6
 
 
 def notice(collection: Collection, language: str = BASE) -> tuple[str, ...]:
-    """Return the sentences: who asks what, what is sent and protected and what is not, how often, and who is asked.
+    """Return the sentences that a person reads before consent: the survey, its reports, its protection and limits.
 
     Args:
-        collection: its own texts are in the language if it has that, and otherwise in its own.
+        collection: shown with its own texts, in the language if it has them.
         language: of the catalogue.
 
     Raises:
@@ -78,15 +78,15 @@ def _protected(collection: Collection, words: Wording) -> list[str]:
         sentences.append(words.say("protected.places", places=places, names=names + ("; …" if more else "")))
     elif count:
         sentences.append(words.say("protected.more" if more else "protected.names", names=names, count=more))
-    if collection.bots is not None:
+    if collection.placeholders is not None:
         sentences.append(words.say("protected.secret"))
-    # Of a permanent answer, by all the reports on it.
+    # For a permanent answer: by all its reports together.
     share, rare = sureness(collection.cost), 1 / (1 + 99 * float(np.exp(-collection.cost)))
     return [*sentences, words.say("protected.sure", share=share, rare=rare, epsilon=collection.cost)]
 
 
 def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
-    """Return names of the first values that are protected for everybody."""
+    """Return the labels of the first values that are protected for everybody."""
     size, codes = collection.domain.size, list[int]()
     for start, stop in collection.sampler.sensitive:
         codes.extend(range(start, min(stop, size, start + _MOST_NAMES - len(codes))))
@@ -94,7 +94,7 @@ def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
     if collection.domain.grid_cells is not None:
         return [f"{lat:.4f}, {lon:.4f}" for lat, lon in zip(table["lat"], table["lon"], strict=True)]
     if collection.domain.numbers is not None:
-        # The upper border of a bin belongs to the next one, but for the last border.
+        # The upper border of a bin belongs to the next bin, except for the last one.
         ends = ["<" if code < size - 1 else "" for code in codes]
         bins = zip(table["low"].tolist(), ends, table["high"].tolist(), strict=True)
         return [f"{_digits(low)} – {end}{_digits(high)}" for low, end, high in bins]
@@ -103,7 +103,7 @@ def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
 
 
 def _digits(number: float) -> str:
-    """Return a number with six digits, as the survey page spells it."""
+    """Return a number with six digits, in the format of the survey page."""
     rounded = float(f"{number:.6g}")
     return f"{Decimal(repr(rounded)):f}".removesuffix(".0")
 
@@ -112,7 +112,7 @@ def _not_protected(collection: Collection, words: Wording) -> list[str]:
     size = collection.domain.size
     sentences = []
     if rest := size - collection.sensitive_count:
-        key = "not.clear" if collection.bots is None else "not.marked"
+        key = "not.clear" if collection.placeholders is None else "not.marked"
         sentences.append(words.say(key, values=words.counted("other value", rest), size=size))
     sentences += [words.say("not.seen"), words.say("not.back")]
     if collection.answers == PERMANENT:

@@ -1,12 +1,12 @@
 """The public log of collections: a Merkle tree of their ids, whose head a collector signs.
 
-A survey that is made for one person can be told from one that everybody is asked only by who else was asked. A log to
-which collections are added and from which none is taken makes that a matter of counting: a device that pins the key of
-a log takes nothing that is not in it, and no log that is not what it was before and more. Ids are hashes, so that
-surveys that are not listed stay unnamed.
+A collector could make a special survey for one person. The person can notice this only if other people can see every
+survey. So collections are added to a public log and never removed. A device that pins the key of a log accepts only
+collections in the log, and only a log that still has all its earlier entries. Ids are hashes, so the log does not
+reveal the names of unlisted surveys.
 
-Leaves, nodes and both proofs are those of RFC 9162, section 2.1, over ids of 32 bytes; the head is a document in an
-envelope (`discreet.device.protocol.envelope`). It bears no time: a device knows the largest it has seen.
+Leaves, nodes and both proofs follow RFC 9162, section 2.1, over ids of 32 bytes. The head is a document in an envelope
+(`discreet.device.protocol.envelope`). It contains no time: a device remembers the largest head that it has seen.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ from discreet.device.protocol.envelope import CollectionError, UnloggedError, op
 FORMAT = "discreet log 1"
 _BYTES = 32
 _MOST_BYTES = 1 << 16
-# No tree of 2^31 ids has a longer path.
+# A path in a tree of 2^31 ids is shorter.
 _MOST_STEPS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class LogHead:
-    """The head of a log.
+    """The head of a log: its size and the root of its tree.
 
     Attributes:
         size: number of ids.
-        root: of the tree over them, 32 bytes.
+        root: root of the tree over the ids, 32 bytes.
 
     Example:
         >>> ids = [bytes([place]) * 32 for place in range(5)]
@@ -46,11 +46,11 @@ class LogHead:
 
     @classmethod
     def of(cls, ids: Sequence[bytes]) -> "LogHead":
-        """Return the head of some ids."""
+        """Return the head of a log with these ids."""
         return cls(len(ids), _root(ids))
 
     def includes(self, id_: bytes, index: int, path: Sequence[bytes]) -> bool:
-        """Return true if a path leads from an id at a place to the root."""
+        """Return true if a path proves that the log has an id at a position."""
         place, last, node = index, self.size - 1, _leaf(id_)
         for step in path:
             if not last:
@@ -64,10 +64,10 @@ class LogHead:
         return index < self.size and not last and node == self.root
 
     def continues(self, before: "LogHead", path: Sequence[bytes]) -> bool:
-        """Return true if by a path this log is an earlier one with ids added, or none."""
+        """Return true if a path proves that this log is an earlier log with zero or more ids added."""
         if not before.size or before.size == self.size:
             return not path and (not before.size or before == self)
-        # What is a whole tree in this one is its own first step.
+        # An earlier log that is a complete subtree of this one is the path's first step itself.
         steps = [before.root, *path] if before.size & (before.size - 1) == 0 else path
         if before.size > self.size or not steps:
             return False
@@ -88,7 +88,7 @@ class LogHead:
 
 
 def inclusion(ids: Sequence[bytes], index: int) -> list[bytes]:
-    """Return the path from an id to the root."""
+    """Return the proof that a log has the id at an index: the path to the root."""
     if len(ids) == 1:
         return []
     cut = _cut(len(ids))
@@ -98,12 +98,12 @@ def inclusion(ids: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def consistency(ids: Sequence[bytes], size: int, *, whole: bool = True) -> list[bytes]:
-    """Return the path that shows that the first so many ids are the beginning.
+    """Return the proof that an earlier log is the beginning of this one: a path.
 
     Args:
-        ids: all of them.
-        size: of the earlier log, at most that of this one.
-        whole: whether the reader knows the root of the earlier one.
+        ids: all ids of this log.
+        size: size of the earlier log.
+        whole: whether the reader knows the root of the earlier log.
     """
     if size in {0, len(ids)}:
         return [] if whole else [_root(ids)]
@@ -117,9 +117,9 @@ def log_answer(ids: Sequence[bytes], key: Ed25519PrivateKey, id_: bytes | None =
     """Return the signed head of a log as JSON, with the proofs for an id.
 
     Args:
-        ids: in the order in which they were added.
-        key: of the log.
-        id_: that is in it; None for the head alone.
+        ids: all ids, oldest first.
+        key: private key of the log.
+        id_: the id to prove; None for the head only.
         since: size of the log that the reader has seen.
 
     Raises:
@@ -138,16 +138,16 @@ def log_answer(ids: Sequence[bytes], key: Ed25519PrivateKey, id_: bytes | None =
 
 
 def checked_log(answer: bytes, key: bytes, id_: bytes, before: LogHead) -> LogHead:
-    """Return the head of a log that has an id, and continues what was seen before.
+    """Return the head of a log after checking that the log has an id and continues an earlier head.
 
     Args:
-        answer: of a collector, as it came.
+        answer: the collector's answer, as received.
         key: the public key of the log, 32 bytes, pinned by the application.
-        id_: of a collection.
-        before: the head seen before; of size 0 for none.
+        id_: id of a collection.
+        before: the head seen before; of size 0 for the first time.
 
     Raises:
-        UnloggedError: if it does not.
+        UnloggedError: if a check fails.
     """
     try:
         if len(answer) > _MOST_BYTES:
@@ -216,7 +216,7 @@ def _cut(size: int) -> int:
 
 
 def _up(place: int, last: int) -> tuple[int, int]:
-    """Return a place and the last one, so many levels up that the place is that of a right child, or the first."""
+    """Move a position and the last position up the tree until the position is a right child, or 0."""
     while place and not place & 1:
         place, last = place >> 1, last >> 1
     return place, last

@@ -1,10 +1,10 @@
-"""Samplers: the integers from which a device draws a report, without the plan and without epsilon.
+"""Samplers: the integers with which a device draws a report, without the plan and without epsilon.
 
     {"size": |Z|, "sensitive": [[start, stop], ...], "truth": "S", "clear_blocks": false, "law": {...}}
 
-``sensitive`` lists half-open ranges of codes, as long as they can be, ascending; ``law`` is the block law's
-description, spelled out. What may pass 2^53 is a decimal text. The promise follows from these integers alone, so that
-whoever holds a sampler can check it.
+``sensitive`` lists ascending half-open ranges of codes with gaps between them. ``law`` is the complete description of
+the block law. Integers that may exceed 2^53 are decimal texts. Epsilon follows from these integers alone, so everybody
+with a sampler can check it.
 """
 
 import re
@@ -32,33 +32,33 @@ from discreet.mechanisms.personalized import common_of
 from discreet.mechanisms.registry import UnknownLawError
 
 _LARGEST_SIZE = (1 << 31) - 1
-# Laws that mark the values that a block has: a byte for each, on every device, whatever asks for it.
+# Laws that mark the values of a block, with one byte per sensitive value on every device.
 _MARKING, _MOST_MARKS = ("subsets", "mixed subsets"), 1 << 22
 _TRUTH = re.compile(r"[1-9][0-9]{0,19}")
 _SHAPE = {"size": int, "sensitive": [(int, int)], "truth": _TRUTH, "clear_blocks": bool, "law": dict}
 
 
 class SamplerError(DataError):
-    """A sampler that no device may use."""
+    """The sampler is not usable on devices."""
 
 
 class UnknownSamplerError(SamplerError):
-    """A sampler of a block law that is unknown here, so that nobody can say what it promises."""
+    """The sampler has an unknown block law, so its epsilon cannot be computed."""
 
 
 @dataclass(frozen=True)
 class Sampler:
-    """The integers from which a device draws.
+    """The integers with which a device draws reports.
 
     Attributes:
-        size: |Z|, the number of codes, those of bots among them.
+        size: |Z|, the number of codes, including placeholders.
         sensitive: half-open ranges of sensitive codes, ascending, with gaps between them.
-        truth: S; the truth is told with probability S / 2^64.
-        clear_blocks: whether reports in clear carry a block of noise too.
-        law: the block law's description, spelled out.
+        truth: S; a report is truthful with probability S / 2^64.
+        clear_blocks: whether reports in clear also contain a block of noise.
+        law: the complete description of the block law.
 
     Raises:
-        SamplerError: if they are not such, or protect nobody.
+        SamplerError: if the integers are not valid, or protect nobody.
 
     Example:
         >>> import discreet as dc
@@ -79,7 +79,7 @@ class Sampler:
     law: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """Refuse what is no sampler."""
+        """Check the integers."""
         if not _is_int(self.size, 1, _LARGEST_SIZE):
             raise SamplerError("sampler.wrong-size", most=_LARGEST_SIZE, size=shown(self.size))
         _check_ranges(self.sensitive, self.size)
@@ -106,21 +106,21 @@ class Sampler:
         """Return the sampler of a block mechanism, or of a personalized one's common mechanism.
 
         Raises:
-            SamplerError: if it is another mechanism, which no device can run, or protects nobody.
+            SamplerError: if the mechanism is not a block mechanism, or protects nobody.
         """
         try:
             blocks = BlockMechanism.checked(common_of(mechanism))
         except ParameterError:
             raise SamplerError("sampler.not-block-mechanism", kind=type(mechanism).__name__) from None
-        domain, law = blocks.domain, _spelled(blocks.law)
+        domain, law = blocks.domain, _description(blocks.law)
         return cls(domain.size, _ranges(domain.sensitive), blocks.threshold, blocks.clear_blocks, law)
 
     @classmethod
     def parse(cls, document: Any) -> "Sampler":
-        """Return the sampler of a JSON object, strictly.
+        """Return the sampler in a JSON object, checked strictly.
 
         Raises:
-            SamplerError: if it is none, or written differently from `document`.
+            SamplerError: if it differs from the form of `document`.
         """
         if not fits(document, _SHAPE):
             raise SamplerError("sampler.wrong-form")
@@ -128,26 +128,26 @@ class Sampler:
         return cls(document["size"], ranges, int(document["truth"]), document["clear_blocks"], document["law"])
 
     def document(self) -> dict[str, Any]:
-        """Return the sampler as values of JSON."""
+        """Return the sampler as a JSON object."""
         return {
             "size": self.size,
             "sensitive": [list(pair) for pair in self.sensitive],
             "truth": str(self.truth),
             "clear_blocks": self.clear_blocks,
-            "law": _spelled(self.block_law),
+            "law": _description(self.block_law),
         }
 
     @cached_property
     def sensitive_count(self) -> int:
-        """|Z_S|."""
+        """|Z_S|, the number of sensitive codes."""
         return sum(stop - start for start, stop in self.sensitive)
 
     @cached_property
     def block_law(self) -> BlockLaw:
-        """The block law.
+        """The block law, made from its description.
 
         Raises:
-            SamplerError: if its description is none.
+            SamplerError: if the description is malformed.
         """
         try:
             return law_of(self.law)
@@ -158,36 +158,36 @@ class Sampler:
 
     @cached_property
     def realised(self) -> float:
-        """Epsilon, in nats: from the integers alone, rounded up."""
+        """The realised epsilon in nats, computed from the integers and rounded up."""
         return self.realised_at(self.truth)
 
     def realised_at(self, truth: int) -> float:
-        """Return epsilon where the truth is told with probability ``truth / 2^64``, as of permanent answers."""
+        """Return epsilon for a truthful report with probability ``truth / 2^64``, as for permanent answers."""
         return logarithm(likelihood_ratio(truth, self.block_law.inclusion))
 
     @cached_property
     def codec(self) -> RecordCodec:
-        """The form of its records."""
+        """The codec of its records."""
         in_clear = Column(CLEAR, smallest_unsigned(self.size), bound=self.size)
         columns = (in_clear, *self.block_law.columns) if self.sensitive_count < self.size else self.block_law.columns
         return RecordCodec(columns, self.clear_blocks)
 
     def record(self, code: int, random: RandomSource, truth: int | None = None) -> bytes:
-        """Draw the report on one value.
+        """Draw the report on one value, as the bytes of a record.
 
-        Words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
+        Random words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
 
         Args:
             code: of the value, 0..size - 1.
-            random: the words, as they come: a source of another author's must have passed
+            random: the source of words; another author's source must have passed
                 `discreet.core.random.checked_source`.
-            truth: the truth is told with probability ``truth / 2^64``; None for the sampler's own.
+            truth: a report is truthful with probability ``truth / 2^64``; None for the sampler's own S.
 
         Returns:
             W bytes.
 
         Raises:
-            SamplerError: if the code is none; it is not quoted.
+            SamplerError: if the code is out of range; it is not quoted.
         """
         if not is_whole(code) or not 0 <= int(code) < self.size:
             raise SamplerError("code.out-of-range", argument="code", last=self.size - 1)
@@ -195,30 +195,30 @@ class Sampler:
         reports = obfuscated(sampling, np.array([int(code)]), random)
         return self.codec.encode(reports).tobytes()
 
-    def again(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
-        """Draw the report of a round: the memo with probability ``threshold / 2^64``, and otherwise fresh noise.
+    def round_record(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
+        """Draw the report of a round: the permanent record with probability ``threshold / 2^64``, else fresh noise.
 
         Args:
-            memo: W bytes.
+            memo: the permanent record, W bytes.
             threshold: S_2, 1..2^64 - 1.
-            random: the words: of the coin, then of the noise, which is drawn whatever the coin says.
+            random: the source of words: first for the coin, then for the noise, which is always drawn.
         """
         coin = toss(1, threshold, random)
-        # A device that never tells the truth makes noise, of any value.
+        # A report that is never truthful is noise, for any value.
         noise = np.frombuffer(self.record(0, random, truth=0), np.uint8)
-        # Without a branch, whose time would tell the coin.
+        # No branch: its time would reveal the coin.
         return np.where(coin, np.frombuffer(memo, np.uint8), noise).tobytes()
 
     @cached_property
     def _sampling(self) -> Sampling:
         slots = _Ranks(self.sensitive) if self.sensitive_count < self.size else None
         law = self.block_law
-        # Its reports become records at once, which bear no plan.
+        # Records contain no fingerprint of a plan, so any name serves.
         return Sampling(self.size, slots, law, law.columns, self.truth, self.clear_blocks, "sampler")
 
 
 class _Ranks:
-    """Ranks of codes from ranges: a device of ten million values keeps no column of them."""
+    """Ranks of sensitive codes, computed from ranges: ten million values need no array of ranks."""
 
     def __init__(self, sensitive: tuple[tuple[int, int], ...]) -> None:
         self._starts, self._stops = np.array(sensitive, dtype=np.int64).T
@@ -237,7 +237,7 @@ def _is_int(number: object, least: int, most: int) -> bool:
 
 
 def _check_ranges(ranges: tuple[tuple[int, int], ...], size: int) -> None:
-    """Refuse ranges that are not within the codes, ascending and apart."""
+    """Check that the ranges are within the codes, ascending and separate."""
     last = -1
     for start, stop in ranges:
         if not _is_int(start, last + 1, size) or not _is_int(stop, start + 1, size):
@@ -253,7 +253,7 @@ def _ranges(sensitive: BoolArray) -> tuple[tuple[int, int], ...]:
     return tuple((int(start), int(stop)) for start, stop in edges.reshape(-1, 2))
 
 
-def _spelled(law: BlockLaw) -> dict[str, Any]:
+def _description(law: BlockLaw) -> dict[str, Any]:
     try:
         return description_of(law)
     except ParameterError as error:

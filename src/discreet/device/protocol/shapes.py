@@ -1,18 +1,17 @@
-"""Shapes: one declaration of the fields of a document from outside, and of the type of each."""
+"""Shapes: declarations of the fields and types that a received document must have."""
 
 import re
 from typing import Any, get_args
 
 
 def fits(content: Any, shape: Any) -> bool:
-    """Return true if a value of JSON has a shape.
+    """Return true if a JSON value has the fields and types of a shape.
 
     Args:
-        content: as it was parsed.
-        shape: a type or a union of types, which the content must have exactly: true is no integer. A pattern: a text
-            that matches it from end to end. ``[shape]``: a list; ``(shape, shape)``: a list of two. A dictionary of
-            shapes: an object with these fields and no other; a field whose name ends in ``?`` may be absent. `Any`:
-            anything.
+        content: the parsed value.
+        shape: a type or a union of types: exactly this type, so true is not an integer. A pattern: a text that matches
+            it completely. ``[shape]``: a list; ``(shape, shape)``: a list of two. A dictionary of shapes: an object
+            with exactly these fields; a field whose name ends in ``?`` may be absent. `Any`: anything.
 
     Example:
         >>> fits({"epoch": 3, "ids": ["a"]}, {"epoch": int, "ids": [str], "note?": str})

@@ -1,7 +1,7 @@
-"""Sentences that people read, in every language: one catalogue, a file for each language, for Python and JavaScript.
+"""Sentences that people read, in every language, from one catalogue for Python and JavaScript.
 
-The files lie beside the scripts of the device (``js/languages``), which read them on the survey page. There numbers and
-dates are spelled by the browser; here by the catalogue, and dates in UTC.
+The files are in ``js/languages``, where the survey page reads them too, one file for each language. On the page the
+browser formats numbers and dates; here the catalogue formats them, with dates in UTC.
 """
 
 import json
@@ -19,46 +19,46 @@ from discreet.core.checks import checked_choice
 from discreet.core.guarantee import rounded_up
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "ar", "hi", "zh", "ja", "ko")
-"""Languages of the catalogue."""
+"""Codes of the languages in the catalogue."""
 SHARES = frozenset({"share", "rare"})
-"""Parts of sentences that are percentages."""
+"""Names of the sentences' parts that are percentages."""
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
-# No digits are spelled beyond it.
+# Larger shares are shown as this one with an ellipsis.
 _LARGEST = 0.9999
 _PART = re.compile(r"\{(\w+)\}")
-# Languages in which one thing, or none, has a form of its own, if not 1 alone.
+# Languages with the singular for 0 and 1, and languages without a singular. All others have it for 1 only.
 _NONE_OR_ONE, _NEVER_ONE = {"fr", "pt", "hi"}, {"zh", "ja", "ko"}
 
 
 @dataclass(frozen=True)
 class Wording:
-    """The sentences of a language, and how it spells numbers, times and counted things.
+    """The sentences of a language, and its formats for numbers, times and counts.
 
     Attributes:
         language: one of `LANGUAGES`.
-        catalogue: its file.
+        catalogue: the content of its file.
     """
 
     language: str
     catalogue: Mapping[str, Any]
 
     def say(self, key: str, **parts: Any) -> str:
-        """Return a sentence with its parts: texts as they are, numbers spelled, shares in percent.
+        """Return a sentence of the catalogue with its parts filled in.
 
         Args:
             key: of the sentence.
-            parts: by the names that the sentence has in braces.
+            parts: texts, numbers or shares, by the names in braces.
         """
-        return _PART.sub(lambda part: self._spelled(part[1], parts[part[1]]), self.catalogue["sentences"][key])
+        return _PART.sub(lambda part: self._formatted(part[1], parts[part[1]]), self.catalogue["sentences"][key])
 
-    def _spelled(self, name: str, part: Any) -> str:
-        spelled = part if isinstance(part, str) else self.percent(part) if name in SHARES else self.number(part)
-        # From right to left, a part keeps the direction of its own letters.
-        return f"\u2068{spelled}\u2069" if self.catalogue["dir"] == "rtl" else spelled
+    def _formatted(self, name: str, part: Any) -> str:
+        text = part if isinstance(part, str) else self.percent(part) if name in SHARES else self.number(part)
+        # In a right-to-left language each part keeps its own direction.
+        return f"\u2068{text}\u2069" if self.catalogue["dir"] == "rtl" else text
 
     def number(self, number: float) -> str:
-        """Return a number: an integer as it is, any other with four digits, rounded up as promises are."""
+        """Return a number as text: integers exactly, others rounded up to four digits."""
         plain = str(int(number)) if number == int(number) else rounded_up(number)
         whole, point, rest = plain.partition(".")
         group, decimal = self.catalogue["separators"]
@@ -66,26 +66,26 @@ class Wording:
         return grouped + (decimal if point else "") + rest
 
     def percent(self, share: float) -> str:
-        """Return a share in percent, rounded up; near 0 and 1 with more digits, so that 100% is certainty."""
+        """Return a share in percent, rounded up; more digits near 0 and 1, so that only certainty is 100%."""
         more = 2 if share > 0.999 else 0 if 0.01 <= share <= 0.99 else 1
-        # From the shortest decimal number that the float stands for, as in `discreet.core.guarantee`.
+        # The float's shortest decimal form, as in `discreet.core.guarantee`.
         percents = ceil(Decimal(repr(float(min(share, _LARGEST)))).scaleb(2 + more)) / 10**more
-        spelled = self.number(percents) + ("…" if share > _LARGEST else "")
-        return str(self.catalogue["percent"]).replace("{n}", spelled)
+        text = self.number(percents) + ("…" if share > _LARGEST else "")
+        return str(self.catalogue["percent"]).replace("{n}", text)
 
     def counted(self, unit: str, count: int) -> str:
-        """Return so many things, in the form that the language has for this number."""
+        """Return a number with its unit, in the language's form for this number."""
         forms = self.catalogue["units"][unit]
         form: str = forms.get(plural(self.language, count), forms["other"])
         return form.replace("{n}", self.number(count))
 
     def length(self, seconds: int) -> str:
-        """Return a length of time, in its largest unit."""
+        """Return a length of time in the largest unit that divides it."""
         size, unit = next(unit for unit in _UNITS if seconds % unit[0] == 0)
         return self.counted(unit, seconds // size)
 
     def date(self, seconds: int) -> str:
-        """Return a time, in UTC; of what no calendar has, the seconds since 1970."""
+        """Return a date and time in UTC, or the seconds since 1970 if no calendar has the date."""
         try:
             return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
         except (ValueError, OverflowError, OSError):
@@ -93,7 +93,7 @@ class Wording:
 
 
 def plural(language: str, count: int) -> str:
-    """Return the category of an integer's plural, as Unicode's rules have it for the languages of the catalogue."""
+    """Return the plural category of an integer, by Unicode's rules for the catalogue's languages."""
     if language == "ar":
         few = "few" if 3 <= count % 100 <= 10 else "many" if count % 100 > 10 else "other"
         return {0: "zero", 1: "one", 2: "two"}.get(count, few)
