@@ -1,1 +1,1 @@
-"""Privacy guarantees recomputed from numbers, by code that shares nothing with the mechanisms' own claims."""
+"""Privacy guarantees, recomputed from numbers by code that is independent of the mechanisms' own claims."""

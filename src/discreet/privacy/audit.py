@@ -1,17 +1,17 @@
-"""Audits: lower bounds on epsilon from reports that are drawn.
+"""Audits: lower bounds on epsilon from randomly drawn reports.
 
 If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
-from another. Nor is any set of pairs of neighbouring reports, as long as the other value of the pair is the same. So
-draw reports of a few values, and of neighbours; choose, on less than half of the draws, the pair of values and the set
-of reports that look most revealing (see `discreet.privacy.events`: what blocks contain, whole reports, every bit and
-parity, and a trained sum of bits); and draw afresh from these two values alone. Where there are many values, all of
-them are drawn in turn first, and those whose reports are least like the others' are among the few. One set is tested,
+from another. The same holds for sets of pairs of neighbouring reports, if the pair's other value is the same. So an
+audit draws reports of a few values, and of neighbours. On less than half of the draws it chooses the pair of values and
+the set of reports that look most revealing (see `discreet.privacy.events`: block contents, whole reports, every bit and
+parity, and a trained sum of bits). It then draws afresh from these two values alone. Where there are many values, it
+first draws all of them in turn, and includes the values with the most unusual reports among the few. One set is tested,
 on draws that had no part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the
-error for each (Bonferroni): the bound on epsilon is above the true one with a probability of at most 1 - confidence,
-however many sets were looked at.
+error for each (Bonferroni). So the bound exceeds the true epsilon with a probability of at most 1 - confidence, however
+many sets were considered.
 
-An audit can refute a promise and never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers. But
-verification trusts these numbers, while an audit tests the reports.
+An audit can refute a promise but never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers.
+Verification trusts these numbers, while an audit tests the reports.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ _LEAST_PER_VALUE = 20
 _MOST_MEMBERS = 1 << 25
 _LEAST_SHARE = 0.1
 _BATCH = 1 << 17
-# A report is spelled out in bits, each a byte, several times.
+# A report is expanded into bits, a byte each, several times.
 _BITS = 16
 _BATCH_BYTES = 1 << 26
 _SELECTION_BYTES = 1 << 28
@@ -51,18 +51,19 @@ _SELECTION_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result of an audit: a lower bound on epsilon, and the event that shows it.
+    """The result of an audit: a lower bound on epsilon, and the event that demonstrates it.
 
     Attributes:
-        promised: epsilon promised, in nats.
-        lower_bound: lower bound on epsilon, in nats, at the confidence below; 0 if the event never came.
-        confidence: of the bound.
-        draws: number of reports drawn in all.
+        promised: the promised epsilon, in nats.
+        lower_bound: the lower bound on epsilon, in nats, at the given confidence; 0 if the event never occurred.
+        confidence: the confidence of the bound.
+        draws: the total number of reports drawn.
         holds: whether the bound is within the promise.
         event: the tested set of reports, and the codes of the two values that it compares.
-        counts: how often the event came from the first and from the second value.
-        trials: number of fresh reports, or pairs of neighbouring ones, of the first and of the second value.
-        simulated: whether the draws are from a seeded source.
+        counts: the number of times the event occurred for the first value and for the second.
+        trials: the number of fresh reports, or of pairs of neighbouring reports, for the first value and for the
+            second.
+        simulated: whether the random source is seeded.
 
     Example:
         >>> import discreet as dc
@@ -100,19 +101,20 @@ def audit(
     codes: Any = None,
     random: RandomSource | None = None,
 ) -> Audit:
-    """Draw reports, bound epsilon from below by their frequencies, and compare the bound with the promise.
+    """Test a promised epsilon: draw reports, and compute a lower bound on epsilon from their frequencies.
 
     Args:
-        mechanism: any mechanism that promises something; for an explicit channel its realised epsilon is the promise.
-        draws: how many reports in all, at least 1000.
-        confidence: of the lower bound, in (1/2, 1).
-        codes: two or more values to compare; None for all of up to eight, else eight spread over the domain, sensitive
-            ones first, and those that stand out when all values are drawn in turn (as many as draws allow, at least
-            20 reports each; a fault that shows for other values only is not seen).
-        random: the words; None for fresh ones from the operating system's key.
+        mechanism: a mechanism with a guarantee; for an explicit channel its realised epsilon is the promise.
+        draws: the total number of reports, at least 1000.
+        confidence: the confidence of the lower bound, in (1/2, 1).
+        codes: two or more values to compare. By default all of up to eight values. Of more values, eight are chosen
+            evenly, sensitive ones first, and the most unusual values from a draw of all values in turn are added (as
+            many as the draws allow, at least 20 reports each). A fault that shows for other values only is not
+            detected.
+        random: the random words; None for fresh words under a key of the operating system.
 
     Raises:
-        ParameterError: if nothing is promised, or there are not two values, or a parameter is out of range.
+        ParameterError: if there is no guarantee, or fewer than two values, or a parameter is out of range.
 
     Example:
         >>> import discreet as dc
@@ -150,11 +152,11 @@ def audit(
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
-    """Return a lower bound on ln(p/q), at least 0, from k of n and l of m; wrong with probability ``error`` at most.
+    """Return a lower bound on ln(p/q), at least 0, from k of n and l of m; its error probability is ``error`` at most.
 
     Args:
-        counts: k and l, how often an event came.
-        trials: n and m.
+        counts: k and l, the number of times an event occurred.
+        trials: n and m, the numbers of trials.
         error: shared equally between a lower bound on p and an upper bound on q.
 
     Example:
@@ -168,15 +170,16 @@ def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: fl
 
 @dataclass(frozen=True, slots=True)
 class RoundsAudit:
-    """The result of an audit of a memo: a lower bound on what several rounds tell.
+    """The result of an audit of a memo: a lower bound on the epsilon of several rounds.
 
     Attributes:
-        promised: epsilon of so many rounds, in nats.
-        lower_bound: lower bound on it, at the confidence.
-        counts: how often all rounds showed one block that contains the first value and not the second, of either.
-        trials: histories drawn of each value.
+        promised: the promised epsilon of these rounds, in nats.
+        lower_bound: the lower bound on it, at the given confidence.
+        counts: for each value, the number of histories in which all rounds have one block, with the first value and
+            without the second.
+        trials: the number of histories drawn for each value.
         holds: whether the bound is within the promise.
-        simulated: whether the draws are from a seeded source.
+        simulated: whether the random source is seeded.
 
     Example:
         >>> import discreet as dc
@@ -197,19 +200,19 @@ class RoundsAudit:
 def audit_rounds(
     memo: Memo, rounds: int, *, draws: int = 1_000_000, confidence: float = 0.999, random: RandomSource | None = None
 ) -> RoundsAudit:
-    """Draw histories of people whose answer stays, and bound epsilon of all their rounds from below.
+    """Test a memo: draw histories of people whose value stays the same, and bound the epsilon of all rounds from below.
 
-    The event is fixed beforehand: all rounds show one block, which tells most where all blocks are equally likely.
+    The event is fixed in advance: all rounds have one block. It is the most revealing if all blocks are equally likely.
 
     Args:
-        memo: any.
+        memo: the memo.
         rounds: t, the number of reports of each person.
-        draws: reports in all.
-        confidence: of the lower bound, in (1/2, 1).
-        random: the words; None for fresh ones from the operating system's key.
+        draws: the total number of reports.
+        confidence: the confidence of the lower bound, in (1/2, 1).
+        random: the random words; None for fresh words under a key of the operating system.
 
     Raises:
-        ParameterError: if a number is out of range, or there is one value.
+        ParameterError: if a number is out of range, or there is only one value.
 
     Example:
         >>> import discreet as dc
@@ -236,7 +239,7 @@ def audit_rounds(
 
 
 def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple[int, int]) -> int:
-    """Return the number of people whose reports all show one block, with the first value and without the second."""
+    """Return the number of people whose reports all have one block, with the first value and without the second."""
     clear = [each.in_clear for each in rounds if each.in_clear is not None]
     in_clear = np.logical_or.reduce(clear) if clear else np.zeros(rounds[0].n, np.bool_)
     blocks = [each.take(np.flatnonzero(~in_clear)).blocks for each in rounds]
@@ -253,19 +256,19 @@ def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple
 
 @dataclass(frozen=True, slots=True)
 class _Device:
-    """A mechanism with a random source, which makes samples."""
+    """A mechanism with a random source, from which samples are drawn."""
 
     mechanism: Mechanism
     telling: BoolArray | None
     random: RandomSource
 
     def sample(self, values: Values, n: int) -> Sample:
-        """Return observations: half of them drawn as a device draws, half as a batch (`discreet.core.random`)."""
+        """Return observations: half of them drawn singly as on a device, half as a batch (`discreet.core.random`)."""
         codes = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
         return self.drawn(np.tile(codes, n), values)
 
     def drawn(self, codes: IntArray, values: Values) -> Sample:
-        """Return the sample of these codes, in order; neighbours are drawn by one call."""
+        """Return the sample for these codes, in order; neighbours are drawn by one call."""
         each = _reports(values)
         half, step = len(codes) // (2 * each) * each, (BATCH - 1) // each * each
         cuts = [*range(0, half, step), half, len(codes)]
@@ -274,7 +277,7 @@ class _Device:
         return Sample(self.mechanism, Reports.concatenate(reports), self.telling, values)
 
     def most(self, samples: int, room: int) -> int:
-        """Return the size at which so many samples together fit into a number of bytes."""
+        """Return the largest size of each sample with which this number of samples fits into the memory."""
         return max(room // (samples * sum(column.bytes for column in self.mechanism.columns)), 1)
 
     def count(self, event: Event, values: Values, n: int) -> int:
@@ -283,14 +286,14 @@ class _Device:
 
 
 def _reports(values: Values) -> int:
-    """Return the number of reports of an observation."""
+    """Return the number of reports in an observation."""
     return 1 if values.beside is None else 2
 
 
 def _observed(values: IntArray, draws: int, domain: Domain) -> dict[Values, int]:
-    """Return the values to be observed, and how many observations of each a sample has."""
+    """Return the values to observe, with the number of observations per sample."""
     single = [Values(int(code)) for code in values]
-    # One that is sensitive, if any is, and one that is as unlike it as can be.
+    # One sensitive value, if there is any, and one that differs from it as much as possible.
     order = values[np.argsort(~domain.sensitive[values], kind="stable")]
     two = int(order[0]), int(order[-1])
     pairs = [Values(code, beside, place) for code in two for beside in two for place in (0, 1)]
@@ -299,7 +302,7 @@ def _observed(values: IntArray, draws: int, domain: Domain) -> dict[Values, int]
 
 
 def _screened(device: _Device, n: int) -> tuple[list[int], int]:
-    """Draw reports of all values in turn; return those that stand out, and the number of reports."""
+    """Draw reports of all values in turn; return the unusual values and the number of reports."""
     domain = device.mechanism.domain
     n = min(n, device.most(1, _SELECTION_BYTES // _BITS), _MOST_MEMBERS // max(domain.sensitive_count, 1))
     values = np.linspace(0, domain.size - 1, min(domain.size, n // _LEAST_PER_VALUE)).astype(np.int64)
@@ -310,7 +313,7 @@ def _screened(device: _Device, n: int) -> tuple[list[int], int]:
 
 
 def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
-    """Return the promised epsilon, and for an explicit channel its invertible outputs."""
+    """Return the promised epsilon, and the invertible outputs of an explicit channel."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("audit.nothing-sensitive")
     if mechanism.is_explicit:
@@ -320,7 +323,7 @@ def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
 
 
 def _spread(domain: Domain, most: int = _MOST_VALUES) -> IntArray:
-    """Return up to so many codes, evenly from the sensitive values and from the others, three quarters sensitive."""
+    """Return at most this number of codes, spread over sensitive and other values, three quarters of them sensitive."""
     clear = min(domain.clear_count, max(most // 4, most - domain.sensitive_count))
     sensitive = min(domain.sensitive_count, most - clear)
     picked = _evenly(domain.sensitive_codes, sensitive), _evenly(domain.clear_codes, clear)
@@ -332,7 +335,7 @@ def _evenly(codes: IntArray, count: int) -> IntArray:
 
 
 def _shared_out(n: int, candidate: ScoredEvent) -> tuple[int, int]:
-    """Divide fresh draws between two values, with more for the rarer event."""
+    """Divide fresh draws between two values; the value with the rarer event gets more."""
     k, m = (count + 1.0 for count in candidate.counts)
     share = float(np.clip(np.sqrt(m) / (np.sqrt(k) + np.sqrt(m)), _LEAST_SHARE, 1 - _LEAST_SHARE))
     first = int(n * share)

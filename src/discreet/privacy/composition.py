@@ -1,12 +1,10 @@
-"""Composition: the promise of several reports of a person, and of processed ones.
+"""Composition: the guarantee of several reports of one person, or of processed reports.
 
-Derived mechanisms: compositions with the promise that follows from their parts.
-
-Composition: the epsilons of several reports of one value add up, also if each depends on the reports before it.
+The epsilons of several reports of one value add up, also if each report depends on the earlier ones.
 
 [ULDP, Prop. 1]: if Q0 is (X_S, Y_0P, eps0)-ULDP and Q1(y0) is (X_S, Y_1P, eps1)-ULDP for each y0, both together are
 (X_S, Y_0P x Y_1P, eps0 + eps1)-ULDP: a pair of outputs is protected only if both of its parts are. Everything is
-multiplied out in the samplers' own integers, so that the promise, a product of fractions, can be recomputed exactly.
+multiplied out in the samplers' own integers. So the promise, a product of fractions, can be recomputed exactly.
 
 Post-processing of reports.
 
@@ -14,15 +12,15 @@ LDP and OSLDP survive any further map. Under ULDP each output is either protecte
 *preserve data types* [ULDP, on post-processing]: no invertible output is mapped to a protected one, and each invertible
 output of the map has exactly one origin, which was invertible too.
 
-Minimax rates: the least error of any mechanism, up to unknown constants.
+Minimax rates: the smallest error of any mechanism, up to unknown constants.
 
 [Duchi, Jordan, Wainwright 2013, "Local Privacy and Minimax Bounds: Sharp Rates for Probability Estimation"]: for
-epsilon in [0, 1], whatever the mechanism and the estimator, the expected loss for the worst distribution over d values
+epsilon in [0, 1], for any mechanism and estimator, the expected loss for the worst distribution over d values
 is at least a constant times
 
     min(1, d / sqrt(n eps^2)) in l1,   min(1, 1 / sqrt(n eps^2), d / (n eps^2)) in squared l2.
 
-[ULDP, on lower bounds]: under ULDP the same with d = |X_S|, as the distribution may be all on sensitive values. The
+[ULDP, on lower bounds]: under ULDP the same holds with d = |X_S|, because all people may have sensitive values. The
 simple forms d / sqrt(n eps^2) and d / (n eps^2) need n eps^2 >= d^2.
 
 Decomposition of one-sided LDP into ULDP and a map of the reports [ULDP, arXiv version, Prop. 13].
@@ -59,16 +57,16 @@ _MOST_ENTRIES = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Derived:
-    """A mechanism composed of others, with the promise that follows from its parts.
+    """A mechanism composed of others, with the guarantee that follows from its parts.
 
     Attributes:
-        notion: what is promised, for the sensitive values of the channel's domain.
+        notion: the privacy notion, for the sensitive values of the channel's domain.
         ratio: e^epsilon of the promise, exactly.
         epsilon: its logarithm, in nats.
-        protected: ``(|Y|,)`` which outputs are protected.
+        protected: ``(|Y|,)`` booleans: true for a protected output.
         weights: ``(|X|, |Y|)`` Python integers, the parts' own probabilities multiplied out: every row adds up to the
             same total. The promise is about these.
-        channel: the same as one channel, whose sampler rounds them to integers over 2^64.
+        channel: the same mechanism as one channel, whose sampler rounds the weights to integers over 2^64.
     """
 
     notion: Notion
@@ -99,15 +97,15 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
     """Return the composition of two reports of one value.
 
     Args:
-        first: Q0; a mechanism is spelled out as its channel, here and below.
-        second: Q1, the same whatever the first report says; or, adaptively, one channel per output of ``first``.
+        first: Q0; a mechanism is converted to its channel, here and below.
+        second: Q1, the same for every first report; or, adaptively, one channel per output of ``first``.
 
     Returns:
         the mechanism whose output ``y0 * |Y1| + y1`` is the pair (y0, y1), and its promise, eps0 + eps1.
 
     Raises:
         ParameterError: if a part is not ULDP for any epsilon, or there is not one second channel per first output.
-        MismatchError: if they are not over the same domain.
+        MismatchError: if they have different domains.
 
     Example:
         >>> import discreet as dc
@@ -139,11 +137,11 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
 
     Args:
         own: (X_S, Y_P, eps_A)-ULDP.
-        other: eps_B-LDP over the same values, for every one of them, whatever its domain calls sensitive.
+        other: eps_B-LDP over the same values, whichever its domain calls sensitive.
 
     Raises:
         ParameterError: if ``own`` is not ULDP, or ``other`` not LDP, for any epsilon.
-        MismatchError: if they are not over the same values.
+        MismatchError: if they have different values.
 
     Example:
         >>> import discreet as dc
@@ -156,15 +154,15 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
     required(smallest_epsilon(second, "LDP"), "the other collector's channel")
     if first.domain.space.describe() != second.domain.space.describe():
         raise MismatchError("channels.different-values")
-    # What protects every value protects those that the first collector calls sensitive.
+    # Protection of all values includes the values that the first collector calls sensitive.
     return sequential(first, Channel(second.matrix, first.domain))
 
 
 def split_epsilon(epsilon: float, reports: int) -> float:
-    """Return the epsilon of each of t reports with ``epsilon`` in total: eps/t, never more.
+    """Return the epsilon of each of t reports, so that together they have ``epsilon``: eps/t, rounded down.
 
     Raises:
-        ParameterError: if ``reports`` is not an integer of at least 1, or epsilon no promise.
+        ParameterError: if ``reports`` is not an integer of at least 1, or epsilon is not a positive number.
 
     Example:
         >>> split_epsilon(1.0, reports=4)
@@ -176,11 +174,11 @@ def split_epsilon(epsilon: float, reports: int) -> float:
 
 
 def repeated_epsilon(mechanism: Mechanism, reports: int) -> float:
-    """Return the epsilon of t independent reports of one value: t times the realised epsilon of one.
+    """Return the epsilon of t independent reports of one value: t times the realised epsilon of one report.
 
     Args:
-        mechanism: any mechanism that protects; it need not be small.
-        reports: t.
+        mechanism: any mechanism with a guarantee; it need not be small.
+        reports: t, the number of reports.
 
     Raises:
         ParameterError: if the mechanism gives no guarantee, or ``reports`` is not an integer of at least 1.
@@ -206,7 +204,7 @@ def _channel(source: object, name: str) -> Channel:
 
 def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> list[Channel]:
     stages = list(second) if isinstance(second, list | tuple) else [second] * first.outputs
-    # Spelled out once each: the same one may stand for many outputs.
+    # Each is converted once, because the same channel may follow many outputs.
     spelled = {id(stage): _channel(stage, "second") for stage in stages}
     seconds = [spelled[id(stage)] for stage in stages]
     if len(seconds) != first.outputs or len({channel.outputs for channel in seconds}) != 1:
@@ -220,11 +218,11 @@ def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataTypes:
-    """The answer to whether a map preserves data types.
+    """The result of a check whether a map preserves data types.
 
     Attributes:
-        preserved: whether it does.
-        reason: why not, as half a sentence; None if it does.
+        preserved: whether the map preserves data types.
+        reason: the reason if not, as half a sentence; otherwise None.
         protected: ``(|Z|,)`` Z_P, the possible images of protected outputs.
         invertible: ``(|Z|,)`` Z_I, the possible images of invertible outputs only.
 
@@ -241,15 +239,15 @@ class DataTypes:
 
 
 def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = None) -> DataTypes:
-    """Return true if a randomized map preserves data types.
+    """Check whether a randomized map preserves data types.
 
     Args:
         processing: the map, a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
         protected: ``(|Y|,)`` booleans, Y_P.
-        invertible: ``(|Y|,)`` booleans, Y_I; None for all others. Outputs in neither never occur and do not count.
+        invertible: ``(|Y|,)`` booleans, Y_I; None for all other outputs. An output in neither set must never occur.
 
     Raises:
-        ParameterError: if these do not fit together.
+        ParameterError: if the sizes of the arguments differ.
 
     Example:
         >>> preserves_data_types([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]], np.array([True, False])).preserved
@@ -260,7 +258,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
     possible = stage.matrix > 0
     after: BoolArray = np.any(possible[before], axis=0)
     tells = possible[telling].any(axis=0) & ~after
-    # Forced: what a protected output can become can only be protected; anything else can only be invertible.
+    # No choice: images of protected outputs must be protected, and all other images must be invertible.
     mixed = np.flatnonzero(possible[telling].any(axis=0) & after)
     merged = np.flatnonzero(tells & (possible[telling].sum(axis=0) > 1))
     reason = None
@@ -272,18 +270,18 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
 
 
 def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") -> Derived:
-    """Return a channel followed by a randomized map of its outputs, with the channel's own promise.
+    """Return a channel followed by a randomized map of its outputs, with the channel's own guarantee.
 
     Args:
         channel: Q0.
         processing: Q1, a `Channel` over the outputs or an ``(|Y|, |Z|)`` stochastic matrix.
-        notion: to be preserved. LDP and OSLDP survive every map, ULDP those that preserve data types.
+        notion: the notion to preserve. LDP and OSLDP survive every map; ULDP survives maps that preserve data types.
 
     Returns:
-        Q1 after Q0, what is protected afterwards, and the epsilon of ``channel``.
+        Q1 after Q0, with the protected outputs and the epsilon of ``channel``.
 
     Raises:
-        ParameterError: if the channel does not satisfy the notion for any epsilon, or the map does not fit, or does not
+        ParameterError: if the channel does not satisfy the notion for any epsilon, the map does not fit, or it does not
             preserve data types.
 
     Example:
@@ -322,11 +320,11 @@ def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArra
 
 @dataclass(frozen=True, slots=True)
 class LowerBoundRate:
-    """The rate of a lower bound; not a bound in numbers.
+    """The rate of a lower bound, which is known only up to a constant.
 
     Attributes:
         loss: ``"l1"`` or ``"squared l2"``.
-        rate: what the least possible loss grows with; compare rates with each other, not with a measured error.
+        rate: the growth of the smallest possible loss; compare rates with each other, not with a measured error.
 
     Example:
         >>> rate = l1_rate(100_000, 1.0, protected=76)
@@ -342,16 +340,16 @@ class LowerBoundRate:
 
 
 def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
-    """Return the rate of the least expected l1 loss under LDP or ULDP.
+    """Return the rate of the smallest expected l1 loss under LDP or ULDP.
 
     Args:
         n: number of users.
-        epsilon: of each user in total, in [0, 1].
+        epsilon: the total epsilon of each user, in [0, 1].
         protected: |X_S|, or |X| for LDP; at least 2.
-        reports: t, how many reports each user makes, at epsilon/t each: sqrt(t) times larger.
+        reports: t, the number of reports of each user, at epsilon/t each: the rate is sqrt(t) times larger.
 
     Raises:
-        ParameterError: if epsilon is outside [0, 1], where the theorem says nothing, or a count is too small.
+        ParameterError: if epsilon is outside [0, 1], where the theorem does not apply, or a count is too small.
 
     Example:
         >>> [round(l1_rate(n, 1.0, protected=76).rate, 3) for n in (100_000, 400_000)]
@@ -362,7 +360,7 @@ def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> Lowe
 
 
 def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
-    """Return the rate of the least expected squared l2 loss under LDP or ULDP; see `l1_rate`.
+    """Return the rate of the smallest expected squared l2 loss under LDP or ULDP; see `l1_rate`.
 
     With t reports it is t times larger.
 
@@ -377,11 +375,11 @@ def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1)
 
 
 def _information(n: int, epsilon: float, protected: int, reports: int) -> float:
-    """Return n t (eps/t)^2, the reports times the square of the epsilon of each."""
+    """Return n t (eps/t)^2: the number of reports times the squared epsilon of each."""
     checked_n(n)
     checked_whole("reports", reports)
-    # One sensitive value is nothing to be told apart under LDP; under ULDP its error is smaller, of the order of
-    # 1/(n eps): the theorem does not apply.
+    # With one sensitive value there is nothing to hide under LDP. Under ULDP its error is smaller, of the order of
+    # 1/(n eps), so the theorem does not apply.
     checked_whole("protected", protected, 2)
     number = real_number(epsilon)
     if not isfinite(number) or not 0 <= number <= 1:
@@ -394,14 +392,14 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
-    """The decomposition of an OSLDP channel into a ULDP channel and a map of its outputs.
+    """An OSLDP channel as a ULDP channel followed by a map of its outputs.
 
     Attributes:
-        optimized: Q_U, a ULDP mechanism on the same domain. Its outputs are those of ``shared``, in order, then one per
+        optimized: Q_U, a ULDP mechanism on the same domain. Its outputs are the ``shared`` ones, in order, then one per
             value that is not sensitive, in the order of `Domain.clear_codes`.
-        recovery: Q_R, from the outputs of ``optimized`` to those of the mechanism.
+        recovery: Q_R, from the outputs of ``optimized`` to the mechanism's outputs.
         shared: the outputs in Y_P.
-        protection: what ``optimized`` provides, recomputed: ULDP with the mechanism's own epsilon.
+        protection: the recomputed protection of ``optimized``: ULDP with the mechanism's own epsilon.
         error: the largest difference between the mechanism's matrix and the product of both stages.
 
     Example:
@@ -420,13 +418,13 @@ class Decomposition:
 
 
 def decompose(channel: Channel) -> Decomposition:
-    """Return the decomposition of an OSLDP channel, checked.
+    """Return the decomposition of an OSLDP channel, after a check of both stages.
 
     Args:
         channel: (X_S, epsilon)-OSLDP for some epsilon.
 
     Raises:
-        ParameterError: if it is not, or if nothing is sensitive.
+        ParameterError: if the channel is not OSLDP, or if no value is sensitive.
 
     Example:
         >>> import discreet as dc
@@ -445,24 +443,24 @@ def decompose(channel: Channel) -> Decomposition:
     beyond = weights[domain.clear_codes]
     beyond[:, shared] = beyond[:, shared] - common[domain.clear_codes]
     clear_columns = np.zeros((domain.size, domain.clear_count), dtype=object)
-    # a(x) as a sum of what is left over: nothing is lost by cancellation, and 0 is 0.
+    # a(x) is a sum of the remaining entries, without cancellation, so that 0 stays 0.
     clear_columns[domain.clear_codes, np.arange(domain.clear_count)] = beyond.sum(axis=1)
     optimized = Channel(np.hstack([common, clear_columns]) / WORD_RANGE, domain)
     recovery = Channel(_recovery(channel, shared, beyond))
     protection = required(smallest_epsilon(optimized, "ULDP"), "the first stage")
     error = float(abs(optimized.matrix @ recovery.matrix - channel.matrix).max())
-    # Both hold by construction; what fails here is our own doing, or a matrix whose rows do not add up.
+    # Both hold by construction; a failure would be a bug here, or a matrix whose rows do not sum to 1.
     if error > _TOLERANCE or protection.epsilon > one_sided.epsilon + _TOLERANCE:
         raise ParameterError("channel.not-decomposable")
     return Decomposition(optimized, recovery, frozen(shared), protection, error)
 
 
 def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:
-    """Return Q_R as a matrix."""
+    """Return the matrix of Q_R."""
     itself = np.zeros((len(shared), channel.outputs))
     itself[np.arange(len(shared)), shared] = 1.0
     left_over = beyond.sum(axis=1)
-    # A value that never tells itself needs a row all the same; its own will do.
+    # A value that is never reported in clear needs a row too; its own row will do.
     never = left_over == 0
     beyond[never] = channel.weights[channel.domain.clear_codes[never]]
     left_over[never] = WORD_RANGE

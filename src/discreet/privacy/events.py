@@ -1,14 +1,14 @@
 """Events for an audit: sets of reports that one value makes much likelier than another, chosen from a sample.
 
-An observation is a report, or two neighbouring reports of which one is of the value in question and the other of a
-value that is known. Observations are partitioned into cells in four ways; an event is a set of cells of one partition:
+An observation is one report, or two neighbouring reports: one of the value in question and one of a known value.
+Observations are partitioned into cells in four ways; an event is a set of cells of one partition:
 
 - by *membership*: whether the block contains each of the two values (such events attain the likelihood ratio of every
   block law, however large its alphabet), or the value in clear;
 - by *output*: the whole report, where few different ones occur;
-- by *parity*: one bit of a report as it is written, or the parity of two of them, of a column or of all, and for
-  neighbours whether a column of both is the same;
-- by *score*: a weighted sum of all these bits, trained to tell the two values apart (naive Bayes), in sixteen steps.
+- by *parity*: one bit of the report's bytes, or the parity of two bits, of a column or of all bits; for neighbours
+  also whether they have the same column;
+- by *score*: a weighted sum of all these bits, trained to distinguish the two values (naive Bayes), in sixteen steps.
 
 The test assumes nothing about the mechanism: any cell is a set of reports.
 """
@@ -29,13 +29,13 @@ from discreet.mechanisms.block_law import members_of
 from discreet.mechanisms.evidence import Membership
 
 Cell: TypeAlias = tuple[str, Hashable]
-"""A set of observations: a kind, and which one of it."""
+"""A set of observations: its kind, and an identifier within the kind."""
 
 Way: TypeAlias = Literal["membership", "output", "parity", "score"]
-"""A partition of observations."""
+"""A kind of partition of observations."""
 
 _CLEAR, _BLOCK, _OUTPUT, _BITS = "clear", "block", "output", "bits"
-# Selection favours what is sure, by so many standard errors: less, and the luckiest of many rare events would win.
+# The score is lowered by this number of standard errors; with fewer the luckiest of many rare events would win.
 _CAUTION = 2.5
 _TINY = 1e-6
 _LEAST_PER_OUTPUT = 30
@@ -44,11 +44,11 @@ _STEPS = 16
 
 
 class Values(NamedTuple):
-    """The values of an observation, as codes: the one in question, and that of a neighbouring report.
+    """The values of an observation, as codes: the value in question, and a neighbouring report's value.
 
     Attributes:
-        code: the one in question.
-        beside: that of the neighbour; None where an observation is one report.
+        code: the value in question.
+        beside: the neighbour's value; None where an observation is one report.
         place: whether the report in question is the first or the second of the two.
     """
 
@@ -62,13 +62,13 @@ _NONE = Values(-1)
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sample of observations of one value.
+    """A sample of observations with the same values.
 
     Attributes:
-        mechanism: what made them.
+        mechanism: the mechanism of the reports.
         reports: the reports, in order; two for each observation where there are neighbours.
         telling: ``(|Y|,)`` the invertible outputs of an explicit channel; None for a block mechanism.
-        values: of an observation; its code is of no matter here.
+        values: the values of each observation; the code is not used here.
     """
 
     mechanism: Mechanism
@@ -83,18 +83,18 @@ class Sample:
 
     @cached_property
     def by_output(self) -> Counter[Cell]:
-        """Counts of the observations by output."""
+        """Counts of the observations for each output."""
         names, labels = np.unique(_opaque(self._written), return_inverse=True)
         return self._counted([(_OUTPUT, name.tobytes()) for name in names], labels)
 
     def by_membership(self, first: int, second: int) -> Counter[Cell]:
-        """Return counts by which of two values, passed as codes, the block contains."""
+        """Return counts of the observations, by whether the block contains each of two values (codes)."""
         labels = 2 * self._contains(first) + self._contains(second)
         return self._counted([(_BLOCK, place) for place in range(4)], labels)
 
     @cached_property
     def bits(self) -> AnyArray:
-        """``(m, b)`` bits, 0 or 1, of the observations whose report in question is not in clear; see `bit_names`."""
+        """``(m, b)`` bits, 0 or 1, of the observations whose report in question has a block; see `bit_names`."""
         parts = self._parts
         folded = np.stack([np.bitwise_xor.reduce(part, axis=1) for part in parts], axis=1)
         sums = np.bitwise_xor.reduce(np.unpackbits(folded[:, :, None], axis=2), axis=2)
@@ -110,7 +110,7 @@ class Sample:
         return both[self.clear[place::2] < 0]
 
     def picked(self, chosen: tuple[int, ...]) -> AnyArray:
-        """Return some columns of `bits`, in single precision, which are asked for again and again."""
+        """Return some columns of `bits` in single precision, from a cache."""
         if chosen not in self._picked:
             self._picked[chosen] = self.bits[:, list(chosen)].astype(np.float32)
         return self._picked[chosen]
@@ -134,7 +134,7 @@ class Sample:
 
     @cached_property
     def clear(self) -> IntArray:
-        """``(n,)`` codes of the values in clear, or invertible outputs; -1 for all other reports."""
+        """``(n,)`` codes of the values in clear, or of invertible outputs; -1 for all other reports."""
         codes = np.full(self.reports.n, -1, dtype=np.int64)
         if self.telling is not None:
             output = self.reports.blocks["output"].astype(np.int64)
@@ -145,14 +145,14 @@ class Sample:
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
-        """Columns of the blocks of the reports that are not in clear."""
+        """The columns of the blocks of the reports that are not in clear."""
         if self.telling is not None:
             return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
         return dict(BlockMechanism.checked(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
     def _named_parts(self) -> list[tuple[str, AnyArray]]:
-        """``(n, w)`` bytes of each column, by its name; zeros where the report is in clear."""
+        """The name and ``(n, w)`` bytes of each column; zeros where the report is in clear."""
         parts = []
         for name, column in self._unknown.items():
             rows = np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,))))
@@ -170,7 +170,7 @@ class Sample:
         return np.hstack(self._parts)
 
     def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
-        """Return counts of observations by the labels of their reports; values in clear have labels of their own."""
+        """Return counts of observations by their reports' labels; values in clear have other labels than blocks."""
         clear_codes, codes = self._clear_labels
         joint = np.where(self.clear < 0, labels, len(names) + codes)
         names = [*names, *((_CLEAR, int(code)) for code in clear_codes)]
@@ -185,7 +185,7 @@ class Sample:
 
     @cached_property
     def _clear_labels(self) -> tuple[IntArray, IntArray]:
-        """The different codes in `clear`, and ``(n,)`` which of them each report has."""
+        """The different codes in `clear`, and the ``(n,)`` position of each report's code among them."""
         clear_codes, codes = np.unique(self.clear, return_inverse=True)
         return clear_codes, codes
 
@@ -194,7 +194,7 @@ class Sample:
         return {}
 
     def _contains(self, code: int) -> IntArray:
-        """Return ``(n,)`` 0 or 1: which reports' blocks contain a value; none contains one that is not sensitive."""
+        """Return ``(n,)`` 0 or 1: whether the reports' blocks contain a value; 0 for a value that is not sensitive."""
         if code not in self._known:
             domain, inside = self.mechanism.domain, np.zeros(self.reports.n, dtype=np.int64)
             if domain.sensitive[code] and (self.clear < 0).any():
@@ -207,7 +207,7 @@ class Sample:
         matrix = self._membership
         if matrix.multiplicity is None:
             return np.asarray(matrix.dot((np.arange(law.size) == rank).astype(np.float64))) > 0.5
-        # Such a matrix has a row for each block, not for each report; there are few.
+        # Such a matrix has a row for each of a few different blocks, not for each report.
         rows, inverse = self._different
         return law.contains(rows)[:, rank][inverse]
 
@@ -226,7 +226,7 @@ Samples: TypeAlias = Mapping[Values, Sample]
 
 
 def _opaque(rows: AnyArray) -> AnyArray:
-    """Return ``(m,)`` opaque values, equal where rows of bytes are."""
+    """Return rows of bytes as ``(m,)`` opaque values that can be compared."""
     # Up to eight bytes are sorted as numbers, which is much faster.
     padded = np.zeros((len(rows), max(rows.shape[1], 8)), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows
@@ -235,9 +235,9 @@ def _opaque(rows: AnyArray) -> AnyArray:
 
 
 def _occurring(labels: IntArray) -> list[tuple[int, int]]:
-    """Return the labels that occur, from 0 on, in order, and how often each does."""
+    """Return the labels that occur, from 0 on, in order, with their counts."""
     if len(labels) and int(labels.max()) > len(labels):
-        # Far more labels than observations: those that occur are sorted, instead of all being counted.
+        # With far more labels than observations, sorting the observed labels is faster than counting all labels.
         occurring, counts = np.unique(labels, return_counts=True)
         return list(zip(occurring.tolist(), counts.tolist(), strict=True))
     counts = np.bincount(labels)
@@ -247,15 +247,15 @@ def _occurring(labels: IntArray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of observations, to be compared between two values.
+    """A set of observations whose probability is compared between two values.
 
     Attributes:
-        first: the value that is to make it likely, and the one beside it.
-        second: the value that is to make it unlikely, beside the same one.
-        way: the partition that the cells belong to.
-        cells: those that the event consists of.
-        chosen: numbers of the bits whose parity, or weighted sum, makes the cells.
-        weights: of the sum, and the ends of its steps.
+        first: the value, with its neighbour, for which the event should be likely.
+        second: the value, with the same neighbour, for which the event should be unlikely.
+        way: the partition of the cells.
+        cells: the cells of the event.
+        chosen: the numbers of the bits whose parity or weighted sum defines the cells.
+        weights: the weights of the sum, and the ends of its steps.
         words: the names of the bits.
     """
 
@@ -286,7 +286,7 @@ class Event:
         return sum(table[cell] for cell in self.cells)
 
     def describe(self, first: str, second: str) -> str:
-        """Return the event in words, with names for the two values."""
+        """Return a description of the event, with names for the two values."""
         beside = "" if self.first.beside is None else ", of two neighbouring reports"
         if self.way in {"parity", "score"}:
             values = " or ".join(str(label) for label in sorted(str(cell[1]) for cell in self.cells))
@@ -308,7 +308,7 @@ class ScoredEvent:
     Attributes:
         event: the event.
         score: a cautious estimate of ln(P(event | first) / P(event | second)).
-        counts: how often it came from the first and from the second value.
+        counts: the number of times it occurred for the first value and for the second.
     """
 
     event: Event
@@ -317,24 +317,24 @@ class ScoredEvent:
 
 
 def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray) -> ScoredEvent:
-    """Return the most revealing pair of values and event.
+    """Return the event that best distinguishes two values, with the two values.
 
-    Events are chosen on one sample and compared on another, so that many cells have no advantage over few.
+    Events are chosen on one sample and compared on another, so that a choice from many cells gives no advantage.
 
     Args:
-        chosen_on: samples by the values of their observations; of two that can be compared at least.
+        chosen_on: samples by the values of their observations; at least two of them must be comparable.
         scored_on: other samples of the same values.
-        sensitive: ``(|X|,)`` booleans. A value that is not sensitive may go in clear: for it, only protected reports
-            count.
+        sensitive: ``(|X|,)`` booleans. A value that is not sensitive may be reported in clear; for it only protected
+            reports count.
     """
     scored = []
     for alike in (
         [case for case in chosen_on if case[1:] == rest] for rest in dict.fromkeys(case[1:] for case in chosen_on)
     ):
         samples = {case: chosen_on[case] for case in alike}
-        # Where nearly every report is different, none tells anything about the next ones.
+        # Where nearly every report is different, past reports do not predict the next ones.
         few = all(len(sample.by_output) * _LEAST_PER_OUTPUT <= sample.size for sample in samples.values())
-        # Where all outputs are few, bits tell nothing that these do not.
+        # Where few different outputs occur, bits add nothing to them.
         bits = None if few else _Bits(samples)
         for first, second in permutations(samples, 2):
             events = [*_by_cells(samples, first, second, sensitive, few=few)]
@@ -348,7 +348,7 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
-    """Yield the events by membership, and by output where few different ones occur."""
+    """Yield the events by membership, and by output if few different outputs occur."""
     channel = samples[first].mechanism.is_explicit
     ways: list[Way] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
     for way in ways:
@@ -363,7 +363,7 @@ def _with_cells(blank: Event, samples: Samples, *, may_be_clear: bool) -> Event:
 
 
 class _Bits:
-    """The bits of samples, whose parities and weighted sums tell two values apart."""
+    """The bits of samples; their parities and weighted sums distinguish two values."""
 
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
@@ -374,13 +374,13 @@ class _Bits:
         spread = np.linspace(0, len(self.varying) - 1, min(len(self.varying), _MOST_PAIRED)).astype(np.int64)
         self.paired = self.varying[spread] if len(self.varying) else self.varying
         signs = {values: 1 - 2 * bits[:, self.paired].astype(np.float32) for values, bits in stacked.items()}
-        # How often two bits differ, as their signs' products tell; whole numbers, far below 2^24.
+        # The number of times two bits differ, from products of signs: integers far below 2^24.
         self.differ = {values: (len(sign) - sign.T @ sign) / 2 for values, sign in signs.items()}
         self.rows = {values: len(bits) for values, bits in stacked.items()}
         self.names = next(iter(samples.values())).bit_names()
 
     def events(self, first: Values, second: Values) -> Iterator[Event]:
-        """Yield the steepest event of one bit, of the parity of two, and of a trained sum of all."""
+        """Yield the most revealing event of one bit, of the parity of two, and of a trained sum of all."""
         if not len(self.varying):
             return
         pair = first, second
@@ -394,7 +394,7 @@ class _Bits:
             yield self._trained(pair)
 
     def _steepest(self, pair: tuple[Values, Values], odd: list[AnyArray]) -> tuple[int, int]:
-        """Return the place, and the label, with the largest cautious score."""
+        """Return the position and the label with the largest cautious score."""
         sizes = self.samples[pair[0]].size, self.samples[pair[1]].size
         even = [self.rows[values] - count for values, count in zip(pair, odd, strict=True)]
         scores = [_cautious(a.astype(np.float64), b.astype(np.float64), *sizes) for a, b in (even, odd)]
@@ -411,7 +411,7 @@ class _Bits:
         weights = np.log(rates[0] / rates[1]) - np.log((1 - rates[0]) / (1 - rates[1]))
         chosen = tuple(self.paired.tolist())
         sums = np.concatenate([self.samples[values].picked(chosen) @ weights.astype(np.float32) for values in pair])
-        # Between two sums that are nearly equal rounding may decide, which only moves the event.
+        # Rounding may decide between two nearly equal sums, which only moves the event's limit.
         ends = np.quantile(sums, np.linspace(0, 1, _STEPS + 1)[1:-1]) if len(sums) else np.zeros(0)
         words = f"a trained sum of {len(self.paired)} bits in the steps"
         trained = tuple(weights.tolist()), tuple(np.unique(ends).tolist())
@@ -433,8 +433,8 @@ def _steepest_cells(
 
 
 def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
-    """Return a cautious lower estimate of ln(p/q) from a of n and b of m; for choosing only."""
-    # Square roots of counts have nearly the same spread, 1/2, however small the counts.
+    """Return a cautious lower estimate of ln(p/q) from a of n and b of m; it is used for choices only."""
+    # Square roots of counts have nearly the same standard deviation, 1/2, also for small counts.
     least = np.sqrt(a) - _CAUTION / 2 * np.sqrt(1 - a / n)
     most = np.sqrt(b + 1) + _CAUTION / 2 * np.sqrt(1 - b / m)
     score: FloatArray = 2 * np.log(np.maximum(least, _TINY) / most) + np.log(m / n)
@@ -442,15 +442,15 @@ def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
 
 
 def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
-    """Return the values whose reports are least like those of all others, from a sample of reports of many values.
+    """Return the values with the most unusual reports, from a sample of reports of many values.
 
-    By how often a block contains the value it is of, by how often a value that is sensitive is in clear, and by bits
-    and parities of two; for choosing only.
+    Unusual is the rate at which a block contains its own value, the rate at which a sensitive value is in clear, or a
+    bit or a parity of two bits. The result is used for choices only.
 
     Args:
         sample: the reports.
-        codes: ``(n,)`` the values that they are of.
-        most: how many values are returned for each of these.
+        codes: ``(n,)`` the values of the reports.
+        most: the number of values to return for each of these statistics.
     """
     order = np.argsort(codes, kind="stable")
     values, starts = np.unique(codes[order], return_index=True)
@@ -470,14 +470,14 @@ def _kinds(mechanism: Mechanism, values: IntArray) -> list[BoolArray]:
 
 
 def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> FloatArray:
-    """Return the distance of each value's rate from that of its kind, in standard errors; 0 for the other kind."""
+    """Return the difference of each value's rate from its kind's rate, in standard errors; 0 for other kinds."""
     rate = successes[kind].sum() / counts[kind].sum()
     off = abs(successes - counts * rate) / np.sqrt(counts * rate * (1 - rate) + 1)
     return np.where(kind, off, 0.0)
 
 
 def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
-    """Return ``(n,)`` 0 or 1: whether a report's block contains the value that it is of."""
+    """Return ``(n,)`` 0 or 1: whether a report's block contains the report's own value."""
     mechanism, marks = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
@@ -490,7 +490,7 @@ def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
 
 
 def _parities(sample: Sample, codes: IntArray, values: IntArray) -> FloatArray:
-    """Return for each value the largest number of standard errors by which a parity of two bits is off its mean."""
+    """Return for each value the largest deviation of a parity of two bits from its mean, in standard errors."""
     bits, of = sample.bits, codes[sample.clear < 0]
     varying = np.flatnonzero(bits.any(axis=0) & ~bits.all(axis=0))
     spread = np.linspace(0, max(len(varying) - 1, 0), min(len(varying), _MOST_PAIRED // 2)).astype(np.int64)

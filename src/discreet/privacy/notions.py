@@ -1,13 +1,13 @@
 """Privacy notions of a matrix: the smallest epsilon for which LDP, ULDP or OSLDP holds.
 
-The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for the one-sided one], over the outputs that can occur:
+The three notions [ULDP, Defs. 1 and 2; arXiv version, Def. 5 for OSLDP], over the outputs that can occur:
 
 - LDP: no output is more than e^eps times likelier from one value than from another;
-- ULDP: LDP holds for every protected output, and every other output has a single cause, a value that is not sensitive;
+- ULDP: LDP holds for every protected output, and every other output has one possible cause, which is not sensitive;
 - OSLDP (one-sided): no output is more than e^eps times likelier from a *sensitive* value than from any value.
 
-The matrix determines Y_P and Y_I: an output with a single possible cause has no finite ratio, so it cannot be
-protected, and one with several possible causes is not invertible. An output that never occurs is in neither.
+The matrix determines Y_P and Y_I. An output with a single possible cause has no finite ratio, so it cannot be
+protected. An output with several possible causes is not invertible. An output that never occurs is in neither set.
 """
 
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ _ROW_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Protection:
-    """The protection of a matrix: its smallest epsilon for a notion.
+    """The privacy protection of a matrix: the smallest epsilon for a notion.
 
     Attributes:
-        notion: the notion that was asked about.
-        epsilon: the smallest epsilon for which it holds, in nats; infinite if there is none.
-        ratio: e^epsilon as an exact fraction; None for a matrix of floats, or if there is none.
+        notion: the notion.
+        epsilon: the smallest epsilon for which the notion holds, in nats; infinite if no epsilon suffices.
+        ratio: e^epsilon as an exact fraction; None for a matrix of floats, or if epsilon is infinite.
         protected: ``(|Y|,)`` Y_P, the outputs that the notion bounds.
         invertible: ``(|Y|,)`` Y_I, the outputs with a single possible cause, a value that is not sensitive.
-        blocking: the first output for which no epsilon suffices; None if there is none.
+        blocking: the first output for which no epsilon suffices; None if every output allows one.
 
     Example:
         >>> protection = smallest_epsilon([[0.75, 0.25, 0.0], [0.25, 0.25, 0.5]], "LDP")
@@ -63,16 +63,16 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
     """Return the smallest epsilon for which a channel or a matrix satisfies a privacy notion.
 
     Args:
-        source: a channel, which is judged by the integers that its sampler draws with; or an ``(|X|, |Y|)`` matrix: of
-            floats, or of `Fraction` or integers, which are taken exactly (rows may add up to any common total).
+        source: a channel, checked by its sampler's integers; or an ``(|X|, |Y|)`` matrix. Floats are approximate;
+            `Fraction` or integers are exact (their rows may add up to any common total).
         notion: ``"LDP"``, ``"ULDP"`` or ``"OSLDP"``.
-        sensitive: ``(|X|,)`` booleans, X_S; for a matrix, unless the notion is LDP. A channel brings its own.
+        sensitive: ``(|X|,)`` booleans, X_S; for a matrix, unless the notion is LDP. A channel has its own.
 
     Returns:
-        epsilon, and the output that stands in the way if there is none.
+        epsilon, and the output that prevents a finite epsilon, if there is one.
 
     Raises:
-        ParameterError: if the matrix does not hold probabilities, or ``sensitive`` does not fit.
+        ParameterError: if the matrix does not hold probabilities, or ``sensitive`` has another size.
 
     Example:
         >>> protection = smallest_epsilon([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]], "LDP")
@@ -84,18 +84,18 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
 
 
 def required(protection: Protection, what: str) -> Protection:
-    """Return a protection that exists, or refuse one with an infinite epsilon.
+    """Return a protection with a finite epsilon; raise an error for an infinite one.
 
     Args:
         protection: the protection.
-        what: what to call the matrix in the message.
+        what: the name of the matrix in the message.
 
     Raises:
         ParameterError: if no epsilon suffices.
 
     Example:
-        >>> required(smallest_epsilon([[0.75, 0.25], [0.25, 0.75]], "LDP"), "the matrix").blocking is None
-        True
+        >>> round(required(smallest_epsilon([[0.75, 0.25], [0.25, 0.75]], "LDP"), "the matrix").epsilon, 4)
+        1.0986
     """
     if protection.blocking is not None:
         reason = "can come from some values only" + (
@@ -161,19 +161,19 @@ def _judged(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protectio
 
 
 def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
-    """Return the largest ratio of a column's largest entry (over the rows ``numerators``) to its smallest."""
+    """Return the largest ratio, over columns, of the largest entry in the rows ``numerators`` to the smallest entry."""
     if matrix.size == 0:
         return Fraction(1)
     most, least = matrix[numerators].max(axis=0), matrix.min(axis=0)
     if matrix.dtype == object:
         return max(Fraction(high, low) for high, low in zip(most.tolist(), least.tolist(), strict=True))
-    # The quotient of two doubles may overflow; as a fraction of the doubles themselves it cannot.
+    # The quotient of two doubles may overflow; a fraction of the same doubles cannot.
     steepest = int((np.log(most) - np.log(least)).argmax())
     return Fraction(float(most[steepest])) / Fraction(float(least[steepest]))
 
 
 def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[AnyArray, BoolArray]:
-    """Return the matrix and the sensitive rows, of a channel or as passed."""
+    """Return the matrix and the sensitive rows, from a channel or from the arguments."""
     if not getattr(source, "is_explicit", False):
         matrix = _checked_matrix(source)
         return matrix, _checked_sensitive(sensitive, len(matrix), notion)

@@ -1,13 +1,13 @@
-"""Publications: what leaves, made of which reports of a person, and the one statement of what that tells of her.
+"""Publications: a statement of how much published results reveal about one person.
 
-A *batch* is a set of reports published without names, order and time; whatever is computed from batches is
-post-processing, so that any number of estimates of the same batches costs nothing more. The unit is the finest
-partition of the reports that anything published depends on: epochs, and the cells of every public column that is
-published or kept beside them. A person has one report in a batch at most, and what she is told holds whatever else is
-published of the same batches.
+A *batch* is a set of reports published without names, order and time. Anything computed from batches is
+post-processing, so any number of estimates from the same batches adds nothing. Batches are the finest partition of the
+reports that anything published depends on: epochs, and the cells of every public column that is published or kept
+beside the reports. A person has at most one report in a batch. The statement holds whatever else is published about the
+same batches.
 
-People are told chances, not delta: (epsilon, delta) does not mean "at most epsilon but for a chance of delta" (see
-`discreet.privacy.shuffling.ShuffledGuarantee.at_most`). Both are stated, at one choice of the number that is left out.
+The sentences for people use probabilities, not delta: delta is not the probability that the guarantee fails (see
+`discreet.privacy.shuffling.ShuffledGuarantee.at_most`). Both statements use the same small number.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -32,22 +32,22 @@ from discreet.results.groups import GroupedEstimate
 from discreet.results.regression import Regression
 
 Answers = Literal["once", "fresh", "permanent", "unknown"]
-"""How a person may be in the batches: one report in all, a new one in each, the same one again, or who knows."""
+"""A person's reports in the batches: one report in all, a new one in each, the same one again, or unknown."""
 
-WEIGHTS = "weights differ between people, so that what is published is no function of reports without order"
-"""The reason for which an estimate with weights has no statement."""
+WEIGHTS = "weights differ between people, so that the result depends on more than reports without order"
+"""The reason why an estimate with weights has no statement."""
 
-REGRESSION = "a regression knows each report's covariates, so that it is no function of reports without order"
-"""The reason for which a regression has no statement."""
+REGRESSION = "a regression uses each report's covariates, so that it depends on more than reports without order"
+"""The reason why a regression has no statement."""
 
 HONEST = (
     "Devices follow the plan and draw from secure randomness, and nobody who sees names or order works with the reader."
 )
-"""The condition on devices and on those who hold reports."""
+"""The condition on devices and on all who store reports."""
 
 
 def trust_sentence(not_trusted: int) -> str:
-    """Return the condition on reports of each batch that hide nobody."""
+    """Return the condition on the reports of each batch that hide nobody."""
     if not not_trusted:
         return "This assumes that no reports are fake and none are known to the reader (not trusted: 0)."
     return (
@@ -57,7 +57,7 @@ def trust_sentence(not_trusted: int) -> str:
 
 
 def names_sentence(named: Sequence[NamedBatch]) -> str:
-    """Return the sentence on the batches with names, and their numbers of reports; empty without any."""
+    """Return a sentence with the names of batches and their numbers of reports; empty if no batch has a name."""
     listed = [f"{batch} ({batch.n:,} reports)" for batch in named[:_NAMES_SHOWN]]
     others = len(named) - len(listed)
     more = f" and {others:,} others" * (others > 0)
@@ -70,21 +70,21 @@ _KNOWN, _NAMES_SHOWN = 1024, 5
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """A publication: its batches, and how one person may be in them. It answers with one statement.
+    """A publication: its batches, and how one person may take part in them. It makes a statement on privacy.
 
     Attributes:
-        mechanism: what made the reports: of blocks, a channel, or a personalized one.
-        batches: number of reports of each batch.
-        answers: how a person may be in them: ``"once"``, ``"fresh"``, ``"permanent"`` or ``"unknown"``.
-        most: the most batches that hold a report of one person, where answers are fresh; None for all.
-        not_trusted: reports of each batch that hide nobody: known, faked or made elsewhere.
-        beside: why something published is no function of unordered batches; empty if all is.
+        mechanism: the mechanism of the reports: a block mechanism, a channel, or a personalized mechanism.
+        batches: the number of reports of each batch.
+        answers: a person's reports in the batches: ``"once"``, ``"fresh"``, ``"permanent"`` or ``"unknown"``.
+        most: the most batches with a report of one person, for fresh answers; None for all batches.
+        not_trusted: the number of reports in each batch that hide nobody: known to the reader, faked or made elsewhere.
+        beside: why a published result depends on more than unordered batches; empty if none does.
         simulated: whether the reports are simulated or seeded.
-        planned: whether the batches are the smallest that may come, and nothing is published yet.
-        delta: that is left out, as delta and as a chance; None for `left_out` of the largest batch.
-        shown: what the reader sees, in words.
+        planned: whether the batches are the smallest possible ones of a plan, and nothing is published yet.
+        delta: the small number, as delta and as a probability; None for `left_out` of the largest batch.
+        shown: a description of the published results.
         remarks: further conditions, a sentence each.
-        named: the batches of which names are known.
+        named: the batches with known names.
 
     Example:
         >>> import discreet as dc
@@ -109,10 +109,10 @@ which of two protected values is a person's; the chance that they get further is
     named: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse batches of nobody, and numbers out of range.
+        """Refuse batches without reports, and numbers out of range.
 
         Raises:
-            ParameterError: if there are some.
+            ParameterError: if a batch is empty or a number is out of range.
         """
         if not self.batches:
             raise ParameterError("publication.no-batches", argument="batches")
@@ -127,33 +127,33 @@ which of two protected values is a person's; the chance that they get further is
         if self.delta is not None:
             checked_between("delta", self.delta)
 
-    # What is counted
+    # Counts and figures
 
     @property
     def rounds(self) -> int:
-        """The number of batches that hold a report of one person."""
+        """The number of batches that contain a report of one person."""
         everywhere = len(self.batches) if self.most is None else min(self.most, len(self.batches))
         return everywhere if self.answers == "fresh" else 1
 
     @property
     def n(self) -> int:
-        """The number of reports of the smallest batch; where they add up, of two digits, rounded down."""
+        """The number of reports in the smallest batch; for several batches rounded down to two digits."""
         least = min(self.batches)
         return least if self.rounds == 1 else two_digits(least)
 
     @property
     def chance(self) -> float:
-        """The number that is left out: the chance that a reader gets further, and the delta of officers."""
+        """The small number: the probability that a reader learns more, and the delta in the officers' sentences."""
         return left_out(max(self.batches)) if self.delta is None else self.delta
 
     @property
     def local(self) -> float:
-        """The local epsilon of one report, in nats: for whoever sees reports with names or in order."""
+        """The local epsilon of one report, in nats, for a reader who sees reports with names or in order."""
         return self.mechanism.guarantee.realised
 
     @cached_property
     def none(self) -> str:
-        """The reason for which nothing is promised beyond the local guarantee; empty if something is."""
+        """The reason why there is only the local guarantee; empty if there is a central one."""
         return next(filter(None, self._reasons()), "") or self._stated[1]
 
     def _reasons(self) -> Iterator[str]:
@@ -174,12 +174,12 @@ which of two protected values is a person's; the chance that they get further is
 
     @property
     def central(self) -> ShuffledGuarantee | None:
-        """The central guarantee, at `chance` as delta; None where there is none."""
+        """The central guarantee, with `chance` as delta; None if there is none."""
         return None if self.none else self._stated[0]
 
     @cached_property
     def _stated(self) -> tuple[ShuffledGuarantee | None, str]:
-        """The central guarantee, or the reason for which it cannot be computed."""
+        """The central guarantee, or the reason why it cannot be computed."""
         try:
             guarantee = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
             _surest(guarantee)
@@ -187,16 +187,16 @@ which of two protected values is a person's; the chance that they get further is
             return None, str(error).removesuffix(".")
         return guarantee, ""
 
-    # What is said
+    # Sentences
 
     def person(self) -> list[str]:
-        """Return the sentences for people: how sure whoever sees what is published gets of one person's value."""
+        """Return the sentences for people: how sure a reader of the publication can become of one person's value."""
         central = self.central
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
             return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
         surest = _surest(central)
-        # The condition that nobody has looked at stands before all else.
+        # A condition that nobody has checked comes first.
         condition = ""
         if self.answers == "unknown":
             condition = f"If these are {sum(self.batches):,} different people with one report each, "
@@ -205,7 +205,7 @@ which of two protected values is a person's; the chance that they get further is
         sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
         if surest.towards is not None:
             towards = "that a certain protected value is a person's, and not a certain one that is not protected"
-            # A floor is rounded down, and never certainty.
+            # A floor is rounded down, and never to certainty.
             least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
             sentences += [
                 f"{'They can also' if sentences else sees} {self._reach(surest.towards, towards)}.",
@@ -215,21 +215,21 @@ which of two protected values is a person's; the chance that they get further is
         return [f"{sentences[0][0].upper()}{sentences[0][1:]}", *sentences[1:]]
 
     def _reach(self, epsilon: float, what: str) -> str:
-        """Return the words for how far a reader gets, with the chance of getting further."""
+        """Return the words for a reader's certainty, with the probability of more."""
         further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
         return f"go from 50% to at most {percent_sure(epsilon)}% sure {what}; {further}"
 
     def officers(self, *, status: bool = False) -> str:
-        """Return the sentences for officers, in (epsilon, delta); empty where there is none.
+        """Return the sentences for officers, with (epsilon, delta); empty if there is no central guarantee.
 
         Args:
-            status: whether to say how close the figures are to what an attacker can reach, which takes longer.
+            status: whether to compare the figures with the best known attack, which takes longer.
         """
         return "" if self.central is None else " ".join(self.central.sentences(status=status))
 
     @property
     def local_sentence(self) -> str:
-        """The sentence on whoever sees reports as they come, beside each statement; empty where nobody is protected."""
+        """The sentence on readers of single reports, for each statement; empty where no value is protected."""
         if self.simulated or not 0 < self.local < inf:
             return ""
         several = f", {rounded_up(self.rounds * self.local)} for the {self.rounds} of one person" * (self.rounds > 1)
@@ -239,7 +239,7 @@ which of two protected values is a person's; the chance that they get further is
         )
 
     def conditions(self) -> list[str]:
-        """Return the conditions of the statement, a sentence each; that which nobody has looked at comes first."""
+        """Return the conditions of the statement, a sentence each; a condition that nobody has checked comes first."""
         names = [] if self.simulated else [*filter(None, [names_sentence(self.named)])]
         if self.central is None:
             return [*self.remarks, *names]
@@ -270,18 +270,18 @@ which of two protected values is a person's; the chance that they get further is
         return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
 
     def lines(self, *, status: bool = False) -> tuple[str, str]:
-        """Return the statement in two lines: what holds of a person, and under which conditions.
+        """Return the statement in two lines: the guarantee for a person, and its conditions.
 
         Args:
             status: as for `officers`.
         """
-        # The first line begins with what no file shows.
+        # The first line begins with a condition that no file can show.
         others = self.conditions()[self.central is not None and self.answers == "unknown" :]
         conditions = " ".join(filter(None, [*others, self.local_sentence, self.officers(status=status)]))
         return " ".join(self.person()), conditions if self.none else f"Conditions: {conditions}"
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures of how sure a reader gets, as built-ins: shares rounded up, epsilons in nats."""
+        """Return the figures on a reader's certainty, as built-ins: shares rounded up, epsilons in nats."""
         central = self.central
         if central is None:
             return {"n": self.n, "none": self.none}
@@ -298,7 +298,7 @@ which of two protected values is a person's; the chance that they get further is
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement as built-ins, ready for JSON; epsilons in nats."""
+        """Return the statement as built-ins for JSON; epsilons are in nats."""
         about = {"answers": self.answers, "batches": len(self.batches), "rounds": self.rounds}
         central = self.central
         sentences = {"person": self.person(), "conditions": self.conditions(), "local": self.local_sentence}
@@ -337,19 +337,19 @@ def published(
     delta: float | None = None,
     shown: str = "what is published",
 ) -> Publication:
-    """Return a publication: what publishing reports, or anything made of them, reveals of one person.
+    """Return a publication, which states how much published results reveal about one person.
 
     Args:
         mechanism: the mechanism that made the reports.
-        batches: the batches: a number of reports for each; or what is published, whose batches are known: reports, a
-            tally, an estimate, estimates of groups (a batch each), a comparison or a regression; or several of these.
-        answers: how a person may be in these: ``"once"`` (one report in all), ``"fresh"`` (a new one in each batch),
-            ``"permanent"`` (the same one again) or ``"unknown"``, which makes it a condition.
-        most: with fresh answers, the most that one person gives.
-        not_trusted: how many reports of each batch hide nobody: known to the reader, faked or made elsewhere.
-        beside: why something published is no function of unordered batches, such as weights; empty if all is.
-        delta: that is left out, as delta and as a chance; by default a millionth, or less where many report.
-        shown: what the reader sees, in words.
+        batches: the number of reports of each batch; or published results with known batches: reports, a tally, an
+            estimate, estimates of groups (a batch each), a comparison or a regression; or a list of these.
+        answers: a person's reports in the batches: ``"once"`` (one report in all), ``"fresh"`` (a new one in each
+            batch), ``"permanent"`` (the same one again) or ``"unknown"``, which makes it a condition.
+        most: the most reports of one person, for fresh answers.
+        not_trusted: the number of reports in each batch that hide nobody: known to the reader, faked or made elsewhere.
+        beside: why a published result depends on more than unordered batches, such as weights; empty if none does.
+        delta: the small number, as delta and as a probability; by default a millionth, or less if many people report.
+        shown: a description of the published results.
 
     Raises:
         ParameterError: if there is no batch, or a number is out of range.
@@ -378,7 +378,7 @@ sure which of two protected values is a person's; the chance that they get furth
 
 
 def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
-    """Return the number of reports of each batch, and whether any is simulated."""
+    """Return the number of reports of each batch, and whether any report is simulated."""
     if isinstance(batches, int):
         return (batches,), False
     if isinstance(batches, GroupedEstimate):
@@ -398,15 +398,15 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
 def together(
     parts: Mapping[str, tuple[Publication | None, float]], draws: Iterable[Collection[str]], chance: float
 ) -> float:
-    """Return the epsilon that readers get beyond with no more than a chance, from all reports of one person.
+    """Return an epsilon for all reports of one person that a reader exceeds with at most the given probability.
 
-    The privacy losses of the parts are composed, and not added: it is unlikely that all are large together.
+    The privacy losses of the parts are composed, not added, because it is unlikely that all of them are large.
 
     Args:
-        parts: publications of mechanisms that differ, such as the questions of a survey, by name, each with the local
-            epsilon of all reports of a person in it; without a statement, or None, a part counts with that epsilon.
-        draws: the parts that one person can be in; the largest epsilon is returned.
-        chance: in (0, 1).
+        parts: publications with different mechanisms, such as the questions of a survey, by name; each with the local
+            epsilon of a person's reports in it. A part without a statement, or None, counts with its local epsilon.
+        draws: the sets of parts that one person can take part in; the result is the largest epsilon of these sets.
+        chance: the probability, in (0, 1).
 
     Example:
         >>> import discreet as dc
@@ -422,7 +422,7 @@ def together(
         for name, central in stated.items()
         if central is not None and len(central.curve.pairs) <= MOST_PAIRS
     }
-    # The same questions may be drawn by several words.
+    # Different names may give the same set of questions.
     asked = [*{tuple(name for name in draw if name in parts) for draw in draws}]
     places = tuple(tuple([*known].index(name) for name in draw if name in known) for draw in asked)
     composed = _composed(tuple(known.values()), places, chance)
@@ -432,7 +432,7 @@ def together(
 
 
 def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
-    """Return the number of reports of each batch: of those with a name, and of all other reports together.
+    """Return the number of reports of each batch: of each named batch, and of all other reports together.
 
     Example:
         >>> import discreet as dc
@@ -446,22 +446,22 @@ def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
 
 
 def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
-    """Return the number of reports of each cell that estimates by group show; those left out are one.
+    """Return the number of reports of each cell that estimates by group show; the omitted reports form one cell.
 
     Args:
-        grouped: the estimates; that of everybody counts all reports.
+        grouped: the estimates; the estimate for everybody counts all reports.
     """
     left = grouped.left_out[1]
     return (*grouped.sizes.values(), *([left] if left else []))
 
 
 def left_out(n: int) -> float:
-    """Return the number that a statement on n people leaves out: a millionth, or a power of ten of at most 1/(10 n)."""
+    """Return the default small number for n people: a millionth, or a power of ten of at most 1/(10 n)."""
     return min(_LARGEST_CHANCE, 10.0 ** -(ceil(log10(n)) + 1))
 
 
 def two_digits(n: int) -> int:
-    """Return a number of reports in two digits, rounded down: fewer hide less, and many batches are then alike."""
+    """Return a number of reports rounded down to two digits: fewer reports hide less, and many batches become equal."""
     unit: int = 10 ** max(len(str(n)) - 2, 0)
     return n // unit * unit
 
@@ -470,7 +470,7 @@ def _direction(epsilon: float | None) -> dict[str, Any] | None:
     return None if epsilon is None else {"sure": share_sure(epsilon), "epsilon": epsilon}
 
 
-# Many ask for the same, and many rounds take a second.
+# Cached, because many callers need the same result, and many rounds take a second.
 _guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
 
 
@@ -478,11 +478,11 @@ _guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
 def _composed(
     guarantees: tuple[ShuffledGuarantee, ...], draws: tuple[tuple[int, ...], ...], chance: float
 ) -> list[float]:
-    """Return the epsilons that readers get to by draws of some guarantees, but for the chance."""
+    """Return the epsilon for each set of guarantees that a reader exceeds with at most the given probability."""
     return surest_together([guarantee.curve for guarantee in guarantees], draws, chance)
 
 
 @lru_cache(maxsize=_KNOWN)
 def _surest(central: ShuffledGuarantee) -> Surest:
-    """Return the epsilons that readers get to, but for the chance."""
+    """Return the epsilons of a guarantee that a reader exceeds with its small probability delta."""
     return central.at_most(central.delta)

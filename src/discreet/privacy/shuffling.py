@@ -1,24 +1,24 @@
-"""Central guarantees of shuffled reports: what a reader of reports without names and order learns of a person.
+"""Central guarantees of shuffled reports: the privacy of a person if reports have no names and no order.
 
-What a local promise says of each report holds for whoever sees who sent it. A batch without names and order, and all
-that is computed from it (a tally, an estimate, a page), tells far less of each person, because others' noise could have
-been hers: the privacy blanket [Balle, Bell, Gascon, Nissim, CRYPTO 2019]. For truth or noise this is exact (see
+The local guarantee of a report holds even for a reader who knows its sender. A batch without names and order, and all
+results computed from it, reveal far less about each person. The others' noise could have been this person's: the
+*privacy blanket* [Balle, Bell, Gascon, Nissim, CRYPTO 2019]. For truth or noise this is exact (see
 `discreet.privacy.shuffling_pairs`), and a utility-optimized plan has *two* central epsilons:
 
 - among sensitive values, two-sided: with x, no event is more than e^eps times likelier than with x', plus delta; it
   tends to 0 as 1/sqrt(n).
-- towards values in clear, one-sided, from x to a value that is not sensitive. That nobody reported it in clear is seen
-  too, so it tends to a *floor*, ln((1 - delta)/(1 - s)), which no number of users lowers. In the other direction
-  nothing holds, as utility-optimized privacy does not protect such values.
+- compared with values in clear, one-sided, from x to a value that is not sensitive. A reader also sees that nobody
+  reported that value in clear. So epsilon tends to a *floor*, ln((1 - delta)/(1 - s)), for any number of users. There
+  is no bound in the other direction, because utility-optimized privacy does not protect values in clear.
 
 Both hold whatever the attacker knows of everybody else. n counts people whose devices follow the plan, one report each.
-Delta is not the chance to learn more than epsilon, which is larger: `ShuffledGuarantee.at_most` answers for chances.
+Delta is smaller than the probability to learn more than epsilon, which `ShuffledGuarantee.at_most` bounds.
 
-Lower ends come from data sets, and an attacker who knows them. Where nobody's value is told in clear, the others'
-truths are blocks like hers, and the blanket's bound is not attained. If all others have the same value t, reports of
-theirs are the blanket: with a, b and c the likelihoods of a report from x, from x' and from t, such an attacker gets
-delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. Tried are x itself, x' and a third value, whose blocks go by
-the joint law of three values.
+Lower ends come from attackers who know everybody else's data. Where no value is reported in clear, the others'
+truthful reports are blocks too, and the blanket's bound is not attained. If all others have the same value t, their
+reports are the blanket. Let a, b and c be the likelihoods of a report from x, from x' and from t. Then the attacker
+gets delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. The code tries x itself, x' and a third value, whose
+blocks follow the joint distribution of three values.
 """
 
 from collections.abc import Iterable, Iterator
@@ -57,22 +57,22 @@ _THIRDS = 4
 
 
 def reached(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
-    """Return an epsilon that an attacker certainly reaches, by the attack of the largest divergence; 0 for none."""
+    """Return an epsilon that the attack with the largest divergence certainly achieves; 0 without attacks."""
     ranked = sorted(attacks, key=lambda attack: attack.strength)
     return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
 
 
 def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
-    """Yield the attacks where all others have the value x, or all have x'."""
+    """Yield the attacks in which all others have the value x, or all have x'."""
     yield _against(pair.first, pair.second, pair.first, pair.weights)
-    # x' may be told in clear, which x never is.
+    # x' may be reported in clear, which x never is.
     clear = max(1 - float(pair.weights @ pair.second), 0.0)
     columns = np.append(pair.first, 0.0), np.append(pair.second, 1.0), np.append(pair.weights, clear)
     yield _against(columns[0], columns[1], columns[1], columns[2])
 
 
 def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the attacks on two sensitive values where all others have a third one; none where its law is not known."""
+    """Yield attacks on two sensitive values if all others have a third one, where the joint distribution is known."""
     if mechanism.law.size < 3:
         return
     likelihoods = np.where(_PATTERNS == 1, ratio_of(mechanism), 1.0).T
@@ -83,18 +83,18 @@ def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
 
 
 def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
-    """Yield the attacks on x and a value in clear where all others have the sensitive value x' of a pair."""
+    """Yield the attacks on x and a value in clear in which all others have the sensitive value x' of a pair."""
     for pair in pairs:
         yield _against(pair.first, np.ones_like(pair.first), pair.second, pair.weights)
 
 
 def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights: FloatArray) -> ValuePair:
-    """Return the pair whose blanket are reports of likelihood ``others``."""
+    """Return the pair for which the blanket is reports with likelihood ``others``."""
     return ValuePair(first / others, second / others, weights * others, 0.0)
 
 
 def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
-    """Yield ``(8,)`` probabilities of which of three values a noise block holds, as `_PATTERNS` lists them."""
+    """Yield the ``(8,)`` probabilities that a noise block contains each subset of three values; see `_PATTERNS`."""
     law = mechanism.law
     covariance = triple_covariance(law)
     if covariance is not None:
@@ -108,10 +108,10 @@ def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
 
 
 def _from_pairs(law: BlockLaw, covariance: Fraction) -> FloatArray:
-    """Return the joint law from pi, rho and the covariance of two values given a third."""
+    """Return the joint distribution from pi, rho and the covariance of two values given a third."""
     pi, rho = law.inclusion, law.conditional_inclusion or Fraction(0)
     three = pi * (rho * rho + covariance)
-    # Probabilities that the block holds just two given ones of the three values, just a given one, and none.
+    # Probabilities that the block contains two given values and not the third, one given value only, or none.
     two = pi * rho - three
     single = pi - 2 * two - three
     by_count = np.array([float(share) for share in (1 - 3 * single - 3 * two - three, single, two, three)])
@@ -120,16 +120,16 @@ def _from_pairs(law: BlockLaw, covariance: Fraction) -> FloatArray:
 
 
 _MOST_ROUNDS = 4096
-# Below this what is computed may be nothing but rounding.
+# Smaller results may be rounding errors only.
 _LEAST_DELTA = 1e-280
 
 
 class CentralDelta(NamedTuple):
-    """Delta at an epsilon, in one direction.
+    """Delta at a given epsilon, in one direction, as a certified interval.
 
     Attributes:
-        lower: certified lower end of what the mathematics gives.
-        upper: certified upper end: the promise.
+        lower: the certified lower end.
+        upper: the certified upper end: the guarantee.
     """
 
     lower: float
@@ -141,10 +141,10 @@ class CentralEpsilon:
     """The central epsilon of a shuffled batch, in one direction.
 
     Attributes:
-        upper: the promise: a certified upper end, in nats.
-        lower: what an attacker can certainly reach, in nats.
-        status: by both ends as they are printed: ``"exact"`` if they are within 1% (or below 1e-6), ``"within x%"`` up
-            to 25%, else ``"at most"`` with the lower end.
+        upper: the guarantee: a certified upper end, in nats.
+        lower: the epsilon that a known attack certainly achieves, in nats.
+        status: a comparison of both ends as printed: ``"exact"`` if they are within 1% (or below 1e-6), ``"within x%"``
+            up to 25%, otherwise ``"at most"`` with the lower end.
     """
 
     upper: float
@@ -155,21 +155,21 @@ class CentralEpsilon:
         return f"{rounded_up(self.upper)} ({self.status})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the epsilon as built-ins, ready for JSON."""
+        """Return the epsilon as built-ins for JSON."""
         return {"epsilon": self.upper, "epsilon_at_least": self.lower, "status": self.status}
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledGuarantee:
-    """The central guarantee of a shuffled batch, beside the local one.
+    """The central guarantee of a shuffled batch, beside its local guarantee.
 
     Attributes:
         mechanism: a block mechanism or a channel.
-        n: reports in a batch.
-        delta: added to e^epsilon times a probability; the chance to get beyond an epsilon is that of `at_most`.
-        rounds: how many batches hold a report of the same person, with fresh noise each.
-        not_trusted: reports of a batch that hide nobody: known, faked or made elsewhere.
-        placeholders: how many sensitive values of a personalized mechanism stand for people's own secrets.
+        n: the number of reports in a batch.
+        delta: added to e^epsilon times a probability; for the probability to exceed an epsilon see `at_most`.
+        rounds: the number of batches with a report of the same person, each with fresh noise.
+        not_trusted: the number of reports in a batch that hide nobody: known to the reader, faked or made elsewhere.
+        placeholders: the number of placeholders of a personalized mechanism, which stand for people's own secret values.
 
     Example:
         >>> import discreet as dc
@@ -188,12 +188,12 @@ class ShuffledGuarantee:
 
     @property
     def hiding(self) -> int:
-        """The number of reports that hide a person: n without those that are not trusted."""
+        """The number of reports that hide a person: n less the reports that are not trusted."""
         return self.n - self.not_trusted
 
     @property
     def local(self) -> float:
-        """The local epsilon of one report, in nats: the guarantee for whoever sees reports with names or order."""
+        """The local epsilon of one report, in nats: the guarantee if a reader sees reports with names or in order."""
         return self.mechanism.guarantee.realised
 
     @cached_property
@@ -205,14 +205,14 @@ class ShuffledGuarantee:
 
     @cached_property
     def towards(self) -> CentralEpsilon | None:
-        """The central epsilon from a sensitive value towards one in clear, one-sided; None if all are sensitive."""
+        """The central epsilon of sensitive values compared with clear ones, one-sided; None if all are sensitive."""
         if self.mechanism.domain.clear_count == 0:
             return None
         return self._judged(self.curve_towards, self._ends_towards, needed=2)
 
     @property
     def most_among(self) -> float:
-        """The upper end of `among`, without the attacks that its status may take."""
+        """The upper end of `among`, without the attacks that its status may need."""
         return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
 
     @property
@@ -230,7 +230,7 @@ class ShuffledGuarantee:
 
     @property
     def floor(self) -> float | None:
-        """The part of `towards` that no number of users lowers, in nats; None if every value is sensitive."""
+        """The part of `towards` that more users do not reduce, in nats; None if every value is sensitive."""
         return None if self.mechanism.domain.clear_count == 0 else self.curve_towards.floor(self.delta)
 
     @cached_property
@@ -240,12 +240,12 @@ class ShuffledGuarantee:
 
     @cached_property
     def curve_towards(self) -> CentralCurve:
-        """The curve delta(epsilon) towards values in clear."""
+        """The curve delta(epsilon) for sensitive values compared with values in clear."""
         return CentralCurve(tuple(_pairs(self.mechanism, towards=True)), self.hiding, self.rounds)
 
     @cached_property
     def curve(self) -> CentralCurve:
-        """The curve delta(epsilon) of the worse direction: among sensitive values, or towards values in clear."""
+        """The curve delta(epsilon) of the worse direction, `among` or `towards`."""
         domain = self.mechanism.domain
         among = self.curve_among.pairs if domain.sensitive_count > 1 else ()
         towards = self.curve_towards.pairs if domain.clear_count else ()
@@ -255,10 +255,10 @@ class ShuffledGuarantee:
         """Return delta at an epsilon, in both directions.
 
         Args:
-            epsilon: of at least 0, in nats.
+            epsilon: a number of at least 0, in nats.
 
         Raises:
-            ParameterError: if it is none.
+            ParameterError: if epsilon is not such a number.
         """
         epsilon, domain = checked_finite("epsilon", epsilon), self.mechanism.domain
         among = self.curve_among.delta(epsilon) if domain.sensitive_count > 1 else (0.0, 0.0)
@@ -266,21 +266,21 @@ class ShuffledGuarantee:
         return CentralDeltas(CentralDelta(*among), None if towards is None else CentralDelta(*towards))
 
     def at_most(self, chance: float) -> "Surest":
-        """Return the epsilons that whoever sees the batches gets beyond with no more than a chance.
+        """Return the epsilons that a reader of the batches exceeds with at most the given probability.
 
-        Delta is no such chance: with (epsilon, delta) an attacker gets beyond epsilon more often than delta says. With
-        L the privacy loss, P(L > epsilon) <= delta(t) / (1 - e^(t - epsilon)) for every t < epsilon, and what is
-        returned is the least epsilon found at which that is at most ``chance``, from the upper ends of delta.
+        Delta is not this probability: with (epsilon, delta) an attacker exceeds epsilon more often than delta says.
+        With L the privacy loss, P(L > epsilon) <= delta(t) / (1 - e^(t - epsilon)) for every t < epsilon. The result is
+        the smallest epsilon found for which this is at most ``chance``, from the upper ends of delta.
 
         Args:
-            chance: in [1e-280, 1): the most that the chance to get beyond the epsilons may be, if x is true.
+            chance: in [1e-280, 1): the largest probability of exceeding the epsilons, if x is true.
 
         Returns:
-            an epsilon in both directions, never above the local epsilon of all rounds together; who was 50% sure of
-            one of two values gets at most `discreet.core.guarantee.sureness` of it sure.
+            An epsilon in both directions, at most the local epsilon of all rounds together. A reader who was 50% sure
+            of one of two values becomes at most `discreet.core.guarantee.sureness` of it sure.
 
         Raises:
-            ParameterError: if ``chance`` is no such number.
+            ParameterError: if ``chance`` is not such a number.
 
         Example:
             >>> import discreet as dc
@@ -294,10 +294,10 @@ class ShuffledGuarantee:
         return Surest(among, self.curve_towards.surest(chance) if domain.clear_count else None)
 
     def sentences(self, *, status: bool = True) -> list[str]:
-        """Return both central epsilons in a sentence each; `discreet.published` tells people.
+        """Return a sentence for each central epsilon; for sentences for people see `discreet.published`.
 
         Args:
-            status: whether to say how close they are to what an attacker can reach, which takes longer.
+            status: whether to compare them with the best known attack, which takes longer.
         """
         whole = [among_sentence(self, status=status)]
         if self.mechanism.domain.clear_count:
@@ -309,7 +309,7 @@ class ShuffledGuarantee:
         return whole
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as built-ins, ready for JSON; epsilons in nats."""
+        """Return the guarantee as built-ins for JSON; epsilons are in nats."""
         return {
             "n": self.n,
             "not_trusted": self.not_trusted,
@@ -345,14 +345,14 @@ class ShuffledGuarantee:
         return ResultTable.of_figures("Shuffled guarantee", cells, str(self)).html()
 
     def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
-        """Return a central epsilon with its status; it is attained where so many values are told in clear."""
+        """Return a central epsilon with its status; it is attained if that number of values is in clear."""
         lower, upper = ends
         if shown_in_clear(self.mechanism) < needed:
             lower = reached(self._attacks(curve, towards=needed > 1), self.hiding, self.delta, self.rounds)
         return CentralEpsilon(upper, lower, status(lower, upper))
 
     def _attacks(self, curve: CentralCurve, *, towards: bool) -> Iterator[ValuePair]:
-        """Yield attacks; on a pool of hash functions none, as its bound leaves the public functions open."""
+        """Yield attacks; none for a pool of hash functions, because its bound does not use the public functions."""
         blocks = None if self.mechanism.follows_from_matrix else BlockMechanism.checked(self.mechanism)
         if blocks is not None and is_pool(blocks):
             return
@@ -363,11 +363,11 @@ class ShuffledGuarantee:
 
 
 class Surest(NamedTuple):
-    """The epsilons that whoever sees shuffled batches gets beyond with no more than a stated chance, in nats.
+    """The epsilons that a reader of shuffled batches exceeds with at most the given probability, in nats.
 
     Attributes:
         among: among sensitive values.
-        towards: from a sensitive value towards one in clear; None if every value is sensitive.
+        towards: for sensitive values compared with values in clear; None if every value is sensitive.
     """
 
     among: float
@@ -375,11 +375,11 @@ class Surest(NamedTuple):
 
 
 class CentralDeltas(NamedTuple):
-    """Delta at an epsilon, in both directions.
+    """Delta at a given epsilon, in both directions.
 
     Attributes:
         among: among sensitive values.
-        towards: from a sensitive value towards one in clear; None if every value is sensitive.
+        towards: for sensitive values compared with values in clear; None if every value is sensitive.
     """
 
     among: CentralDelta
@@ -387,15 +387,15 @@ class CentralDeltas(NamedTuple):
 
 
 def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_trusted: int = 0) -> ShuffledGuarantee:
-    """Return the central guarantee of a batch of reports without names and order, and of all computed from it.
+    """Return the central guarantee of a batch of reports without names and order, and of all results from it.
 
     Args:
-        mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose placeholders are judged as
+        mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose placeholders count as
             sensitive values.
-        n: reports in the batch, one of each person; a lower bound where it is uncertain.
+        n: the number of reports in the batch, one per person; a lower bound where it is uncertain.
         delta: in [1e-280, 1); well below 1/n.
-        rounds: how many batches hold a report of the same person, each with fresh noise and nothing that links them.
-        not_trusted: how many of the n hide nobody, because whoever is to be kept out knows or made them.
+        rounds: the number of batches with a report of the same person, each with fresh noise and not linked.
+        not_trusted: the number of the n reports that hide nobody, because the reader knows or made them.
 
     Raises:
         ParameterError: if fewer than two reports hide each other, nothing is protected, or a number is out of range.
@@ -416,7 +416,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
 
 
 def _certifiable(name: str, chance: object) -> float:
-    """Return a number below 1 that is large enough for floats to certify, or refuse it."""
+    """Return a number below 1 after a check that it is large enough for certified results in floating point."""
     number = checked_between(name, chance)
     if number < _LEAST_DELTA:
         raise ParameterError("argument.below-certified", argument=name, least_delta=_LEAST_DELTA, number=number)
@@ -424,11 +424,11 @@ def _certifiable(name: str, chance: object) -> float:
 
 
 def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
-    """Return delta at a central epsilon, among sensitive values and towards values in clear.
+    """Return delta at a central epsilon, among sensitive values and compared with values in clear.
 
     Args:
         mechanism: as for `shuffled`.
-        n: reports in the batch, at least 1: a report alone is the local case.
+        n: the number of reports in the batch, at least 1: a single report is the local case.
         epsilon: in nats, at least 0.
 
     Example:
@@ -441,7 +441,7 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
 
 
 def _checked(mechanism: Any) -> Mechanism:
-    """Return a mechanism that protects something; of a personalized one, the common one."""
+    """Return a mechanism with a guarantee; for a personalized one, the common one over values and placeholders."""
     checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("shuffling.nothing-protected")
@@ -456,9 +456,9 @@ def _pairs(mechanism: Mechanism, *, towards: bool) -> Iterable[ValuePair]:
 
 
 def shown_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values that leave only noise among the blocks, so that others' truths hide nobody.
+    """Return the number of values whose reports leave only noise among the blocks, so that their truth hides nobody.
 
-    For a pool of hash functions none is counted: its bound holds for any functions, not for the public ones.
+    It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
     """
     if mechanism.follows_from_matrix:
         return silent_rows(mechanism.channel())
@@ -473,7 +473,7 @@ _LEAST_STATED = 1e-14
 
 
 def status(lower: float, upper: float) -> str:
-    """Return the status of an epsilon, by both ends as they are printed.
+    """Return the status of an epsilon: a comparison of both ends as printed.
 
     Example:
         >>> status(0.1, 0.1005), status(0.1, 0.1101), status(0.1, 0.2)
@@ -488,7 +488,7 @@ def status(lower: float, upper: float) -> str:
 
 
 def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
-    """Return the sentence on sensitive values; without its status it costs less where that takes attacks."""
+    """Return the sentence on sensitive values; without its status it may be faster."""
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
         noun = "kind of secret values" if central.placeholders else "value"
@@ -505,7 +505,7 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
 
 
 def values_meant(central: "ShuffledGuarantee") -> str:
-    """Return the words for the values among which a person's is hidden, without the placeholders."""
+    """Return the words for the values that hide each other; placeholders are not called values."""
     domain = central.mechanism.domain
     if central.placeholders:
         for_all, size = domain.sensitive_count - central.placeholders, domain.size - central.placeholders
@@ -515,7 +515,7 @@ def values_meant(central: "ShuffledGuarantee") -> str:
 
 
 def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, float]]]:
-    """Return points (epsilon, delta) of both curves, from 0 to somewhat above their central epsilons."""
+    """Return points (epsilon, delta) of both curves, from 0 to slightly above their central epsilons."""
     domain = central.mechanism.domain
     directions = []
     if domain.sensitive_count > 1:
@@ -525,7 +525,7 @@ def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, fl
     least = min(_LEAST_STATED, central.delta / 10)
     points = {}
     for name, curve, most in directions:
-        # It falls steeply beyond what no number of users lowers.
+        # Beyond the floor the curve falls steeply.
         start = min(curve.floor(), most)
         places = [start * k / _POINTS for k in range(_POINTS)] if start else []
         places += [start + _BEYOND * (most - start) * k / (_POINTS - 1) for k in range(_POINTS)]

@@ -1,29 +1,30 @@
-"""Pairs of values, and how well a reader of shuffled reports can distinguish one from the other.
+"""Pairs of values, and certified bounds on how well a reader of shuffled reports can distinguish them.
 
 Noise that does not depend on the value is the *privacy blanket* [Balle, Bell, Gascon, Nissim 2019]. Let x and x' be two
-values of one person, and let the attacker know who of the others told the truth (which only helps). What is left are
-blocks of noise and one report of the person, anywhere among them. With a(y) and b(y) the likelihoods of a report y from
-x and from x' against the blanket, and C = e^eps,
+values of one person, and let the attacker know which of the others reported the truth (which only helps). Then blocks
+of noise remain, with the person's report among them. With a(y) and b(y) the likelihoods of a report y from x and from
+x' relative to the blanket, and C = e^eps,
 
     D_C(x -> x') = sum (P_x - C P_x')_+ <= (1/n) E[(G_1 + ... + G_n)_+],  G = a(y) - C b(y)
 
-where y is noise with probability gamma, and G = 0 otherwise (somebody else's truth). Truth or noise has a, b in {1, E},
-by which of x and x' a block holds. The bound is attained where the truth of everybody else is told in clear.
+where y is noise with probability gamma, and G = 0 otherwise (somebody else's truth). For truth or noise a and b are in
+{1, E}, depending on whether a block contains x and x'. The bound is attained if everybody else reports in clear.
 
-The mean excess has certified ends. Where few counts of the values of G are likely these are listed, with their
-multinomial probabilities. Otherwise the sum S gets one more term, normal noise N of deviation eta that is small beside
-its own:
+The mean excess has certified ends. If only few counts of the values of G are likely, these counts are listed with their
+multinomial probabilities. Otherwise the sum S gets one more term: normal noise N with a standard deviation eta that is
+small compared with the deviation of S:
 
 - ( )_+ is convex, so U = E[(S + N)_+] is an *upper* end. The test "S + N > 0", asked of S, gives a *lower* end,
-  E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). It does not lose with n.
-- x_+ is the integral of e^(zx) / (2 pi i z^2) along the line Re z = lambda > 0, and so U is that of
-  E[e^(z(S + N))] / z^2. Noise lets it fade quickly: a trapezoidal sum of some thousand terms, whatever n is.
-- with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson): nothing negative,
-  so that it stays an upper end, and little, for m > 0 by Chernoff's bound, for m < 0 by e^(-lambda L).
-- lambda is the saddle point, where the tilted mean is 0, so that every digit of an excess of 1e-30 counts. Weights are
-  kept as logarithms, as values of -1e10 have tilted weights of e^-150000.
+  E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). Its loss does not grow with n.
+- x_+ is the integral of e^(zx) / (2 pi i z^2) along the line Re z = lambda > 0. So U is the same integral of
+  E[e^(z(S + N))] / z^2. Noise makes it decay quickly: a trapezoidal sum has some thousand terms, for any n.
+- with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson). These terms are
+  not negative, so the sum stays an upper end. They are small, for m > 0 by Chernoff's bound, for m < 0 by
+  e^(-lambda L).
+- lambda is the saddle point, where the tilted mean is 0, so that an excess of 1e-30 has all its digits. Weights are
+  stored as logarithms, because values of -1e10 have tilted weights of e^-150000.
 
-What floats round is bounded term by term and taken off and added.
+Rounding errors are bounded term by term, and both ends are moved outwards by the bound.
 """
 
 from collections.abc import Iterator
@@ -39,25 +40,25 @@ from discreet.mechanisms import BlockMechanism, Channel
 from discreet.theory.arithmetic import last_whole
 
 TINY = 1e-300
-"""The upper end of what is too small for a float."""
+"""The upper end for results too small for a float."""
 
-# Counts that are listed at once, and those that are listed where noise keeps the ends apart.
+# The most counts to list, first and for a second try where noise leaves a gap between the ends.
 _FEW, _MANY = 1 << 15, 1 << 19
 _MOST_COUNTED = 1 << 14
 _OUTSIDE = 1e-13
 _LOG_TINY, _LOG_LARGEST = -690.0, 700.0
 _ROUNDING = 4e-15
 _UNIT = 2.3e-16
-# Of the noise, times the tilt: its square is about the gap of both ends.
+# The noise's deviation times the tilt; its square is about the gap between the ends.
 _NOISE = 0.008
 _MOST_GAP = 2e-4
 _MOST_REFINEMENTS = 4
 _MOST_STEPS = 60
 _MOST_LINES = 1 << 18
 _TILT_TOLERANCE = 1e-3
-# The largest exponents of what is left out: e^-36 of the integral, e^-30 of its copies.
+# Exponents of the neglected parts: e^-36 of the integral, e^-30 of its copies.
 _FADED, _COPIES = 36.0, 30.0
-# Tilts in deviations of the sum. Below the second the integral would need a long period; a list needs none.
+# Tilts in deviations of the sum. Below the second one, the integral needs a long period, but a list does not.
 _LEAST_TILT, _STEEPER_TILT = 0.5, 2.0
 
 
@@ -65,7 +66,7 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
     """Return a lower and an upper end of E[(G_1 + ... + G_n)_+].
 
     Args:
-        values: ``(k,)`` the values of each G.
+        values: ``(k,)`` the possible values of each G.
         probabilities: ``(k,)`` their probabilities, which sum to 1.
         n: the number of variables, at least 1.
 
@@ -80,7 +81,7 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
         return 0.0, 0.0
     mean = float(probabilities @ values)
     if mean > 0 and values.min() < 0:
-        # x_+ = x + (-x)_+, and sums of negative mean are what tilting is for.
+        # x_+ = x + (-x)_+, and tilting needs sums with negative mean.
         low, high = excess(-values, probabilities, n)
         slack = _ROUNDING * n * float(probabilities @ abs(values))
         return max(n * mean + low - slack, 0.0), n * mean + high + slack
@@ -91,7 +92,7 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
     law = _Tilted.of(different, logs, n, _LEAST_TILT)
     if law.log_bound < _LOG_TINY:
         return 0.0, TINY
-    # As x_+ <= e^(lambda x) / (e lambda).
+    # Because x_+ <= e^(lambda x) / (e lambda).
     most, listed = exp(min(law.log_bound, _LOG_LARGEST)), spelled_out(law, _FEW)
     low, high = _smoothed(_Tilted.of(different, logs, n, _STEEPER_TILT)) if listed is None else listed
     if listed is None and high - low > _MOST_GAP * high:
@@ -121,7 +122,7 @@ def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tilted:
-    """The sum of n independent variables under a tilt.
+    """The sum of n independent variables under an exponential tilt.
 
     Attributes:
         values: ``(k,)`` the values of one variable.
@@ -129,8 +130,8 @@ class _Tilted:
         n: the number of variables.
         tilt: lambda, above 0.
         log_mass: log sum p e^(lambda g).
-        mean: of one variable under the tilt.
-        variance: the same.
+        mean: the mean of one variable under the tilt.
+        variance: the variance of one variable under the tilt.
     """
 
     values: FloatArray
@@ -143,7 +144,7 @@ class _Tilted:
 
     @classmethod
     def of(cls, values: FloatArray, logs: FloatArray, n: int, least: float) -> "_Tilted":
-        """Return the tilt under which variables of mean 0 or less have mean 0, or more: at least so many deviations."""
+        """Return the tilt that gives variables of mean 0 or less the mean 0, or at least ``least`` deviations."""
         low, high, tilt = 0.0, inf, 0.0
         for _ in range(_MOST_STEPS):
             mean, variance = _moments(values, logs + tilt * values)
@@ -159,7 +160,7 @@ class _Tilted:
 
     @property
     def log_bound(self) -> float:
-        """Log of an upper end of the excess: s_+ <= e^(lambda s) / (e lambda)."""
+        """The logarithm of an upper end of the excess: s_+ <= e^(lambda s) / (e lambda)."""
         return self.n * self.log_mass - log(self.tilt) - 1
 
     @property
@@ -169,11 +170,11 @@ class _Tilted:
 
     @property
     def deviation(self) -> float:
-        """The deviation of the tilted sum."""
+        """The standard deviation of the tilted sum."""
         return sqrt(self.n * self.variance)
 
     def half_width(self) -> float:
-        """Return a W that the tilted sum exceeds, in absolute value, with probability 1e-13 at most (Chernoff)."""
+        """A bound W that the absolute tilted sum exceeds with probability 1e-13 at most (Chernoff)."""
         logs, centred = self.weight_logs, self.values - self.mean
         grid = sqrt(2 * -log(_OUTSIDE)) / self.deviation * np.geomspace(1 / 16, 16, 41)
         exponents = logs + np.concatenate([grid, -grid])[:, None] * centred
@@ -197,13 +198,13 @@ def _log_sum(logs: FloatArray) -> float:
 
 
 def spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
-    """Return the ends from all likely counts of each value; None if these are more than ``points``."""
+    """Return the ends from a list of all likely counts of each value; None for more than ``points`` counts."""
     kinds = len(law.values)
     lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)
     if law.n > _MOST_COUNTED or _number_of_counts(lows[1:], highs[1:], law.n) > points:
         lows, highs = _likely_counts(law)
     order = np.argsort(highs - lows, kind="stable")
-    # The value whose count may be anything is left to make up n.
+    # One value's count is not listed; it completes the sum to n.
     rest, listed = order[-1], order[:-1]
     counts = _listed(lows[listed], highs[listed], law.n, points)
     if counts is None:
@@ -219,7 +220,7 @@ def spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
     weights = np.exp(logs)
     positive = np.maximum(sums, 0)
     mass = float((weights * positive).sum())
-    # Each table of logarithms is summed in a row, and every probability is a rounded one.
+    # Each table of logarithms is summed in a row, and every probability is rounded.
     wrong = (8 + most) * (ordered[totals] + factorials[counts].sum(axis=1)) + 4 * _times(counts, -law.logs[listed])
     wrong += law.n * (1 - 4 * law.logs[rest]) + 8
     close = sums > -_ROUNDING * sizes
@@ -233,9 +234,9 @@ def spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
 
 
 def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
-    """Return ``(k,)`` ranges of the counts of each value, which all hold but for 1e-13 under the tilt.
+    """Return ``(k,)`` ranges that contain the counts of all values, with tilted probability at least 1 - 1e-13.
 
-    By Chernoff's bound a binomial count of mean m is at h or beyond with probability e^-(h log(h/m) - h + m) at most.
+    By Chernoff's bound a binomial count with mean m is h or beyond with probability e^-(h log(h/m) - h + m) at most.
     """
     lows: list[int] = []
     highs: list[int] = []
@@ -257,7 +258,7 @@ def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
 
 
 def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | None:
-    """Return ``(m, k)`` all counts in ranges that sum to n or less; None if these are more than ``points``."""
+    """Return ``(m, k)`` all counts in the ranges that sum to n or less; None for more than ``points`` counts."""
     if _number_of_counts(lows, highs, n) > points:
         return None
     counts, totals = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -270,7 +271,7 @@ def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | 
 
 
 def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
-    """Return the number of counts in ranges that sum to n or less."""
+    """Return the number of combinations of counts in the ranges that sum to n or less."""
     widths, room = (highs - lows + 1).tolist(), int(n - lows.sum())
     if max(widths, default=0) > _MOST_COUNTED:
         return inf
@@ -284,10 +285,10 @@ def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
 
 
 def _smoothed(law: _Tilted) -> tuple[float, float]:
-    """Return the ends from noise that is small enough to hold them together."""
+    """Return the ends by way of noise that is small enough for a narrow gap."""
     noise, low, high = _NOISE / law.tilt, 0.0, inf
     if law.deviation == 0:
-        # All but certainly no variable is other than 0.
+        # Almost certainly all variables are 0.
         return low, high
     for _ in range(_MOST_REFINEMENTS):
         ends = _ends(law, noise)
@@ -299,7 +300,7 @@ def _smoothed(law: _Tilted) -> tuple[float, float]:
 
 
 def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
-    """Return both ends, with noise of a given deviation."""
+    """Return both ends, with noise of a given standard deviation."""
     tilt, n = law.tilt, law.n
     log_scale = n * law.log_mass + (noise * tilt) ** 2 / 2
     strength = tilt * law.deviation
@@ -316,14 +317,14 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
     total, density = float((counts * (terms * kernel).real).sum()), float((counts * terms.real).sum())
     rounding = float((counts * rounded * (abs(kernel) + noise**2)).sum())
     cut = exp(-_FADED) / (pi * end) * (1 / (noise * end) ** 2 + noise**2 * end**2)
-    # P(tilted sum > L) / (e lambda) and its like for 2 L, 3 L, ...; (m L + U) e^(-lambda m L) on the other side.
+    # P(tilted sum > L) / (e lambda), and the same for 2 L, 3 L, ...; (m L + U) e^(-lambda m L) on the other side.
     beside = 2 * _OUTSIDE / tilt + 2 * (period + total) * exp(-tilt * period - min(log_scale, 0.0))
     slack, scale = rounding + cut, exp(log_scale)
     return scale * max(total - noise**2 * max(density, 0.0) - beside - slack, 0.0), scale * (total + slack)
 
 
 def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, FloatArray]:
-    """Return E[e^(it(S + N))] under the tilt at each t, and how far off rounding may make it."""
+    """Return E[e^(it(S + N))] under the tilt at each t, with a bound on its rounding error."""
     weights = np.exp(law.weight_logs)
     angles = np.outer(lines, law.values)
     real, imaginary = _times(np.cos(angles), weights), _times(np.sin(angles), weights)
@@ -341,20 +342,20 @@ def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, Flo
 
 
 def _times(matrix: AnyArray, vector: FloatArray) -> FloatArray:
-    """Return the product of a long matrix and a short vector, without a thread for each core that BLAS may start."""
+    """Return the product of a long matrix and a short vector, without the threads that BLAS may start."""
     product: FloatArray = np.einsum("ij,j->i", matrix, vector)
     return product
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePair:
-    """Two values of a person, by the likelihoods of noise.
+    """Two values of a person, with the likelihood of each kind of report relative to the blanket.
 
     Attributes:
-        first: ``(k,)`` likelihood a of each kind of report from x, against the blanket.
+        first: ``(k,)`` likelihood a of each kind of report from x, relative to the blanket.
         second: ``(k,)`` likelihood b from x'.
-        weights: ``(k,)`` probabilities of the kinds of reports, of anybody; they sum to gamma.
-        silent: 1 - gamma, the probability of a report that says nothing of x and x'.
+        weights: ``(k,)`` probabilities of the kinds of reports, from anybody; they sum to gamma.
+        silent: 1 - gamma, the probability of a report that does not depend on x and x'.
     """
 
     first: FloatArray
@@ -369,28 +370,28 @@ class ValuePair:
         return low / n, min(high / n, 1.0)
 
     def bound(self, ratio: float, n: int) -> float:
-        """Return an upper end of delta that costs little and is some times too large."""
+        """Return a quick upper end of delta, which may be several times too large."""
         values = np.append(self.first - ratio * self.second, 0.0)
         return chernoff_end(values, np.append(self.weights, self.silent), n) / n
 
     def floor(self, delta: float = 0.0) -> float:
-        """Return an epsilon below which no n keeps delta: E[G] > delta there (Jensen); 0 where that is nothing."""
+        """Return an epsilon below which no n achieves delta, because E[G] > delta there (Jensen); at least 0."""
         return max(log((self.weights @ self.first - delta) / (self.weights @ self.second)), 0.0)
 
     @property
     def strength(self) -> float:
-        """Mu sqrt(n) of the Gaussian mechanism that the pair tends to: the deviation of G where its mean is 0."""
+        """Mu sqrt(n) of the Gaussian mechanism that is the pair's limit: the deviation of G where its mean is 0."""
         ratio = exp(self.floor())
         return float(np.sqrt(self.weights @ (self.first - ratio * self.second) ** 2))
 
     @property
     def largest(self) -> float:
-        """The largest ratio a/b: nobody's C exceeds it."""
+        """The largest ratio a/b, an upper bound of C for anybody."""
         return float((self.first / self.second).max())
 
 
 def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair of two sensitive values, which stands for all of them; none where there is one value."""
+    """Yield the pair of two sensitive values, which is the same for all of them; none if there is one value."""
     law, ratio = mechanism.law, ratio_of(mechanism)
     if law.size < 2:
         return
@@ -400,7 +401,7 @@ def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
 
 
 def pairs_towards(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair of a sensitive value and one in clear."""
+    """Yield the pair of a sensitive value and a value in clear."""
     inclusion = mechanism.law.inclusion
     yield _pair(mechanism, (ratio_of(mechanism), 1.0), (1.0, 1.0), (inclusion, 1 - inclusion))
 
@@ -414,20 +415,20 @@ def _pair(
 
 
 def ratio_of(mechanism: BlockMechanism) -> float:
-    """Return E = 1 + s / (gamma pi), how much likelier a block that holds x is from x than as noise."""
+    """Return E = 1 + s / (gamma pi): the likelihood of a block with x, from x compared with noise."""
     odds = Fraction(mechanism.threshold, WORD_RANGE - mechanism.threshold)
     return float(1 + odds / mechanism.law.inclusion)
 
 
 def is_pool(mechanism: BlockMechanism) -> bool:
-    """True if rho is a mean over public draws, so that two values of this draw may never share a block."""
+    """Return true if rho is a mean over public draws: then two values may never share a block for the actual draw."""
     return bool(mechanism.numbers.pool_bias)
 
 
 def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:
-    """Return the different pairs of a sensitive value and another sensitive one, or one that is not, of a channel.
+    """Return the different pairs of a channel: of two sensitive values, or of a sensitive value and another one.
 
-    omega(y), the least probability of y from any value, is the blanket.
+    The blanket is omega(y), the smallest probability of y from any value.
     """
     weights = channel.weights
     least = weights.min(axis=0)
@@ -448,7 +449,7 @@ def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:
 
 
 def silent_rows(channel: Channel) -> int:
-    """Return the number of values whose reports are noise or tell what no sensitive value can have caused."""
+    """Return the number of values whose reports are noise, or outputs that no sensitive value can have caused."""
     least = channel.weights.min(axis=0)
     kinds = least > 0
     silent = (channel.weights[channel.domain.clear_codes][:, kinds] == least[kinds]).all(axis=1)

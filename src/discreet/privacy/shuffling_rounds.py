@@ -1,13 +1,14 @@
-"""Guarantees of several rounds of shuffled reports, with fresh noise in each: curves delta(epsilon) and their epsilons.
+"""Guarantees for several rounds of shuffled reports with fresh noise: curves delta(epsilon), and their epsilons.
 
-Nothing links a person's reports of different rounds, and the curve of one round is attained by a pair of outcomes that
-dominates all neighbours, so privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their law comes from the dots of
-the curve of one round [Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022]: between two dots a convex curve is below its
-chord, and the chords are the curve of losses at the dots, where the change of slope is the probability under x', and
-C = e^loss times it that under x; what the last dot leaves is an infinite loss. Lower dots, whose chords are below the
-curve, are the losses of a pair that tells less, which gives the lower end. Sums of losses come from one FFT, under
-the tilt whose mean is the epsilon asked for. Where several pairs of values compete, the dots are those of the largest.
-A central epsilon is the least epsilon at which a falling delta is kept, between certified ends.
+Nothing links a person's reports of different rounds, and a dominating pair of outcomes attains the curve of one round.
+So privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their distribution comes from points of the curve of one
+round [Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022]. Between two points a convex curve is below its chord, and the
+chords are the curve of a distribution with losses at the points. There the change of slope is the probability under x',
+and C = e^loss times as much is the probability under x. The rest after the last point is an infinite loss. Lower
+points, with chords below the curve, give the losses of a pair that is easier to hide, and so the lower end. Sums of
+losses come from one FFT, under the tilt whose mean is the wanted epsilon. For several pairs of values, the points are
+of the largest curve. A central epsilon is the smallest epsilon for which a decreasing delta is small enough, between
+certified ends.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,21 +24,21 @@ from discreet.privacy.shuffling_pairs import TINY, ValuePair
 from discreet.theory.arithmetic import bisected, golden_section
 
 Ends = Callable[[float], tuple[float, float]]
-"""A lower and an upper end of delta at an epsilon."""
+"""A function from epsilon to a lower and an upper end of delta."""
 
 Top = Callable[[float], float]
-"""An upper end of delta at an epsilon."""
+"""A function from epsilon to an upper end of delta."""
 
 _TOLERANCE = 2e-7
 _MOST_STEPS = 80
 _BISECT = 6
-# Steps to the least epsilon of a chance, which is flat: what they leave costs less than 0.1% of it.
+# Steps of the search for the epsilon of a chance. The function is flat, so that stopping costs less than 0.1%.
 _NARROWED = 8
 _BACK = (1.0, 2.0, 4.0, 6.0, 9.0, 16.0, 32.0, 64.0, 256.0)
 
 
 def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the largest central epsilon of some pairs of values."""
+    """Return a lower and an upper end of the largest central epsilon over pairs of values."""
     low = high = 0.0
     for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
         if high > 0 and (pair.bound(exp(high), n) <= delta or pair.delta(exp(high), n)[1] <= delta):
@@ -48,7 +49,7 @@ def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[flo
 
 
 def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the central epsilon of a pair of values."""
+    """Return a lower and an upper end of the central epsilon for one pair of values."""
     mu, start = pair.strength / sqrt(n), pair.floor(delta)
     guess = pair.floor() + mu * sqrt(2 * log(max(mu / (2.5 * delta), 2.0))) / 1.1
     return certified_epsilon(
@@ -57,10 +58,10 @@ def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
 
 
 def worst_surest(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
-    """Return the largest epsilon of some pairs of values that losses exceed with a chance of at most ``chance``."""
+    """Return the largest epsilon over pairs of values that losses exceed with probability at most ``chance``."""
     most, place = 0.0, 0.0
     for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
-        # At the same place the bound of a pair of a smaller delta is smaller.
+        # At the same point, a pair with a smaller delta has a smaller bound.
         room = -chance * expm1(place - most)
         if room > 0 and (pair.bound(exp(place), n) <= room or pair.delta(exp(place), n)[1] <= room):
             continue
@@ -76,20 +77,20 @@ def worst_surest(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
 
 
 def certified_epsilon(ends: Ends, delta: float, *, bracket: tuple[float, float], guess: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the least epsilon of 0 or more with delta(epsilon) <= ``delta``.
+    """Return a lower and an upper end of the smallest epsilon of at least 0 with delta(epsilon) <= ``delta``.
 
     Args:
-        ends: of delta(epsilon), which falls.
+        ends: the ends of delta(epsilon), a decreasing function.
         delta: in (0, 1).
-        bracket: an epsilon that is not above the answer, and one that always suffices.
-        guess: near the answer.
+        bracket: an epsilon that is at most the result, and an epsilon that always suffices.
+        guess: an epsilon near the result.
     """
     upper = least_epsilon(lambda epsilon: ends(epsilon)[1], delta, bracket=bracket, guess=guess)
     return (upper, upper) if upper <= bracket[0] else (max(_below(ends, delta, upper), bracket[0]), upper)
 
 
 def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess: float) -> float:
-    """Return the upper end of `certified_epsilon` alone, from the upper end of delta."""
+    """Return only the upper end of `certified_epsilon`, from the upper end of delta."""
     least, most = bracket
     high = top(least)
     if high <= delta or most <= least:
@@ -99,19 +100,19 @@ def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess
 
 
 def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return an epsilon that privacy losses exceed with a chance of at most ``chance``, and where its bound comes from.
+    """Return an epsilon that privacy losses exceed with probability at most ``chance``, and the t of its bound.
 
     delta(t) is at least (1 - e^(t - epsilon)) P(loss > epsilon), so any t with delta(t) < chance gives an epsilon,
-    t - log(1 - delta(t) / chance). The least of them is looked for; that it is the least is not needed.
+    t - log(1 - delta(t) / chance). The function searches the smallest one; any of them is valid.
 
     Args:
         top: an upper end of delta(t).
         chance: in (0, 1).
-        bracket: an epsilon that is not above the answer, and one that no loss exceeds.
-        mu: the deviation of losses, which says about how steeply log delta falls.
+        bracket: an epsilon that is at most the result, and an epsilon that no loss exceeds.
+        mu: the standard deviation of losses, which determines roughly how steeply log delta falls.
 
     Returns:
-        epsilon, and t.
+        Epsilon, and t.
     """
     least, most = bracket
     steep = sqrt(2 * -log(chance)) / max(mu, TINY)
@@ -132,12 +133,12 @@ def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu:
 
 
 def _line(delta: float) -> float:
-    """Return sqrt(-2 log delta), which grows with epsilon nearly evenly."""
+    """Return sqrt(-2 log delta), which is nearly a linear function of epsilon."""
     return sqrt(-2 * log(min(max(delta, TINY), 1.0)))
 
 
 def _least(lack: Callable[[float], float], start: tuple[float, float], most: float, guess: float) -> float:
-    """Return the least epsilon found at which a growing function is 0 or more, by secants inside a bracket."""
+    """Return the smallest epsilon found at which an increasing function is 0 or more, by secants in a bracket."""
     low, high = start[0], most
     last, point = start, min(max(guess, low), (low + most) / 2)
     for step in range(_MOST_STEPS):
@@ -147,17 +148,17 @@ def _least(lack: Callable[[float], float], start: tuple[float, float], most: flo
         if high - low <= _TOLERANCE * high or 0 <= value <= _TOLERANCE * slope * point < inf:
             break
         last = (point, value)
-        # A little beyond, so that what is found is likely to be kept.
+        # Slightly further, so that the next epsilon is likely to suffice.
         aim = point - value / slope + _TOLERANCE / 2 * point if slope > 0 else inf
         point = aim if low < aim < high and (step + 1) % _BISECT else (low + high) / 2
     return high
 
 
 def _below(ends: Ends, delta: float, upper: float) -> float:
-    """Return an epsilon just below ``upper`` whose delta is certainly above ``delta``."""
+    """Return an epsilon just below ``upper`` with a delta that is certainly above ``delta``."""
     low, high = ends(upper)
     gap = log(max(high, TINY) / max(low, TINY)) + log(delta / max(high, TINY))
-    # At the local epsilon delta falls to 0 at once.
+    # At the local epsilon delta drops to 0.
     width = min(max(gap, 0.0) * upper / (-2 * log(delta)), upper / 1000)
     for factor in _BACK:
         epsilon = upper * (1 - 2 * factor * _TOLERANCE) - factor * width
@@ -167,19 +168,19 @@ def _below(ends: Ends, delta: float, upper: float) -> float:
 
 
 MOST_PAIRS = 12
-"""The most pairs of values whose losses can be added up."""
-# Steps of the losses: a tenth of their deviation costs less than 0.1% of epsilon.
+"""The most pairs of values whose losses can be composed."""
+# The step of the losses: a tenth of their deviation costs less than 0.1% of epsilon.
 _STEPS = 10
 _FEWEST_DOTS = 400
-# The common step of several curves: twice that of the narrowest losses, which costs less than 0.3% of epsilon, and half
-# that of the widest at least, beside which narrower ones hardly matter.
+# The common step of several curves: twice the step for the narrowest losses, which costs less than 0.3% of epsilon,
+# but at least half the step for the widest losses, beside which narrower ones hardly matter.
 _NARROW, _WIDE = 2, 0.5
 _LEFT_OUT = 1e-3
 _ROUNDING = 4e-15
 _HALVINGS = 60
-# In nats: where delta is small enough from the floor on, one step is all that is needed.
+# In nats: where delta is small enough from the floor on, a single step suffices.
 _LEAST_STEP = 1e-12
-# Nothing is told beyond it, and its exponential is still a float.
+# Larger losses do not matter, and this one's exponential is still a float.
 _LARGEST_EPSILON = 700.0
 
 
@@ -198,7 +199,7 @@ class CentralCurve:
     rounds: int = 1
 
     def delta(self, epsilon: float, least: float = 1e-30) -> tuple[float, float]:
-        """Return a lower and an upper end of delta at an epsilon; what is below ``least`` may be called that."""
+        """Return a lower and an upper end of delta at an epsilon; results below ``least`` may be raised to it."""
         ends = [pair.delta(exp(min(epsilon, _LARGEST_EPSILON)), self.n) for pair in self.pairs]
         low, high = max(end[0] for end in ends), max(end[1] for end in ends)
         if self.rounds == 1:
@@ -207,7 +208,7 @@ class CentralCurve:
         return max(low, below.delta(epsilon)[0]), above.delta(epsilon)[1]
 
     def epsilon(self, delta: float) -> tuple[float, float]:
-        """Return a lower and an upper end of the least epsilon at which delta is kept."""
+        """Return a lower and an upper end of the smallest epsilon with the given delta."""
         low, high = worst_epsilon(self.pairs, self.n, delta)
         if self.rounds == 1:
             return low, high
@@ -222,7 +223,7 @@ class CentralCurve:
         )
 
     def surest(self, chance: float) -> float:
-        """Return an epsilon that the privacy losses of all rounds exceed with a chance of at most ``chance``."""
+        """Return an epsilon that the privacy losses of all rounds exceed with probability at most ``chance``."""
         if self.rounds == 1:
             return worst_surest(self.pairs, self.n, chance)
         _, above = self.loss_sums(chance * min(self.mu, 1.0))
@@ -230,27 +231,27 @@ class CentralCurve:
         return surest_epsilon(lambda epsilon: above.delta(epsilon)[1], chance, bracket=bracket, mu=self.mu)[0]
 
     def floor(self, delta: float = 0.0) -> float:
-        """Return the epsilon that no number of users lowers."""
+        """Return the epsilon that more users do not reduce."""
         once = max(pair.floor() for pair in self.pairs)
         return max(self.rounds * once + log1p(-delta), 0.0)
 
     @property
     def most(self) -> float:
-        """The epsilon that no losses of all rounds together exceed."""
+        """The largest possible sum of the losses of all rounds."""
         return self.rounds * max(log(pair.largest) for pair in self.pairs)
 
     @property
     def mu(self) -> float:
-        """The deviation of the losses of all rounds together."""
+        """The standard deviation of the summed losses of all rounds."""
         return max(pair.strength for pair in self.pairs) * sqrt(self.rounds / self.n)
 
     @cached_property
     def _sums_at(self) -> dict[float, tuple["LossSum", "LossSum"]]:
-        """The losses that were worked out, by delta: every point of a curve asks for the same, which take seconds."""
+        """A cache of summed losses by delta: all points of a curve need the same ones, which take seconds."""
         return {}
 
     def loss_sums(self, delta: float) -> tuple["LossSum", "LossSum"]:
-        """Return sums of losses below and above the true ones, up to where delta is of no account."""
+        """Return sums of losses below and above the true ones, up to a loss that no longer matters for delta."""
         if delta not in self._sums_at:
             if len(self.pairs) > MOST_PAIRS:
                 raise ParameterError(
@@ -262,32 +263,32 @@ class CentralCurve:
         return self._sums_at[delta]
 
     def end(self, delta: float) -> float:
-        """Return an epsilon beyond which the losses of one round are of no account for a delta of all rounds."""
+        """Return an epsilon beyond which the losses of one round do not matter for the delta of all rounds."""
         return worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)[1]
 
     def step(self, end: float) -> float:
-        """Return the step of a lattice of losses of one round up to an epsilon."""
+        """Return the step of a lattice for the losses of one round up to an epsilon."""
         once, mu = end - max(pair.floor() for pair in self.pairs), self.mu / sqrt(self.rounds)
         return max(min(mu / _STEPS, once / _STEPS), once / _FEWEST_DOTS, _LEAST_STEP)
 
     def losses_above(self, end: float, step: float) -> "LossSum":
-        """Return sums of losses above the true ones of all rounds, on a lattice up to an epsilon of one round."""
+        """Return sums over all rounds of losses above the true ones, on a lattice up to an epsilon of one round."""
         return LossSum(((_Losses.of(self.pairs, self.n, end, step)[1], self.rounds),))
 
 
 def surest_together(curves: Sequence[CentralCurve], draws: Sequence[Sequence[int]], chance: float) -> list[float]:
-    """Return epsilons that the losses of some curves together exceed with a chance of at most ``chance``.
+    """Return epsilons that the summed losses of several curves exceed with probability at most ``chance``.
 
-    The reports of one person have noise of their own each, so that their privacy losses add up, whatever mechanisms and
-    batches they are of [Zhu, Dong, Wang 2022, Theorem 10]: the laws of losses are convolved.
+    The reports of one person have independent noise. So their privacy losses add up, for any mechanisms and batches
+    [Zhu, Dong, Wang 2022, Theorem 10], and the distributions of losses are convolved.
 
     Args:
         curves: the curves, of at most `MOST_PAIRS` pairs of values each.
-        draws: places of the curves that one person can be in together.
+        draws: for each draw, the positions of the curves that one person can be in together.
         chance: in (0, 1).
 
     Returns:
-        the epsilon of each draw; 0 for none.
+        The epsilon of each draw; 0 for an empty draw.
 
     Example:
         >>> import discreet as dc
@@ -306,7 +307,7 @@ def surest_together(curves: Sequence[CentralCurve], draws: Sequence[Sequence[int
 
 
 def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["LossSum"]:
-    """Return losses above the true ones of each curve, on one lattice."""
+    """Return, for each curve, losses above the true ones, all on one lattice."""
     mu = sqrt(sum(curve.mu**2 for curve in curves))
     ends = [curve.end(chance * min(mu, 1.0) / len(curves)) for curve in curves]
     steps = [curve.step(end) for curve, end in zip(curves, ends, strict=True)]
@@ -315,7 +316,7 @@ def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["Loss
 
 
 def _surest_of(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
-    """Return the epsilon of one draw of several curves; see `surest_together`."""
+    """Return the epsilon for one draw of several curves; see `surest_together`."""
     together = LossSum(tuple(part for _, losses in drawn for part in losses.parts))
     most = sum(curve.most for curve, _ in drawn)
     least = max(sum(curve.floor() for curve, _ in drawn) + log1p(-chance), 0.0)
@@ -329,10 +330,10 @@ class _Losses:
     """The privacy losses of one round, on a lattice.
 
     Attributes:
-        step: between neighbouring losses, in nats.
-        first: number of the first loss, in steps.
+        step: the distance of neighbouring losses, in nats.
+        first: the number of the first loss, in steps.
         masses: ``(k,)`` probabilities under x.
-        infinite: probability of an infinite loss.
+        infinite: the probability of an infinite loss.
     """
 
     step: float
@@ -342,7 +343,7 @@ class _Losses:
 
     @classmethod
     def of(cls, pairs: Sequence[ValuePair], n: int, end: float, step: float) -> tuple["_Losses", "_Losses"]:
-        """Return losses below those of the strongest pair, and above those of all pairs, up to an epsilon."""
+        """Return losses below the strongest pair's losses, and above the losses of all pairs, up to an epsilon."""
         centre = max(pair.floor() for pair in pairs)
         first, last = round((2 * centre - end) / step) - 1, ceil(end / step)
         ratios = np.exp(np.arange(first, last + 1) * step)
@@ -353,28 +354,28 @@ class _Losses:
 
     @classmethod
     def _joined(cls, step: float, first: int, ratios: FloatArray, deltas: FloatArray) -> "_Losses":
-        """Return the losses whose curve goes through dots, and is 1 where C is 0."""
+        """Return the losses whose curve passes through given points, and is 1 where C is 0."""
         places, heights = _lower_hull(np.append(0.0, ratios), np.append(1.0, deltas))
         slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
         masses = np.zeros(len(ratios))
-        # The first place is C = 0, where x has nothing.
+        # The first point is C = 0, where x has no probability.
         indices = np.searchsorted(ratios, places[1:])
         masses[indices] = places[1:] * np.diff(slopes)
         return cls(step, first, masses, float(heights[-1]))
 
     @cached_property
     def places(self) -> FloatArray:
-        """``(k,)`` losses, less the first."""
+        """``(k,)`` losses minus the first one."""
         return np.arange(len(self.masses), dtype=np.float64) * self.step
 
     def tilted(self, tilt: float, centre: float) -> FloatArray:
-        """Return the masses times the exponential of a tilt times the losses less a centre."""
+        """Return the masses times exp(tilt (losses - centre))."""
         return self.masses * np.exp(tilt * (self.places - (centre - self.first * self.step)))
 
 
 @dataclass(frozen=True, eq=False)
 class LossSum:
-    """The sum of independent privacy losses, on one lattice.
+    """The sum of independent privacy losses, all on one lattice.
 
     Attributes:
         parts: losses of one round, and the number of their rounds; all have the same step.
@@ -384,11 +385,11 @@ class LossSum:
 
     @property
     def rounds(self) -> int:
-        """The number of losses that are summed."""
+        """The number of losses in the sum."""
         return sum(rounds for _, rounds in self.parts)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return delta of the sum at an epsilon, with what floats round taken off and added."""
+        """Return both ends of delta of the sum at an epsilon, moved outwards by a bound on rounding errors."""
         step = self.parts[0][0].step
         infinite = -expm1(sum(rounds * log1p(-losses.infinite) for losses, rounds in self.parts))
         first = sum(rounds * losses.first for losses, rounds in self.parts)
@@ -413,7 +414,7 @@ class LossSum:
         return min(low + infinite, 1.0), min(high + infinite, 1.0)
 
     def _tilt(self, epsilon: float) -> float:
-        """Return the tilt of at least 0 under which the sum of the losses has the mean epsilon."""
+        """Return the tilt of at least 0 for which the sum of the losses has mean epsilon."""
         centre = epsilon / self.rounds
 
         def above(tilt: float) -> bool:
@@ -427,20 +428,20 @@ class LossSum:
 
         if above(0.0):
             return 0.0
-        # No exponential overflows.
+        # At this limit no exponential overflows.
         widest = max(losses.places[-1] for losses, _ in self.parts)
         most = min(1 / self.parts[0][0].step, _LARGEST_EPSILON / widest)
         return bisected(lambda tilt: not above(tilt), 0.0, most, _HALVINGS)[0]
 
 
 def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
-    """Return ``(k,)`` heights of dots whose chords lie below a convex curve.
+    """Return ``(k,)`` heights of points whose chords lie below a convex curve.
 
-    Between two dots the curve is above the chords of the neighbouring intervals, prolonged; so much below its own chord
-    can it be at most, and so much lower go both ends. At the first dots it is at least the line 1 - C b, b = E[b(y)].
+    Between two points the curve is above the prolonged chords of the neighbouring intervals. This bounds its distance
+    below its own chord, and both end points are lowered by it. At the first points it is at least 1 - C b, b = E[b(y)].
 
     Args:
-        ratios: ``(k,)`` the places C of the dots.
+        ratios: ``(k,)`` the positions C of the points.
         ends: ``(k, 2)`` lower and upper ends of the curve there.
         clear: b, the probability of noise under the other value.
     """
@@ -456,7 +457,7 @@ def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
     line = 1 - ratios[:2] * clear
     heights[:2] = np.minimum(line, heights[:2])
     heights[0] = line[0]
-    # From a dot before the first that is not above 0 on, and at the last two, nothing is left.
+    # From a point before the first one that is not above 0 on, and at the last two, the height is 0.
     none = np.flatnonzero(heights <= 0)
     last = min(int(none[0]) - 1 if len(none) else len(heights), len(heights) - 2)
     heights[max(last, 1) :] = 0.0
@@ -464,7 +465,7 @@ def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
 
 
 def _lower_hull(places: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points of a curve that its largest convex minorant goes through."""
+    """Return the points on a curve's largest convex minorant."""
     hull: list[int] = []
     for at in range(len(places)):
         while len(hull) > 1:

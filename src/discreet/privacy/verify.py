@@ -1,10 +1,9 @@
-"""Verification: the realised epsilon, recomputed by code that shares nothing with the claim.
+"""Verification: the realised epsilon, recomputed by code that is independent of the mechanism's claim.
 
-Two computations, independent of the claim: from the integers that the sampler compares its words with, as the logarithm
-of an exact fraction; and, where the mechanism is small enough, from its matrix, output by output (see
-`discreet.privacy.notions`). The probability that a noise block contains a value is not believed either: it is counted
-from the blocks (`discreet.mechanisms.registry`), and where these are too many, from those of the same law over few
-values.
+There are two computations. One takes the logarithm of an exact fraction, from the integers that the sampler compares
+with random words. The other needs a small mechanism: it reads the matrix output by output (`discreet.privacy.notions`).
+The probability that a noise block contains a value is also counted from the blocks (`discreet.mechanisms.registry`).
+With too many blocks, it is counted for the same law over few values.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ from discreet.mechanisms.registry import at_small_sizes, examined, is_countable,
 from discreet.privacy.notions import at_most, logarithm, smallest_epsilon
 
 _WORDS = 1 << 64
-# What a matrix of doubles can say about a ratio.
+# The relative error of a ratio from a matrix of doubles.
 _MATRIX_TOLERANCE = 1e-9
 _COUNTED = {
     "all": "counted from all blocks",
@@ -36,19 +35,19 @@ _COUNTED = {
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The verification of a mechanism: the realised epsilon, recomputed from its numbers.
+    """The verification of a mechanism: its realised epsilon, recomputed from its numbers.
 
     Attributes:
         notion: ``"LDP"``, ``"ULDP"`` or ``"none"``.
-        promised: epsilon asked for, in nats; None if nothing was promised.
+        promised: the promised epsilon, in nats; None without a promise.
         ratio: e^eps exactly, as a fraction of the sampler's integers; None for an explicit channel or if unbounded.
-        integers: those integers, by name.
-        realised: its logarithm, in nats.
-        from_matrix: epsilon of the spelled-out matrix, in nats; None if that is too large.
-        holds: whether every computed epsilon is within the promise (the exact one exactly).
-        counted: the blocks from which pi and rho were counted: all of them, those of the same law over few values, or
-            none, where the law's own word is all there is.
-        faults: a sentence for each number of the law that is not what its blocks say; the promise does not hold then.
+        integers: the sampler's integers, by name.
+        realised: the logarithm of the ratio, in nats.
+        from_matrix: epsilon computed from the channel's matrix, in nats; None if the matrix is too large.
+        holds: whether every computed epsilon is within the promise (exactly for the exact one).
+        counted: the blocks from which pi and rho were counted: all blocks, the blocks of the same law over few values,
+            or none, if only the law itself states pi and rho.
+        faults: a sentence for each number of the law that differs from its blocks; the promise does not hold then.
 
     Example:
         >>> import discreet as dc
@@ -68,7 +67,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """A sentence: whether the promise holds, and whether that rests on the law's own word."""
+        """A sentence on whether the promise holds, and whether that relies on numbers that the law states."""
         if not self.holds:
             return "THE PROMISE IS BROKEN: do not use this mechanism."
         return (
@@ -79,7 +78,7 @@ class Verification:
 
     @property
     def figures(self) -> list[list[str]]:
-        """Names and values of the sampler's integers, and of the epsilons that follow from them, for people."""
+        """Names and values of the sampler's integers and of the resulting epsilons, as text."""
         if self.ratio is None:
             return []
         return [
@@ -93,7 +92,7 @@ class Verification:
 
 
 def spelled_epsilon(from_matrix: float | None) -> str:
-    """Return an epsilon of a spelled-out matrix, if there is one.
+    """Return an epsilon from a matrix as text, or a note that the matrix is too large.
 
     Example:
         >>> spelled_epsilon(1.0), spelled_epsilon(None)
@@ -106,10 +105,10 @@ def verify(mechanism: Mechanism) -> Verification:
     """Return the realised epsilon of a mechanism, recomputed from its numbers.
 
     Args:
-        mechanism: any mechanism.
+        mechanism: the mechanism to verify.
 
     Returns:
-        The verification; only the notion and the promise are read from `mechanism.guarantee`.
+        The verification. From `mechanism.guarantee` it reads only the notion and the promise.
 
     Example:
         >>> import discreet as dc
@@ -137,14 +136,14 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
     examinations = [examined(candidate) for candidate in ([law] if countable else others)]
     faults = [fault for _, law_faults in examinations for fault in law_faults]
-    # Only a size, and reports of two parts, leave the matrix out.
+    # There is no matrix only because of its size, or because reports have two parts.
     spellable = not mechanism.clear_blocks and is_small(mechanism.domain, law)
     channel = _spelled(mechanism, faults) if spellable else None
-    # The rarer noise contains a value, the more a block that does tells of it. A value in no block at all is a fault.
+    # The rarer a value is in noise, the more a block with it reveals. A value in no block at all is a fault.
     inclusions = examinations[0][0] if countable else None
     noise = min(filter(None, inclusions or ()), default=law.inclusion)
     truthful, noisy = Fraction(truth, _WORDS), Fraction(_WORDS - truth, _WORDS)
-    # A block that contains x: sent by x with s + (1 - s) pi, by anybody else with (1 - s) pi, times one factor.
+    # A block that contains x has probability s + (1 - s) pi for x, and (1 - s) pi for others, times one factor.
     ratio = (truthful + noisy * noise) / (noisy * noise)
     spelled = None if channel is None else matrix_epsilon(channel.matrix, mechanism.domain.sensitive)
     holds = at_most(ratio, promised) and (spelled is None or spelled <= promised + _MATRIX_TOLERANCE)
@@ -160,15 +159,15 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
 
 @dataclass(frozen=True, slots=True)
 class MemoVerification:
-    """The verification of a memo: what t rounds tell, recomputed from both coins' integers.
+    """The verification of a memo: the epsilon of t rounds, recomputed from the integers of both coins.
 
     Attributes:
-        one: of the mechanism of one round.
-        promised: epsilon for any number of rounds, in nats.
-        integers: of both coins, by name.
+        one: the verification of the mechanism of one round.
+        promised: the promised epsilon for any number of rounds, in nats.
+        integers: the integers of both coins, by name.
         ratio: e^epsilon exactly, for any number of rounds.
-        ratios: e^eps_t exactly, by t; where blocks are too many to be counted, of more than one round ``ratio``.
-        holds: whether both promises hold, and no number of rounds tells more than the memo itself.
+        ratios: e^eps_t exactly, by t; with too many blocks to count, ``ratio`` for more than one round.
+        holds: whether both promises hold, and no number of rounds reveals more than the memo itself.
 
     Example:
         >>> import discreet as dc
@@ -186,14 +185,14 @@ class MemoVerification:
 
 
 def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerification:
-    """Return the verification of a memo: what rounds of it tell, recomputed from its numbers.
+    """Return the verification of a memo, with the epsilon of rounds recomputed from its numbers.
 
-    The mixture over all memos is summed anew for every block, where blocks can be counted: nothing is believed of the
-    rarest one.
+    Where blocks can be counted, the mixture over all memos is summed for every block; the rarest block is not assumed
+    to be the worst one.
 
     Args:
-        memo: any.
-        rounds: numbers of rounds.
+        memo: the memo.
+        rounds: the numbers of rounds t.
 
     Example:
         >>> import discreet as dc
@@ -217,11 +216,11 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
 def _counted_memos(
     mechanism: BlockMechanism, truth: Fraction
 ) -> tuple[set[tuple[Fraction, Fraction, Fraction]], Fraction]:
-    """Return of each block its noise, and the largest and the least chance of a memo of any value; and the least pi."""
+    """Return the noise probability, and the largest and smallest memo probability, of each block; and the least pi."""
     listed, chances = mechanism.law.alphabet()
     contained, blocks = mechanism.law.contains(listed), set()
     pi = np.array([chances[column].sum() for column in contained.T], dtype=object)
-    # A value outside the block, or one that no block contains, makes noise alone.
+    # For a value outside the block, or in no block at all, a block can only be noise.
     outside = [Fraction(0)] if mechanism.domain.clear_count else []
     for chance, inside in zip(chances, contained, strict=True):
         truths = [*(inside * truth * chance / pi), *outside]
@@ -230,7 +229,7 @@ def _counted_memos(
 
 
 def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
-    """Return the largest ratio of chances that all rounds show one block, over blocks and values."""
+    """Return the largest ratio of probabilities that all rounds have one block, over blocks and values."""
     most = Fraction(1)
     for chance, likely, unlikely in blocks:
         hit, miss = (again + (1 - again) * chance) ** rounds, ((1 - again) * chance) ** rounds
@@ -239,7 +238,7 @@ def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fract
 
 
 def _spelled(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
-    """Return the matrix; None if it is none, which becomes a fault."""
+    """Return the channel; None if its matrix is wrong, which is added to the faults."""
     try:
         return mechanism.channel()
     except Exception as failure:  # another package's code, which may raise anything
