@@ -44,8 +44,8 @@ def beyond_among(share: float, epsilon: float, n: int) -> float:
     return total
 
 
-def beyond_towards(share: float, epsilon: float, n: int, values: int = 2) -> float:
-    """Return the chance to get beyond a share towards a value in clear, exactly."""
+def beyond_versus_clear(share: float, epsilon: float, n: int, values: int = 2) -> float:
+    """Return the chance to get beyond a share compared with a value in clear, exactly."""
     ratio, noise = law(epsilon, values)
     total, own = 0.0, 1 - noise + noise / values
     middle, width = noise * (n - 1), 9 * np.sqrt(n)

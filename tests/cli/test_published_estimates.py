@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from chances import AMONG, TOWARDS, beyond_among, beyond_towards
+from chances import AMONG, TOWARDS, beyond_among, beyond_versus_clear
 from chances import told as said_of
 from discreet import write_reports
 from discreet.privacy.publication import Publication
@@ -113,7 +113,7 @@ def test_what_is_printed_holds_of_a_person(files: Files) -> None:
     printed = done("estimate", files.plan, drawn(files, region=REGIONS), "--statement")
     alone, wider = (" ".join(part.split()) for part in printed.split("If these are 600")[1:])
     for said, n in ((alone, 600), (wider, 100)):
-        for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_towards)):
+        for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_versus_clear)):
             share, chance = said_of(pattern, said)
             assert beyond(share, 1.5, n) <= chance == 1e-6
 

@@ -54,7 +54,7 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: 
     pairs = [(0, 1), (0, 2), (1, 2)]
     share = share_sure(together(parts, pairs, 1e-6))
     figures = [publication.figures() for publication, _ in reached]
-    alone = sorted(max(each[way]["epsilon"] for way in ("among", "towards") if each[way]) for each in figures)
+    alone = sorted(max(each[way]["epsilon"] for way in ("among", "versus_clear") if each[way]) for each in figures)
     assert share_sure(alone[-1]) < share < share_sure(sum(alone[1:]))
     with serving(tmp_path) as served:
         for number in (1, 2, 3):

@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import discreet as dc
-from chances import AMONG, TOWARDS, beyond_among, beyond_towards, law, told
+from chances import AMONG, TOWARDS, beyond_among, beyond_versus_clear, law, told
 from discreet.privacy.publication import Publication, cells_of, left_out, two_digits
 
 SIX = dc.Domain(range(6), sensitive=[0, 1])
@@ -38,8 +38,8 @@ def test_the_chance_to_get_further_is_what_the_sentence_says(n: int) -> None:
     publication = dc.published(dc.RandomizedResponse(SIX, 2.0), n, answers="once")
     share, chance = told(AMONG, " ".join(publication.person()))
     assert beyond_among(share, 2.0, n) <= chance == 1e-6
-    towards, chance = told(TOWARDS, " ".join(publication.person()))
-    assert beyond_towards(towards, 2.0, n) <= chance == 1e-6
+    versus_clear, chance = told(TOWARDS, " ".join(publication.person()))
+    assert beyond_versus_clear(versus_clear, 2.0, n) <= chance == 1e-6
 
 
 def test_a_chance_is_no_delta() -> None:
@@ -120,7 +120,7 @@ def test_what_has_no_statement_says_why(batches: Any, options: dict[str, Any], w
     assert publication.central is None
     assert why in publication.none
     assert publication.person() == [
-        f"Of what is published nothing is promised beyond the promise of each report: {publication.none}."
+        f"Of the publication nothing is promised beyond the promise of each report: {publication.none}."
     ]
     assert publication.figures() == {"n": publication.n, "none": publication.none}
     assert "has the local guarantee, epsilon = 1 for each" in str(publication)
@@ -132,7 +132,7 @@ def test_simulated_reports_promise_nothing_at_all() -> None:
     for one in (reports, mechanism.tally(reports), dc.estimate(mechanism, reports)):
         publication = dc.published(mechanism, one)
         assert str(publication) == (
-            "Of what is published nothing is promised: the reports are simulated, and protect nobody."
+            "Of the publication nothing is promised: the reports are simulated, and protect nobody."
         )
 
 
@@ -170,7 +170,7 @@ def test_one_sensitive_value_alone_is_told_towards_the_others() -> None:
     text = " ".join(dc.published(dc.RandomizedResponse(dc.Domain(range(9), sensitive=[0]), 1.0), 1000).person())
     assert "which of two" not in text
     share, chance = told(TOWARDS, text)
-    assert beyond_towards(share, 1.0, 1000, values=1) <= chance
+    assert beyond_versus_clear(share, 1.0, 1000, values=1) <= chance
     floor = re.search(r"stays at (\d+)% or more", text)
     assert floor is not None
     assert int(floor[1]) / 100 <= 1 / (1 + exp(-log(1 / law(1.0, 1)[1])))
@@ -180,7 +180,7 @@ def test_promises_are_rounded_up_and_floors_down() -> None:
     mechanism = dc.RandomizedResponse(SIX, 2.0)
     publication = dc.published(mechanism, 5000, answers="once")
     facts = publication.figures()
-    for direction in ("among", "towards"):
+    for direction in ("among", "versus_clear"):
         share = 1 / (1 + exp(-facts[direction]["epsilon"]))
         assert share <= facts[direction]["sure"] < share + 0.01
     least = re.search(r"stays at (\d+)% or more", " ".join(publication.person()))
@@ -215,8 +215,8 @@ def test_nobody_is_certain_below_infinite_odds() -> None:
     assert "They can also go from 50% to at most 99.99...% sure that a certain protected value is a person's" in text
     assert "The bound stays at 99% or more however many people take part." in text
     assert "100%" not in text
-    assert publication.figures()["towards"]["epsilon"] > 20
-    assert 0.9999 < publication.figures()["towards"]["sure"] < 1
+    assert publication.figures()["versus_clear"]["epsilon"] > 20
+    assert 0.9999 < publication.figures()["versus_clear"]["sure"] < 1
     for epsilon, percent in ((5.0, "99.4%"), (7.0, "99.91%")):
         few = dc.published(dc.RandomizedResponse(dc.Domain(range(2)), epsilon), 2, answers="once")
         assert f"from 50% to at most {percent} sure" in few.person()[0]

@@ -63,7 +63,7 @@ def test_alike_parts_are_rounds() -> None:
     rounds = dc.published(mechanism, [2000] * 3, answers="fresh").figures()
     names = ["a", "b", "c"]
     reach = together(dict.fromkeys(names, (once, 1.0)), [names], 1e-6)
-    assert reach == pytest.approx(max(rounds[way]["epsilon"] for way in ("among", "towards")), rel=0.005)
+    assert reach == pytest.approx(max(rounds[way]["epsilon"] for way in ("among", "versus_clear")), rel=0.005)
 
 
 def test_the_worst_draw_counts_and_parts_that_are_not_there_do_not() -> None:

@@ -111,9 +111,9 @@ _PRINTED: dict[str, tuple[Any, tuple[float, ...], tuple[float, ...], float]] = {
 @pytest.mark.parametrize("name", _PRINTED)
 def test_central_epsilons_are_the_printed_ones(name: str) -> None:
     """The printed ends are a lattice's, up to 3e-5 above these, whose gap is smaller still."""
-    law, among, towards, floor = _PRINTED[name]
+    law, among, versus_clear, floor = _PRINTED[name]
     assert log((1 - 1e-6) / (1 - law[1])) == pytest.approx(floor, abs=6e-6)
-    for n, one, other in zip(_SIZES, among, towards, strict=True):
+    for n, one, other in zip(_SIZES, among, versus_clear, strict=True):
         for pair, printed, digit in ((law_pair(*law), one, 1e-6), (clear_pair(*law[:3]), other, 1e-5)):
             low, high = pair_epsilon(pair, n, 1e-6)
             assert low <= high <= 1.0002 * low
@@ -123,14 +123,14 @@ def test_central_epsilons_are_the_printed_ones(name: str) -> None:
 def test_a_utility_optimized_plan_has_two_central_epsilons_and_a_floor() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(range(120), sensitive=range(100)), 3.0)
     central = shuffled(mechanism, n=10_000, delta=1e-6)
-    assert central.towards is not None
+    assert central.versus_clear is not None
     assert central.floor is not None
-    assert (central.among.status, central.towards.status) == ("exact", "exact")
+    assert (central.among.status, central.versus_clear.status) == ("exact", "exact")
     assert central.local == pytest.approx(3.0, rel=1e-12)
-    assert central.floor < central.towards.lower
+    assert central.floor < central.versus_clear.lower
     millions = shuffled(mechanism, n=10**10, delta=1e-6)
-    assert millions.towards is not None
-    assert central.floor < millions.towards.upper < 1.001 * central.floor
+    assert millions.versus_clear is not None
+    assert central.floor < millions.versus_clear.upper < 1.001 * central.floor
     assert millions.among.upper < 1e-4
 
 
@@ -143,7 +143,9 @@ def test_the_statuses_follow_from_the_printed_ends() -> None:
     rare = shuffled(dc.RandomizedResponse(dc.Domain(range(3), sensitive=range(2)), 5.0), n=752, delta=0.0035)
     plain = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000)
     rounds = shuffled(plain.mechanism, n=1000, rounds=30)
-    found = [way for case in (alone, bits, pool, one, none, rare, plain, rounds) for way in (case.among, case.towards)]
+    found = [
+        way for case in (alone, bits, pool, one, none, rare, plain, rounds) for way in (case.among, case.versus_clear)
+    ]
     for epsilon in (way for way in found if way is not None):
         lower, upper = float(rounded_down(epsilon.lower)), float(rounded_up(epsilon.upper))
         assert (epsilon.status == "exact") == (upper < 1e-6 or upper <= 1.01 * lower)
@@ -152,8 +154,8 @@ def test_the_statuses_follow_from_the_printed_ends() -> None:
             assert lower * (1 + int(epsilon.status[7:-1]) / 100) >= upper * (1 - 1e-12)
     assert bits.among.status.startswith("within ")
     # Towards the only value in clear nobody else's value is told apart from it: no data set is known to attain it.
-    assert alone.towards is not None
-    assert 0 < alone.towards.lower < 0.999 * alone.towards.upper
+    assert alone.versus_clear is not None
+    assert 0 < alone.versus_clear.lower < 0.999 * alone.versus_clear.upper
     assert one.among.upper == 0
     assert [case.among.status for case in (alone, one, none, rare, plain)] == ["exact"] * 5
     assert rare.among.lower <= 4.2102377 <= rare.among.upper
@@ -178,7 +180,7 @@ def test_who_is_not_trusted_hides_nobody() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 2.0)
     some, fewer = shuffled(mechanism, n=1000, not_trusted=400), shuffled(mechanism, n=600)
     assert some.among == fewer.among
-    assert some.towards == fewer.towards
+    assert some.versus_clear == fewer.versus_clear
 
 
 def test_delta_of_a_report_alone_is_that_of_the_channel() -> None:
@@ -187,8 +189,8 @@ def test_delta_of_a_report_alone_is_that_of_the_channel() -> None:
     for epsilon in (0.0, 0.4, 1.2, 3.0):
         found = delta(mechanism, 1, epsilon)
         assert found.among.upper == pytest.approx(np.maximum(matrix[0] - exp(epsilon) * matrix[1], 0).sum(), abs=1e-12)
-        assert found.towards is not None
-        assert found.towards.upper == pytest.approx(
+        assert found.versus_clear is not None
+        assert found.versus_clear.upper == pytest.approx(
             np.maximum(matrix[0] - exp(epsilon) * matrix[6], 0).sum(), abs=1e-12
         )
 
@@ -229,7 +231,7 @@ def test_nearly_no_noise_in_the_batch_has_at_most_the_local_epsilon(
 ) -> None:
     """Where all but certainly nobody else made noise, no digit is left to work with, and no error comes of it."""
     central = shuffled(build(domain, epsilon=epsilon), n, delta)
-    for found in (central.among, central.towards):
+    for found in (central.among, central.versus_clear):
         if found is not None:
             assert 0 <= found.lower <= found.upper <= central.local * (1 + 1e-12)
 
@@ -239,7 +241,7 @@ def test_any_epsilon_of_at_least_0_has_a_delta() -> None:
     central = shuffled(dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 2.0), 100)
     found = central.delta_at(1e4)
     assert found.among == (0.0, 0.0)
-    assert found.towards == (0.0, 0.0)
+    assert found.versus_clear == (0.0, 0.0)
 
 
 def test_rounds_of_what_tells_all_but_nothing() -> None:

@@ -23,16 +23,16 @@ def test_chances_are_of_both_directions_and_within_the_local_epsilon() -> None:
         told = [central.at_most(chance) for chance in (1e-2, 1e-6, 1e-30)]
         assert rounds > 1 or central.at_most(1e-280).among > told[-1].among
         for less, more in pairwise(told):
-            assert less.towards is not None
-            assert more.towards is not None
+            assert less.versus_clear is not None
+            assert more.versus_clear is not None
             assert 0 <= less.among < more.among <= rounds * central.local * (1 + 1e-12)
-            assert 0 < less.towards < more.towards <= rounds * central.local * (1 + 1e-12)
+            assert 0 < less.versus_clear < more.versus_clear <= rounds * central.local * (1 + 1e-12)
 
 
 def test_chances_of_rounds_that_are_one_round() -> None:
     """The dots of one round, joined, are a little above its curve."""
     central = shuffled(dc.RandomizedResponse(dc.Domain(range(30), sensitive=range(20)), 2.0), n=1000)
-    for curve in (central.curve_among, central.curve_towards):
+    for curve in (central.curve_among, central.curve_versus_clear):
         below, above = curve.loss_sums(1e-9)
         for epsilon in (0.01, 0.1, 0.2, 0.3, 0.5, 0.6):
             low, high = curve.delta(epsilon)
@@ -47,7 +47,7 @@ def test_one_sensitive_value_has_nothing_to_be_told_from() -> None:
     told = shuffled(dc.RandomizedResponse(dc.Domain(range(3), sensitive=[0]), 1.0), 100).at_most(1e-6)
     assert told.among == 0
     # That it is not told in clear is all there is to see: the floor is the local epsilon.
-    assert told.towards == pytest.approx(1.0)
+    assert told.versus_clear == pytest.approx(1.0)
 
 
 def test_many_users_are_a_gaussian_mechanism() -> None:
@@ -73,19 +73,19 @@ class Law:
         odds = self.pi * (exp(self.epsilon) - 1)
         return odds / (1 + odds)
 
-    def pair(self, *, towards: bool) -> ValuePair:
+    def pair(self, *, versus_clear: bool) -> ValuePair:
         e, pi = exp(self.epsilon), self.pi
-        if towards:
+        if versus_clear:
             return ValuePair(np.array([e, 1.0]), np.ones(2), (1 - self.s) * np.array([pi, 1 - pi]), self.s)
         both = 0.0 if self.never else pi**2
         shares = np.array([pi - both, pi - both, both, 1 - 2 * pi + both])
         return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), (1 - self.s) * shares, self.s)
 
-    def told(self, n: int, chance: float, *, towards: bool) -> float:
-        return CentralCurve((self.pair(towards=towards),), n).surest(chance)
+    def told(self, n: int, chance: float, *, versus_clear: bool) -> float:
+        return CentralCurve((self.pair(versus_clear=versus_clear),), n).surest(chance)
 
 
-def losses(law: Law, n: int, draws: int, random: np.random.Generator, *, towards: bool) -> Any:
+def losses(law: Law, n: int, draws: int, random: np.random.Generator, *, versus_clear: bool) -> Any:
     """Return the losses of batches of n in which a person has x, the others' truths being in clear.
 
     Drawn are the numbers of noise blocks and of those with x and with x' among them, and her own report.
@@ -93,7 +93,7 @@ def losses(law: Law, n: int, draws: int, random: np.random.Generator, *, towards
     blocks = random.binomial(n - 1, 1 - law.s, draws)
     true = random.random(draws) < law.s
     with_x = true | (random.random(draws) < law.pi)
-    if towards:
+    if versus_clear:
         first, second = random.binomial(blocks, law.pi) + with_x, 0
     else:
         second = random.binomial(blocks, law.pi)
@@ -108,7 +108,7 @@ def losses(law: Law, n: int, draws: int, random: np.random.Generator, *, towards
 
 
 CASES = [
-    (Law(epsilon, pi, never), n, towards)
+    (Law(epsilon, pi, never), n, versus_clear)
     for epsilon, pi, never, n in (
         (2.0, 1 / 2, True, 10_000),
         (1.0, 1 / 2, True, 100),
@@ -121,7 +121,7 @@ CASES = [
         (3.0, 1 / (exp(1.5) + 1), False, 3_000),
         (0.5, 1 / 2, False, 100_000),
     )
-    for towards in (False, True)
+    for versus_clear in (False, True)
 ]
 CHANCES = (1e-2, 1e-4, 1e-6)
 
@@ -129,21 +129,21 @@ CHANCES = (1e-2, 1e-4, 1e-6)
 @each("case", range(len(CASES)))
 def test_nobody_gets_further_more_often_than_they_are_told(case: int) -> None:
     """Exact binomial tails at 1e-9, over 200,000 batches: of the rival below, whose chance is 27 times 1e-4 or more."""
-    law, n, towards = CASES[case]
+    law, n, versus_clear = CASES[case]
     draws, random = 200_000, np.random.default_rng(case)
-    found = losses(law, n, draws, random, towards=towards)
+    found = losses(law, n, draws, random, versus_clear=versus_clear)
     for chance in CHANCES:
-        beyond = int((found > law.told(n, chance, towards=towards) * (1 + 1e-12)).sum())
+        beyond = int((found > law.told(n, chance, versus_clear=versus_clear) * (1 + 1e-12)).sum())
         assert bdtrc(beyond - 1, draws, chance) >= 1e-9 if beyond else True
     # What was told before: the epsilon at delta = chance, and that would be seen.
-    old = CentralCurve((law.pair(towards=towards),), n).epsilon(1e-4)[1]
+    old = CentralCurve((law.pair(versus_clear=versus_clear),), n).epsilon(1e-4)[1]
     if old < law.epsilon * 0.98:
         assert bdtrc(int((found > old).sum()) - 1, draws, 1e-4) < 1e-9
 
 
-def exact_losses(law: Law, n: int, *, towards: bool) -> tuple[Any, Any]:
+def exact_losses(law: Law, n: int, *, versus_clear: bool) -> tuple[Any, Any]:
     """Return losses and their probabilities when a person has x, from all likely counts of both kinds of blocks."""
-    pair = law.pair(towards=towards)
+    pair = law.pair(versus_clear=versus_clear)
     kept = pair.weights > 0
     first, second, weights = pair.first[kept], pair.second[kept], pair.weights[kept]
     assert len(weights) == 2
@@ -163,17 +163,17 @@ def exact_losses(law: Law, n: int, *, towards: bool) -> tuple[Any, Any]:
     return np.concatenate(found), np.concatenate(shares)
 
 
-@pytest.mark.parametrize("towards", [False, True])
+@pytest.mark.parametrize("versus_clear", [False, True])
 @pytest.mark.parametrize("n", [100, 5_000])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
-def test_what_is_told_is_hardly_more_than_the_least_exact_epsilon(epsilon: float, n: int, towards: bool) -> None:
-    law = Law(epsilon, 1 / 2 if not towards else 1 / 10, never=True)
-    found, shares = exact_losses(law, n, towards=towards)
+def test_what_is_told_is_hardly_more_than_the_least_exact_epsilon(epsilon: float, n: int, versus_clear: bool) -> None:
+    law = Law(epsilon, 1 / 2 if not versus_clear else 1 / 10, never=True)
+    found, shares = exact_losses(law, n, versus_clear=versus_clear)
     assert shares.sum() == pytest.approx(1, abs=1e-9)
     order = np.argsort(-found)
     beyond = np.cumsum(shares[order])
     for chance in CHANCES:
         least = max(float(found[order][np.searchsorted(beyond, chance)]), 0.0)
-        told = law.told(n, chance, towards=towards)
+        told = law.told(n, chance, versus_clear=versus_clear)
         assert least <= told * (1 + 1e-9)
         assert told <= (1.1 if chance <= 1e-4 else 1.2) * least or told >= epsilon

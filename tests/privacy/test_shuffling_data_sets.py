@@ -63,7 +63,7 @@ def check(central: ShuffledGuarantee, matrix: Any, ratio: float) -> None:
     domain = central.mechanism.domain
     firsts, clear, n = domain.sensitive_codes.tolist(), domain.clear_codes.tolist(), central.n
     found, silent = central.delta_at(np.log(ratio)), shown_in_clear(central.mechanism)
-    for ends, seconds, needed in ((found.among, firsts, 1), (found.towards, clear, 2)):
+    for ends, seconds, needed in ((found.among, firsts, 1), (found.versus_clear, clear, 2)):
         if ends is None:
             continue
         most = worst(matrix, firsts, seconds, n, ratio)

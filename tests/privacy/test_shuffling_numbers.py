@@ -83,11 +83,11 @@ def test_rounds_of_a_small_batch_are_those_of_the_product() -> None:
 def test_towards_clear_the_floor_adds_up() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(range(120), sensitive=range(100)), 1.0)
     central = shuffled(mechanism, 10**6, rounds=20)
-    assert central.towards is not None
+    assert central.versus_clear is not None
     assert central.floor is not None
     once = shuffled(mechanism, 10**6).floor
     assert central.floor == pytest.approx(20 * once, rel=1e-4)
-    assert central.floor < central.towards.upper < 1.2 * central.floor
+    assert central.floor < central.versus_clear.upper < 1.2 * central.floor
 
 
 @pytest.mark.parametrize(

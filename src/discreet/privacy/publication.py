@@ -91,7 +91,7 @@ class Publication:
         >>> domain = dc.Domain(range(6), sensitive=range(2))
         >>> publication = dc.published(dc.RandomizedResponse(domain, epsilon=2.0), 10_000, answers="once")
         >>> print(publication.person()[0])
-        Whoever sees what is published, however much they know of everybody else, can go from 50% to at most 54% sure \
+        Whoever sees the publication, however much they know of everybody else, can go from 50% to at most 54% sure \
 which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
     """
 
@@ -104,7 +104,7 @@ which of two protected values is a person's; the chance that they get further is
     simulated: bool = False
     planned: bool = False
     delta: float | None = None
-    shown: str = "what is published"
+    shown: str = "the publication"
     remarks: tuple[str, ...] = ()
     named: tuple[NamedBatch, ...] = ()
 
@@ -174,7 +174,7 @@ which of two protected values is a person's; the chance that they get further is
 
     @property
     def central(self) -> ShuffledGuarantee | None:
-        """The central guarantee, with `chance` as delta; None if there is none."""
+        """The central guarantee, with `chance` as delta; None where only the local one holds."""
         return None if self.none else self._stated[0]
 
     @cached_property
@@ -203,12 +203,12 @@ which of two protected values is a person's; the chance that they get further is
         sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
         among = self._reach(surest.among, "which of two protected values is a person's")
         sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
-        if surest.towards is not None:
-            towards = "that a certain protected value is a person's, and not a certain one that is not protected"
+        if surest.versus_clear is not None:
+            versus_clear = "that a certain protected value is a person's, and not a certain one that is not protected"
             # A floor is rounded down, and never to certainty.
-            least = rounded_down(min(100 * sureness(central.curve_towards.floor(self.chance)), 99.0), 2)
+            least = rounded_down(min(100 * sureness(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
             sentences += [
-                f"{'They can also' if sentences else sees} {self._reach(surest.towards, towards)}.",
+                f"{'They can also' if sentences else sees} {self._reach(surest.versus_clear, versus_clear)}.",
                 f"The bound stays at {least}% or more however many people take part.",
                 "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]
@@ -287,13 +287,13 @@ which of two protected values is a person's; the chance that they get further is
             return {"n": self.n, "none": self.none}
         surest = _surest(central)
         among = surest.among if central.mechanism.domain.sensitive_count > 1 else None
-        floor_ = None if surest.towards is None else central.curve_towards.floor(self.chance)
+        floor_ = None if surest.versus_clear is None else central.curve_versus_clear.floor(self.chance)
         return {
             "n": self.n,
             "none": None,
             "chance": self.chance,
             "among": _direction(among),
-            "towards": _direction(surest.towards),
+            "versus_clear": _direction(surest.versus_clear),
             "floor": floor_,
         }
 
@@ -335,7 +335,7 @@ def published(
     not_trusted: int = 0,
     beside: str = "",
     delta: float | None = None,
-    shown: str = "what is published",
+    shown: str = "the publication",
 ) -> Publication:
     """Return a publication, which states how much published results reveal about one person.
 

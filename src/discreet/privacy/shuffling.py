@@ -44,8 +44,8 @@ from discreet.privacy.shuffling_pairs import (
     ValuePair,
     block_pairs,
     channel_pairs,
+    clear_pairs,
     is_pool,
-    pairs_towards,
     ratio_of,
     silent_rows,
 )
@@ -175,7 +175,7 @@ class ShuffledGuarantee:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(120), sensitive=range(100))
         >>> central = dc.shuffled(dc.RandomizedResponse(domain, epsilon=3.0), n=10_000)
-        >>> round(central.among.upper, 4), round(central.towards.upper, 4), round(central.floor, 4)
+        >>> round(central.among.upper, 4), round(central.versus_clear.upper, 4), round(central.floor, 4)
         (0.089, 0.2376, 0.1747)
     """
 
@@ -204,11 +204,11 @@ class ShuffledGuarantee:
         return self._judged(self.curve_among, self._ends_among, needed=1)
 
     @cached_property
-    def towards(self) -> CentralEpsilon | None:
+    def versus_clear(self) -> CentralEpsilon | None:
         """The central epsilon of sensitive values compared with clear ones, one-sided; None if all are sensitive."""
         if self.mechanism.domain.clear_count == 0:
             return None
-        return self._judged(self.curve_towards, self._ends_towards, needed=2)
+        return self._judged(self.curve_versus_clear, self._ends_versus_clear, needed=2)
 
     @property
     def most_among(self) -> float:
@@ -216,40 +216,40 @@ class ShuffledGuarantee:
         return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
 
     @property
-    def most_towards(self) -> float:
-        """The upper end of `towards`; 0 if every value is sensitive."""
-        return self._ends_towards[1] if self.mechanism.domain.clear_count else 0.0
+    def most_versus_clear(self) -> float:
+        """The upper end of `versus_clear`; 0 if every value is sensitive."""
+        return self._ends_versus_clear[1] if self.mechanism.domain.clear_count else 0.0
 
     @cached_property
     def _ends_among(self) -> tuple[float, float]:
         return self.curve_among.epsilon(self.delta)
 
     @cached_property
-    def _ends_towards(self) -> tuple[float, float]:
-        return self.curve_towards.epsilon(self.delta)
+    def _ends_versus_clear(self) -> tuple[float, float]:
+        return self.curve_versus_clear.epsilon(self.delta)
 
     @property
     def floor(self) -> float | None:
-        """The part of `towards` that more users do not reduce, in nats; None if every value is sensitive."""
-        return None if self.mechanism.domain.clear_count == 0 else self.curve_towards.floor(self.delta)
+        """The part of `versus_clear` that more users do not reduce, in nats; None if every value is sensitive."""
+        return None if self.mechanism.domain.clear_count == 0 else self.curve_versus_clear.floor(self.delta)
 
     @cached_property
     def curve_among(self) -> CentralCurve:
         """The curve delta(epsilon) among sensitive values."""
-        return CentralCurve(tuple(_pairs(self.mechanism, towards=False)), self.hiding, self.rounds)
+        return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=False)), self.hiding, self.rounds)
 
     @cached_property
-    def curve_towards(self) -> CentralCurve:
+    def curve_versus_clear(self) -> CentralCurve:
         """The curve delta(epsilon) for sensitive values compared with values in clear."""
-        return CentralCurve(tuple(_pairs(self.mechanism, towards=True)), self.hiding, self.rounds)
+        return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=True)), self.hiding, self.rounds)
 
     @cached_property
     def curve(self) -> CentralCurve:
-        """The curve delta(epsilon) of the worse direction, `among` or `towards`."""
+        """The curve delta(epsilon) of the worse direction, `among` or `versus_clear`."""
         domain = self.mechanism.domain
         among = self.curve_among.pairs if domain.sensitive_count > 1 else ()
-        towards = self.curve_towards.pairs if domain.clear_count else ()
-        return CentralCurve((*among, *towards), self.hiding, self.rounds)
+        versus_clear = self.curve_versus_clear.pairs if domain.clear_count else ()
+        return CentralCurve((*among, *versus_clear), self.hiding, self.rounds)
 
     def delta_at(self, epsilon: float) -> "CentralDeltas":
         """Return delta at an epsilon, in both directions.
@@ -262,8 +262,8 @@ class ShuffledGuarantee:
         """
         epsilon, domain = checked_finite("epsilon", epsilon), self.mechanism.domain
         among = self.curve_among.delta(epsilon) if domain.sensitive_count > 1 else (0.0, 0.0)
-        towards = self.curve_towards.delta(epsilon) if domain.clear_count else None
-        return CentralDeltas(CentralDelta(*among), None if towards is None else CentralDelta(*towards))
+        versus_clear = self.curve_versus_clear.delta(epsilon) if domain.clear_count else None
+        return CentralDeltas(CentralDelta(*among), None if versus_clear is None else CentralDelta(*versus_clear))
 
     def at_most(self, chance: float) -> "Surest":
         """Return the epsilons that a reader of the batches exceeds with at most the given probability.
@@ -286,12 +286,12 @@ class ShuffledGuarantee:
             >>> import discreet as dc
             >>> central = dc.shuffled(dc.RandomizedResponse(dc.Domain(range(100)), epsilon=3.0), n=10_000)
             >>> told = central.at_most(1e-6)
-            >>> round(central.among.upper, 4), round(told.among, 4), told.towards
+            >>> round(central.among.upper, 4), round(told.among, 4), told.versus_clear
             (0.089, 0.1224, None)
         """
         chance, domain = _certifiable("chance", chance), self.mechanism.domain
         among = self.curve_among.surest(chance) if domain.sensitive_count > 1 else 0.0
-        return Surest(among, self.curve_towards.surest(chance) if domain.clear_count else None)
+        return Surest(among, self.curve_versus_clear.surest(chance) if domain.clear_count else None)
 
     def sentences(self, *, status: bool = True) -> list[str]:
         """Return a sentence for each central epsilon; for sentences for people see `discreet.published`.
@@ -301,10 +301,10 @@ class ShuffledGuarantee:
         """
         whole = [among_sentence(self, status=status)]
         if self.mechanism.domain.clear_count:
-            known = f" ({self.towards.status})" if status and self.towards is not None else ""
+            known = f" ({self.versus_clear.status})" if status and self.versus_clear is not None else ""
             whole.append(
-                f"Towards values told in clear: {rounded_up(self.most_towards)}, one-sided{known}; more users cannot "
-                f"make it less than {rounded_down(self.floor or 0.0)}."
+                f"Compared with values in clear: {rounded_up(self.most_versus_clear)}, one-sided{known}. "
+                f"More users cannot reduce it below {rounded_down(self.floor or 0.0)}."
             )
         return whole
 
@@ -318,7 +318,7 @@ class ShuffledGuarantee:
             "rounds": self.rounds,
             "local_epsilon": self.local,
             "among": self.among.to_dict(),
-            "towards": None if self.towards is None else self.towards.to_dict(),
+            "versus_clear": None if self.versus_clear is None else self.versus_clear.to_dict(),
             "floor": self.floor,
         }
 
@@ -339,8 +339,8 @@ class ShuffledGuarantee:
 
     def _repr_html_(self) -> str:
         cells = {"central epsilon among sensitive values": str(self.among)}
-        if self.towards is not None:
-            cells |= {"towards values in clear": str(self.towards), "floor": rounded_down(self.floor or 0.0)}
+        if self.versus_clear is not None:
+            cells |= {"versus_clear values in clear": str(self.versus_clear), "floor": rounded_down(self.floor or 0.0)}
         cells |= {"local epsilon": rounded_up(self.local), "reports": f"{self.n:,}", "delta": rounded_up(self.delta)}
         return ResultTable.of_figures("Shuffled guarantee", cells, str(self)).html()
 
@@ -348,10 +348,10 @@ class ShuffledGuarantee:
         """Return a central epsilon with its status; it is attained if that number of values is in clear."""
         lower, upper = ends
         if shown_in_clear(self.mechanism) < needed:
-            lower = reached(self._attacks(curve, towards=needed > 1), self.hiding, self.delta, self.rounds)
+            lower = reached(self._attacks(curve, versus_clear=needed > 1), self.hiding, self.delta, self.rounds)
         return CentralEpsilon(upper, lower, status(lower, upper))
 
-    def _attacks(self, curve: CentralCurve, *, towards: bool) -> Iterator[ValuePair]:
+    def _attacks(self, curve: CentralCurve, *, versus_clear: bool) -> Iterator[ValuePair]:
         """Yield attacks; none for a pool of hash functions, because its bound does not use the public functions."""
         blocks = None if self.mechanism.follows_from_matrix else BlockMechanism.checked(self.mechanism)
         if blocks is not None and is_pool(blocks):
@@ -359,7 +359,7 @@ class ShuffledGuarantee:
         for pair in curve.pairs:
             yield from others_alike(pair)
         if blocks is not None:
-            yield from others_beside_clear(self.curve_among.pairs) if towards else others_at_a_third(blocks)
+            yield from others_beside_clear(self.curve_among.pairs) if versus_clear else others_at_a_third(blocks)
 
 
 class Surest(NamedTuple):
@@ -367,11 +367,11 @@ class Surest(NamedTuple):
 
     Attributes:
         among: among sensitive values.
-        towards: for sensitive values compared with values in clear; None if every value is sensitive.
+        versus_clear: for sensitive values compared with values in clear; None if every value is sensitive.
     """
 
     among: float
-    towards: float | None
+    versus_clear: float | None
 
 
 class CentralDeltas(NamedTuple):
@@ -379,11 +379,11 @@ class CentralDeltas(NamedTuple):
 
     Attributes:
         among: among sensitive values.
-        towards: for sensitive values compared with values in clear; None if every value is sensitive.
+        versus_clear: for sensitive values compared with values in clear; None if every value is sensitive.
     """
 
     among: CentralDelta
-    towards: CentralDelta | None
+    versus_clear: CentralDelta | None
 
 
 def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_trusted: int = 0) -> ShuffledGuarantee:
@@ -404,7 +404,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
         >>> central = dc.shuffled(mechanism, n=10_000, delta=1e-6)
-        >>> round(central.among.upper, 5), central.among.status, central.towards, round(central.local, 9)
+        >>> round(central.among.upper, 5), central.among.status, central.versus_clear, round(central.local, 9)
         (0.00718, 'exact', None, 1.0)
     """
     checked = _checked(mechanism)
@@ -448,11 +448,11 @@ def _checked(mechanism: Any) -> Mechanism:
     return checked
 
 
-def _pairs(mechanism: Mechanism, *, towards: bool) -> Iterable[ValuePair]:
+def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
     if mechanism.follows_from_matrix:
-        return channel_pairs(mechanism.channel(), towards=towards)
+        return channel_pairs(mechanism.channel(), versus_clear=versus_clear)
     blocks = BlockMechanism.checked(mechanism)
-    return pairs_towards(blocks) if towards else block_pairs(blocks)
+    return clear_pairs(blocks) if versus_clear else block_pairs(blocks)
 
 
 def shown_in_clear(mechanism: Mechanism) -> int:
@@ -521,7 +521,7 @@ def curve_points(central: "ShuffledGuarantee") -> dict[str, list[tuple[float, fl
     if domain.sensitive_count > 1:
         directions.append(("among sensitive values", central.curve_among, central.most_among))
     if domain.clear_count:
-        directions.append(("towards values in clear", central.curve_towards, central.most_towards))
+        directions.append(("versus_clear values in clear", central.curve_versus_clear, central.most_versus_clear))
     least = min(_LEAST_STATED, central.delta / 10)
     points = {}
     for name, curve, most in directions:

@@ -400,7 +400,7 @@ def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
     yield _pair(mechanism, (ratio, 1.0, ratio, 1.0), (1.0, ratio, ratio, 1.0), (only, only, both, 1 - 2 * only - both))
 
 
-def pairs_towards(mechanism: BlockMechanism) -> Iterator[ValuePair]:
+def clear_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
     """Yield the pair of a sensitive value and a value in clear."""
     inclusion = mechanism.law.inclusion
     yield _pair(mechanism, (ratio_of(mechanism), 1.0), (1.0, 1.0), (inclusion, 1 - inclusion))
@@ -425,7 +425,7 @@ def is_pool(mechanism: BlockMechanism) -> bool:
     return bool(mechanism.numbers.pool_bias)
 
 
-def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:
+def channel_pairs(channel: Channel, *, versus_clear: bool) -> list[ValuePair]:
     """Return the different pairs of a channel: of two sensitive values, or of a sensitive value and another one.
 
     The blanket is omega(y), the smallest probability of y from any value.
@@ -437,7 +437,7 @@ def channel_pairs(channel: Channel, *, towards: bool) -> list[ValuePair]:
     noise = Fraction(int(blanket.sum()), WORD_RANGE)
     shares, silent = np.array([float(Fraction(int(weight), WORD_RANGE)) for weight in blanket]), float(1 - noise)
     rows = (weights[:, kinds] / blanket).astype(np.float64)
-    others = channel.domain.clear_codes if towards else channel.domain.sensitive_codes
+    others = channel.domain.clear_codes if versus_clear else channel.domain.sensitive_codes
     pairs: dict[tuple[tuple[float, ...], ...], ValuePair] = {}
     for x in channel.domain.sensitive_codes:
         for other in others:

@@ -85,20 +85,20 @@ class Verification:
             *([name, number] for name, number in self.integers.items()),
             ["e^epsilon, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
             ["epsilon realised, its logarithm", f"{self.realised:.17g}"],
-            ["epsilon from the spelled-out matrix", spelled_epsilon(self.from_matrix)],
+            ["epsilon from the matrix", epsilon_text(self.from_matrix)],
             ["epsilon promised", f"{self.promised:.17g}"],
             ["pi and rho of the law", _COUNTED[self.counted]],
         ]
 
 
-def spelled_epsilon(from_matrix: float | None) -> str:
+def epsilon_text(from_matrix: float | None) -> str:
     """Return an epsilon from a matrix as text, or a note that the matrix is too large.
 
     Example:
-        >>> spelled_epsilon(1.0), spelled_epsilon(None)
-        ('1', 'too large to be spelled out')
+        >>> epsilon_text(1.0), epsilon_text(None)
+        ('1', 'too large to be computed')
     """
-    return "too large to be spelled out" if from_matrix is None else f"{from_matrix:.15g}"
+    return "too large to be computed" if from_matrix is None else f"{from_matrix:.15g}"
 
 
 def verify(mechanism: Mechanism) -> Verification:
@@ -256,7 +256,7 @@ def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:
         sensitive: ``(|X|,)`` booleans.
 
     Returns:
-        epsilon in nats; infinite if there is none.
+        epsilon in nats; infinite if no epsilon suffices.
 
     Raises:
         ParameterError: if the rows are not probabilities.

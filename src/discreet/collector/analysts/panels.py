@@ -256,9 +256,9 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
     words, local = publication["sentences"], facts["guarantee"]["realised"]
     # Epsilon of what somebody learns, by who it is.
     learned = {"before anything is published": 0.0}
-    for key, name in (("among", "between protected values"), ("towards", "towards a value in clear")):
+    for key, name in (("among", "between protected values"), ("versus_clear", "compared with a value in clear")):
         if publication.get(key) is not None:
-            learned[f"who sees what is published, {name}"] = publication[key]["epsilon"]
+            learned[f"who sees the publication, {name}"] = publication[key]["epsilon"]
     several = f", {publication['rounds']:,} of one person" if publication["rounds"] > 1 else ""
     learned[f"who sees reports arrive{several}"] = publication["rounds"] * local
     percents = [f"{percent_sure(epsilon)}%" for epsilon in learned.values()]

@@ -143,13 +143,13 @@ def _reached(publication: Publication, total: tuple[float, float] | None = None)
     if publication.none:
         return []
     sentences: list[tuple[str, dict[str, float]]] = []
-    for way in ("among", "towards"):
+    for way in ("among", "versus_clear"):
         if not figures[way]:
             continue
         epsilon, chance = (figures[way]["epsilon"], publication.chance) if total is None else total
         further = floor((1 + 1e-9) / max(chance, publication.chance))
         sentences.append((f"published.{way}", {"share": share_sure(epsilon), "chance": further}))
-    if figures["towards"]:
+    if figures["versus_clear"]:
         # A floor is rounded down, and never certainty.
         least = float(rounded_down(min(100 * sureness(figures["floor"]), 99.0), 2)) / 100
         sentences += [("published.floor", {"share": least}), ("published.open", {})]

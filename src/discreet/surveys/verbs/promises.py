@@ -24,7 +24,7 @@ from discreet.core.result_table import ResultColumn, ResultTable, number_of
 from discreet.engines import LocalEngine
 from discreet.formats.sources import Sources
 from discreet.privacy.notions import logarithm
-from discreet.privacy.verify import spelled_epsilon
+from discreet.privacy.verify import epsilon_text
 from discreet.risk.bounds.identification import Bound, at_most
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.surveys.answers import Answers
@@ -70,7 +70,7 @@ def _verification(survey: Survey) -> VerbResult:
         column("promised", "promised", "promised", ".17g"),
         column("realised", "realised", "realised", ".17g"),
         column("from_matrix", "from_matrix"),
-        column("", "from_matrix", "from the matrix", spelled_epsilon),
+        column("", "from_matrix", "from the matrix", epsilon_text),
         column("holds", "holds"),
     ]
     table = ResultTable("The sampler's own integers, question by question", columns)
