@@ -232,7 +232,7 @@ def test_results_know_their_batches() -> None:
     census = dc.published(mechanism, dc.compare(grouped["north"], np.full(6, 1 / 6)))
     assert census.batches == (500,)
     fit = dc.regress(mechanism, reports, {"age": ages})
-    assert "a regression knows each report's covariates" in dc.published(mechanism, fit).none
+    assert "a regression uses each report's covariates" in dc.published(mechanism, fit).none
     assert "what the press sees" in dc.published(mechanism, 812, shown="what the press sees").person()[0]
     for result in (grouped, grouped["north"], fit, dc.compare(grouped["north"], grouped["south"])):
         assert not hasattr(result, "publication")

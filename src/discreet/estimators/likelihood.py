@@ -186,7 +186,7 @@ class LocalRows(Rows):
         """Take a direction: the products of B with ``step``, shape ``(v,)``."""
         self.passes += 0.5
         values = self._values(step)
-        for rows, part in self._stretches():
+        for rows, part in self._chunks():
             product = part.dot(values)
             if not len(self._along) or self._along.dtype != product.dtype:
                 self._along = self._new_rows(self._membership.rows, product.dtype)
@@ -195,7 +195,7 @@ class LocalRows(Rows):
     def slope(self, length: float) -> tuple[float, float]:
         """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
         first = second = 0.0
-        for rows, _ in self._stretches():
+        for rows, _ in self._chunks():
             for piece in _pieces(rows):
                 along, _, after = self._moved(piece, length)
                 ratios = np.divide(along, after, out=after)
@@ -252,13 +252,13 @@ class LocalRows(Rows):
     def _sums(self, weights: Callable[[slice, Membership], FloatArray]) -> RowSums:
         self.passes += 0.5
         everywhere, inside = 0.0, np.zeros(self._membership.size)
-        for rows, part in self._stretches():
+        for rows, part in self._chunks():
             weighted = weights(rows, part)
             everywhere += float(np.add.reduce(weighted))
             inside += part.transpose_dot(weighted.astype(self._precision, copy=False))
         return RowSums(everywhere, inside)
 
-    def _stretches(self) -> Iterator[tuple[slice, Membership]]:
+    def _chunks(self) -> Iterator[tuple[slice, Membership]]:
         """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
         for rows, part in self._membership.chunks(STRETCH):
             yield rows, part

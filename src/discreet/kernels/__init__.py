@@ -1,7 +1,7 @@
-"""Kernels: functions of arrays, compiled by numba; no randomness, and no classes of other rooms.
+"""Kernels: functions on arrays, compiled by numba, without randomness and without classes of other rooms.
 
-Classes here hold arrays that belong together (`matching.Problem`, `matching.Bins`), grow tables of numbers
-(`events.KeyTable`), or keep compiled kernels (`compiling.KernelCache`).
+The classes here group arrays (`matching.Problem`, `matching.Bins`), grow tables of numbers (`events.KeyTable`), or
+cache compiled kernels (`compiling.KernelCache`).
 
-Import the modules from inside the functions that use them: most of them load numba.
+Import these modules inside the functions that use them, because most of them load numba.
 """

@@ -1,14 +1,14 @@
-"""Compiled kernels of packed bits: counts of columns, products with the matrix of bits, and subsets as marks.
+"""Compiled kernels for packed bits: column counts, products with the matrix of bits, and subsets as marks.
 
 A batch of m reports of v bits is ``rows``: uint8, shape ``(m, ceil(v/8))``. Bit j of a report is bit ``j % 8`` (bit 0
 is the least significant) of byte ``j // 8``, and the bits beyond v are zero. Words are little endian, as on every
 machine that numba supports.
 
 Products read *tiles* of 32 reports: ``tiles`` is uint32, shape ``(ceil(m/32), v)``, and bit u of ``tiles[i, j]`` is bit
-j of report 32i + u. Reports that are missing from the last tile are zero. Inner loops then run along columns, where
-they fill vector registers for any v.
+j of report 32i + u. Missing reports in the last tile are zero. Inner loops then run along columns, where they fill
+vector registers for any v.
 
-`discreet.kernels.counting` describes the arguments of counts by group and of subsets as marks.
+`discreet.kernels.counting` describes the arguments for counts by group and for subsets as marks.
 """
 
 from typing import Any, TypeAlias, TypeVar
@@ -23,11 +23,11 @@ from discreet.kernels.row_order import checked_rows
 
 _Words: TypeAlias = NDArray[np.uint64]
 
-# Bytes per task: some milliseconds of work, and at most 64 tasks, because each hands back v counts.
+# Bytes per task: some milliseconds of work, and at most 64 tasks, because each task returns v counts.
 BYTES_PER_TASK = 1 << 25
 MOST_TASKS = 64
-# Bytes of an eighth of the rows that are counted side by side, which are long runs of memory; and of a page.
-_BYTES_ABREAST, _PAGE = 1 << 9, 1 << 12
+# Bytes in an eighth of the rows that are counted side by side, as long runs of memory; and bytes of a page.
+_BYTES_SIDE_BY_SIDE, _PAGE = 1 << 9, 1 << 12
 
 
 def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
@@ -48,17 +48,17 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
     count, width = rows.shape
     if count == 0 or size == 0:
         return np.zeros(size, np.int64)
-    abreast = _rows_abreast(rows.nbytes, width)
-    group = 16 * abreast
+    lanes = _rows_side_by_side(rows.nbytes, width)
+    group = 16 * lanes
     block = group * max(BYTES_PER_TASK // (group * width), -(-count // (group * MOST_TASKS)), 1)
 
     def count_block(start: int, stop: int) -> NDArray[np.int64]:
         whole = start + (stop - start) // group * group
-        totals = _count_groups(rows[start:whole], abreast)
+        totals = _count_groups(rows[start:whole], lanes)
         if whole < stop:
             rest = np.zeros((group, width), np.uint8)
             rest[: stop - whole] = rows[whole:stop]
-            totals += _count_groups(rest, abreast)
+            totals += _count_groups(rest, lanes)
         return totals
 
     parts = map_blocks(count_block, count, block=block, threads=threads)
@@ -66,25 +66,25 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
     return counts[:size]
 
 
-def _rows_abreast(size: int, width: int) -> int:
-    """Return the number of rows that are counted side by side, of so many bytes in all: whole words, and halves of."""
-    abreast = 8 << (min(_BYTES_ABREAST, size >> 12) // width).bit_length()
-    # Sixteen runs of memory that are whole pages apart would meet in the cache.
-    while abreast > 8 and abreast * width % _PAGE == 0:
-        abreast //= 2
-    return abreast
+def _rows_side_by_side(size: int, width: int) -> int:
+    """Return the number of rows to count side by side, for a total size in bytes: they fill whole 64-bit words."""
+    lanes = 8 << (min(_BYTES_SIDE_BY_SIDE, size >> 12) // width).bit_length()
+    # Sixteen runs of memory at distances of whole pages would collide in the cache.
+    while lanes > 8 and lanes * width % _PAGE == 0:
+        lanes //= 2
+    return lanes
 
 
-def _count_groups(rows: NDArray[np.uint8], abreast: int) -> NDArray[np.int64]:
+def _count_groups(rows: NDArray[np.uint8], lanes: int) -> NDArray[np.int64]:
     count, width = rows.shape
-    words = rows.reshape(-1).view(np.uint64).reshape(count // abreast, abreast * width // 8)
-    # Bit b of planes[p] is digit p of the count at position b: no count can overflow.
+    words = rows.reshape(-1).view(np.uint64).reshape(count // lanes, lanes * width // 8)
+    # Bit b of planes[p] is digit p of the count at position b, so that no count can overflow.
     planes = np.zeros((len(words).bit_length(), words.shape[1]), np.uint64)
     _add_groups(words, planes)
-    # Sums of rows side by side, as numbers of many digits, are cheaper than looking at every bit of every row.
-    while abreast % 2 == 0 and planes.shape[1] % 2 == 0:
-        planes, abreast = _add_halves(planes), abreast // 2
-    return _weigh_planes(planes.view(np.uint8).reshape(len(planes), abreast, width))
+    # Adding rows side by side, as numbers of many digits, is cheaper than reading every bit of every row.
+    while lanes % 2 == 0 and planes.shape[1] % 2 == 0:
+        planes, lanes = _add_halves(planes), lanes // 2
+    return _weigh_planes(planes.view(np.uint8).reshape(len(planes), lanes, width))
 
 
 @compiled()
@@ -134,7 +134,7 @@ def _add_halves(planes: _Words) -> _Words:
     sums = np.zeros((planes.shape[0] + 1, half), np.uint64)
     for p in range(planes.shape[0]):
         for j in range(half):
-            # What is carried to the next digit waits in its place.
+            # The carry to the next digit is stored in the next digit's position.
             sums[p, j], sums[p + 1, j] = _add_three(planes[p, j], planes[p, half + j], sums[p, j])
     return sums
 
@@ -150,7 +150,7 @@ def _weigh_planes(planes: NDArray[np.uint8]) -> NDArray[np.int64]:
     return counts.reshape(-1)
 
 
-# Eight counts of 8 bits in a word; a bit for each of them; all bits but the highest of each; the bit of each place.
+# Eight counts of 8 bits in a word; one bit in each of them; all bits but the highest in each; the bit of each position.
 _MOST_ADDED = 255
 _ONE_EACH, _LOW_BITS = np.uint64(0x0101010101010101), np.uint64(0x7F7F7F7F7F7F7F7F)
 _PLACES = np.uint64(0x8040201008040201)
@@ -170,7 +170,7 @@ def _add_bits(
     for i in range(groups.size):
         group, row = np.uint64(groups[i]), np.uint64(i) * width
         for j in range(short.shape[1]):
-            # A byte eight times, of each the bit of its place; what is not 0 carries into the highest bit.
+            # The byte eight times, each copy masked by its own bit; a nonzero copy carries into its highest bit.
             bit = np.uint64(bits[row + np.uint64(j)]) * _ONE_EACH & _PLACES
             flat[group * width + np.uint64(j)] += (((bit & _LOW_BITS) + _LOW_BITS) | bit) >> np.uint64(7) & _ONE_EACH
         added[group] += 1
@@ -195,11 +195,11 @@ _Float = TypeVar("_Float", np.float32, np.float64)
 # Columns per pass: the words, values and sums of a pass stay in the first-level cache, and
 # no float32 sum gets longer than this.
 _SPAN = 4096
-# Words per task: about a millisecond of work, and at most 64 tasks, because each may hand back v sums.
+# Words per task: about a millisecond of work, and at most 64 tasks, because each task may return v sums.
 _WORDS_PER_TASK = 1 << 20
-# Tiles that share a pass over the values.
+# The number of tiles that share a pass over the values.
 _TILES_PER_PASS = 64
-# Tiles whose weights are summed in their own precision before they join a float64 sum.
+# The number of tiles whose weights are summed in their own precision before the float64 sum.
 _TILES_PER_SUM = 4
 
 
@@ -323,7 +323,7 @@ def transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
         _swap_halves(square, spare, 4)
         _swap_halves(spare, square, 2)
         _swap_halves(square, spare, 1)
-        # Now spare[u, w] holds column 32w + u.
+        # Now spare[u, w] has column 32w + u.
         for w in range(-(-size // 32)):
             for u in range(min(32, size - 32 * w)):
                 tiles[i, 32 * w + u] = spare[u, w]
@@ -341,8 +341,8 @@ def _fill(rows: NDArray[np.uint8], padded: NDArray[np.uint8]) -> None:
 @compiled()
 def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: int) -> None:
     # One stage of the butterfly: in every square of 2 x 2 blocks of `shift` bits, the upper
-    # half of the low row and the lower half of the high row change places. Casts back to
-    # 32 bits, because numba widens mixed expressions; two arrays and two loops, because
+    # half of the low row and the lower half of the high row are swapped. Casts back to
+    # 32 bits are needed, because numba widens mixed expressions; two arrays and two loops, because
     # LLVM does not vectorise the stage in place.
     lower = np.uint32(0xFFFFFFFF // ((1 << shift) + 1))
     upper = np.uint32(~lower)
@@ -361,7 +361,7 @@ def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: 
 @compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot)
 def row_sums(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
     """Write the ``(t, 32)`` sums of the values of each report's ones, from tiles."""
-    # The float64 sums of a few tiles at a time: a second large array would cost page faults.
+    # Float64 sums of a few tiles at a time: a second large array would cause page faults.
     totals = np.empty((_TILES_PER_PASS, 32))
     for start in range(0, tiles.shape[0], _TILES_PER_PASS):
         some = tiles[start : start + _TILES_PER_PASS]
@@ -455,13 +455,13 @@ def _masks(first: int) -> Any:
     )
 
 
-# Places are listed four at a time, whether or not so many are left: what is too much is written over.
+# Places are listed four at a time; the excess of the last four is overwritten.
 _ABREAST = 4
 
 
 @compiled()
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> None:
-    """Change drawn places of marks, in place, and count ``missing`` down."""
+    """Change drawn places of marks in place, and decrease ``missing`` for each change."""
     unit, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(marks.shape[0]):
         row = marks[i]
@@ -470,7 +470,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
         while left > 0 and j < places.shape[1]:
             place = np.uint64(places[i, j])
             word = row[place >> six]
-            # 1 where the place is not yet as it should be: the loop has no branch but its end.
+            # 1 where the place needs a change: the loop has no other branch than its end.
             change = ((word >> (place & low)) & unit) ^ sets
             row[place >> six] = word ^ (change << (place & low))
             left -= np.int64(change)
@@ -479,7 +479,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[Any]) -> None:
-    """List the places that are set, row by row."""
+    """List the marked places, row by row."""
     _list(marks, np.empty(64 * marks.shape[1] + 64, out.dtype), out)
 
 
@@ -503,7 +503,7 @@ def _list(marks: NDArray[np.uint64], listed: NDArray[Any], out: NDArray[Any]) ->
 
 @compiled()
 def _ones(word: np.uint64) -> np.uint64:
-    """Return the number of ones."""
+    """Return the number of ones in a word."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -1,14 +1,14 @@
 """The compilation of kernels by numba, and the folder that caches them on disk.
 
-The cache of numba consists of pickles, and a stranger's pickle runs with our rights when it is read. So a folder is
-used only if its trusted owners alone (this user, root, the owner of the sources, which run anyway) can put a file into
-it or replace it. The check is repeated before every reading, since a folder may have been removed and made again by
-somebody else. Folders are tried in this order:
+numba's cache consists of pickles, and a pickle runs code with the user's rights when it is read. So a folder is used
+only if no one but trusted owners can put a file into it or replace it: this user, root, and the owner of the sources,
+whose code runs anyway. The check is repeated before every reading, because another user may have removed and recreated
+a folder. Folders are tried in this order:
 
 1. the folder that numba chooses: NUMBA_CACHE_DIR, beside the sources, or the user's own cache;
-2. a folder of mode 0700 with a random name among the temporary files, made anew by each process, passed on to the
-   processes that it starts, and removed when it ends; never one that a later process could find by its name;
-3. none: kernels are compiled anew in each process, and kept in its memory.
+2. a folder of mode 0700 with a random name among the temporary files. Each process creates its own, shares it with the
+   processes that it starts, and removes it at its end. A later process cannot find it by its name;
+3. no folder: each process compiles the kernels and keeps them in memory.
 """
 
 import atexit
@@ -30,29 +30,29 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 VARIABLE = "DISCREET_KERNELS"
-"""The environment variable that tells processes that this one starts where its temporary kernels are."""
+"""The environment variable with the folder of temporary kernels, for the processes that this process starts."""
 
 _CHOOSING = Lock()
 _LOGGER = logging.getLogger("discreet.kernels")
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cache of one kernel's compiled forms on disk; without a safe place nothing is stored."""
+    """The cache on disk of one kernel's compiled forms; without a safe folder it stores nothing."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored form for these types, or None."""
+        """Return the stored form for these argument types, or None."""
         if not self.safe:
             return None
         try:
             return super().load_overload(sig, target_context)
         except Exception:
-            # Unreadable, or damaged: a broken pickle may raise anything. It is forgotten, or it could not be replaced.
+            # A damaged pickle may raise anything. The entry is dropped, or else it could not be replaced.
             with suppress(OSError):
                 self.flush()
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store the form for these types, unless the disk is full."""
+        """Store the form for these argument types, unless the disk is full."""
         if not self.safe:
             return
         try:
@@ -67,11 +67,11 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def cache_of(function: Any) -> KernelCache | None:
-    """Return the cache of a function; None if there is no safe place."""
+    """Return the cache of a function; None if there is no safe folder."""
     try:
         cache = KernelCache(function)
     except RuntimeError:
-        # numba found no folder that it can write.
+        # numba found no folder with write access.
         cache = None
     if cache is not None and cache.safe:
         return cache
@@ -90,16 +90,16 @@ def cache_of(function: Any) -> KernelCache | None:
 
 
 def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
-    """Return true if a folder exists and only its trusted owners can change its content.
+    """Return true if a folder exists and only trusted owners can change its content.
 
     Args:
         folder: a folder; links are followed.
-        source: a file whose owner is trusted too, beside root and the user of this process.
+        source: a file with an owner that is also trusted, beside root and the user of this process.
     """
     try:
         here = folder.resolve(strict=True)
         if not hasattr(os, "geteuid"):
-            # Windows: temporary files and caches are in the user's own profile.
+            # On Windows temporary files and caches are in the user's own profile.
             return here.is_dir()
         owners = {0, os.geteuid()} | ({source.stat().st_uid} if source is not None and source.exists() else set())
         status, above = here.stat(), [node.stat() for node in here.parents]
@@ -109,7 +109,7 @@ def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
         stat.S_ISDIR(status.st_mode)
         and status.st_uid in owners
         and not status.st_mode & stat.S_IWOTH
-        # In a sticky folder, such as /tmp, only the owner of an entry can put another in its place.
+        # In a sticky folder, such as /tmp, only the owner of an entry can replace it.
         and all(
             node.st_uid in owners and (node.st_mode & (stat.S_IWOTH | stat.S_ISVTX)) != stat.S_IWOTH for node in above
         )
@@ -118,7 +118,7 @@ def only_owners_write(folder: Path, *, source: Path | None = None) -> bool:
 
 @lru_cache(maxsize=1)
 def temporary_folder() -> Path | None:
-    """Return a private folder for the lifetime of this process; None if none can be made."""
+    """Return a private folder for the lifetime of this process; None if it cannot be created."""
     passed_on = os.environ.get(VARIABLE, "")
     if passed_on and only_owners_write(Path(passed_on)):
         return Path(passed_on)
@@ -134,7 +134,7 @@ def temporary_folder() -> Path | None:
 
 
 def _remove(folder: Path, maker: int) -> None:
-    # A process that was forked from the maker must leave it what it made.
+    # A process forked from the creator must not remove the creator's folder.
     if os.getpid() == maker:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -143,7 +143,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class _Compilations(event.Listener):  # type: ignore[misc]
-    """A numba event listener that hears of compilations, and not of kernels read from disk."""
+    """A numba event listener that reports compilations, but not kernels read from disk."""
 
     def on_start(self, _: event.Event) -> None:
         """Log the start of a compilation."""
@@ -157,10 +157,10 @@ event.register("numba:compile", _Compilations())
 
 
 def compile_kernel(function: _Function, fastmath: frozenset[str]) -> _Function:
-    """Return a kernel that is compiled at its first call, runs without the interpreter lock, and is kept where safe."""
+    """Return a kernel that is compiled at its first call, releases the interpreter lock, and is cached where safe."""
     kernel = numba.njit(nogil=True, fastmath=set(fastmath))(function)
     cache = cache_of(function)
     if cache is not None:
-        # What numba.njit(cache=True) does, which ends the process where nothing can be kept.
+        # numba.njit(cache=True) would end the process where nothing can be cached.
         kernel._cache = cache
     return cast("_Function", kernel)

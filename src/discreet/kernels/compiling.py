@@ -1,7 +1,8 @@
-"""Kernels: compiled where numba is installed (`pip install 'discreet[fast]'`); elsewhere NumPy's, or interpreted.
+"""Compiled kernels where numba is installed (`pip install 'discreet[fast]'`); otherwise NumPy's or interpreted ones.
 
-What counts reports and estimates from them has a plain form by NumPy (`discreet.kernels.plain`), at most about ten
-times slower. Other kernels are interpreted, some hundred times slower, and refuse what would take longer than seconds.
+Kernels that count reports or estimate from them have a NumPy form (`discreet.kernels.plain`), which is at most about
+ten times slower. Other kernels are interpreted, some hundred times slower, and refuse work that would take many
+seconds.
 """
 
 import threading
@@ -17,10 +18,10 @@ from discreet.errors import MissingExtraError
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 REASSOCIATE = frozenset({"reassoc", "nsz", "contract"})
-"""Lets sums run in vector lanes; infinities and NaN keep their meaning."""
+"""Floating-point flags that allow sums in vector lanes; infinities and NaN keep their meaning."""
 
 MOST_STEPS = 1 << 22
-"""Steps that an interpreted kernel takes at most, of up to a microsecond each."""
+"""The most steps of an interpreted kernel; a step takes up to a microsecond."""
 
 _here = threading.local()
 
@@ -39,8 +40,8 @@ def compiled(
 
     Args:
         fastmath: LLVM's floating point flags; none by default.
-        plain: what stands in for it without numba; by default the function itself, interpreted.
-        steps: how many steps a call takes, from its arguments; by default as many as its arrays have entries.
+        plain: a substitute without numba; by default the function itself, interpreted.
+        steps: a function from the arguments to the number of steps; by default the number of entries of all arrays.
     """
 
     def decorated(function: _Function) -> _Function:
@@ -57,14 +58,14 @@ def _interpreted(function: _Function, steps: Callable[..., int]) -> _Function:
     @wraps(function)
     def kernel(*arguments: Any) -> Any:
         if getattr(_here, "busy", False):
-            # A helper of another kernel, which was looked at.
+            # A helper of another kernel, whose steps were checked.
             return function(*arguments)
         asked = steps(*arguments)
         if asked > MOST_STEPS:
             raise MissingExtraError("extra.fast-missing", most_steps=MOST_STEPS, asked=asked)
         _here.busy = True
         try:
-            # Numbers wrap around, as compiled ones do.
+            # Integers wrap around, as in compiled kernels.
             with np.errstate(over="ignore"):
                 return function(*arguments)
         finally:
@@ -74,7 +75,7 @@ def _interpreted(function: _Function, steps: Callable[..., int]) -> _Function:
 
 
 def _entries(*arguments: Any) -> int:
-    """Return the number of entries of all arrays among arguments, which may be tuples of others."""
+    """Return the number of entries of all arrays among the arguments, including arrays in tuples."""
     return sum(
         _entries(*argument) if isinstance(argument, tuple) else getattr(argument, "size", 0) for argument in arguments
     )

@@ -1,9 +1,9 @@
 """Counts of symbols and bits, subsets as marks, and the Walsh-Hadamard transform, by NumPy or by compiled kernels.
 
-Compiled kernels count symbols four times as fast, add bits up ten times as fast, and draw subsets thirty times as fast.
-They are used where there is enough to do (`pays`), and give the same results, bit for bit.
+Compiled kernels count symbols four times as fast, add bits ten times as fast, and draw subsets thirty times as fast.
+They are used if there is enough work (`pays`), and give exactly the same results.
 
-Subsets as marks have the shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if place p is in the subset.
+Subsets as marks have shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if the subset contains place p.
 """
 
 import sys
@@ -16,40 +16,40 @@ from numpy.typing import NDArray
 from discreet.kernels.row_order import checked_rows
 
 COMPILER = "discreet.kernels.caching"
-# About the seconds that the import of numba and of the first kernels takes, and those that NumPy has lost so far.
+# About the seconds for importing numba and the first kernels, and the seconds lost with NumPy so far.
 _START = 0.5
 lost_seconds = [0.0]
 
-# Extra seconds that NumPy needs per symbol, per byte of bits, and per report of bits in groups.
+# Extra seconds of NumPy per symbol, per byte of bits, and per report of bits in groups.
 _SYMBOL_SECONDS, _BYTE_SECONDS, _REPORT_SECONDS = 1e-9, 1e-9, 2e-7
-# Symbols counted at a time, whose 64-bit copies stay in the cache; and up to how many counts NumPy's `bincount` is
-# faster than adding one by one.
+# Symbols counted at a time: their 64-bit copies fit into the cache. The number of counts up to which NumPy's
+# `bincount` is faster than adding one by one.
 _SYMBOLS, _FEW = 1 << 16, 1 << 14
-# Bytes of bits added up at a time: their sums stay in the cache.
+# Bytes of bits added at a time: their sums fit into the cache.
 BYTES_AT_ONCE = 1 << 20
 
 
 def pays(seconds: float) -> bool:
-    """Return true if a compiled kernel should be used: it is loaded, or NumPy has cost as much as its start would.
+    """Return true if a compiled kernel should be used: it is loaded, or NumPy has lost as much time as its start costs.
 
-    False without numba, which obfuscation never needs.
+    False without numba, which devices never need.
 
     Args:
-        seconds: how much longer NumPy takes for the work at hand; it counts as lost if the answer is False. So no
-            sequence of calls takes longer than twice what the better choice for all of them would have.
+        seconds: the extra time that NumPy needs for the work; it counts as lost if the result is False. So no sequence
+            of calls takes more than twice the time of the better choice for all of them.
     """
     if COMPILER in sys.modules:
         return True
     if lost_seconds[0] + seconds > _START:
-        # Devices draw batches without it.
+        # Devices draw batches without numba.
         return find_spec("numba") is not None
-    # Threads may lose a count of each other's; it is an estimate.
+    # Threads may lose each other's updates; the sum is only an estimate.
     lost_seconds[0] += seconds
     return False
 
 
 def _compiled_bits() -> Any:
-    """Return the compiled kernels of bits, whose import starts numba."""
+    """Return the module of compiled kernels for bits; its import starts numba."""
     from discreet.kernels import bits
 
     return bits
@@ -59,8 +59,8 @@ def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.in
     """Return the number of occurrences of each symbol.
 
     Args:
-        symbols: integers of any width and shape; those outside 0..size-1 are ignored.
-        size: the number of different symbols.
+        symbols: integers of any width and shape; symbols outside 0..size-1 are ignored.
+        size: the number of possible symbols.
 
     Returns:
         Counts, shape ``(size,)``.
@@ -74,10 +74,10 @@ def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.in
 
 
 def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    """Add the number of occurrences of each symbol to counts, so that batches share one array of counts.
+    """Add the number of occurrences of each symbol to counts, so that batches can share one array.
 
     Args:
-        symbols: integers of any width and shape; those outside 0..size-1 are ignored.
+        symbols: integers of any width and shape; symbols outside 0..size-1 are ignored.
         counts: shape ``(size,)``; changed in place.
 
     Raises:
@@ -133,12 +133,12 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
 
 
 def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the ``(8 width,)`` sums of bits."""
+    """Return the ``(8 width,)`` column sums of bits."""
     count, width = rows.shape
     whole = 1 << max((count - 1).bit_length(), 3)
     if whole > count:
         rows = np.concatenate([rows, np.zeros((whole - count, width), np.uint8)])
-    # Eight rows side by side are whole 64-bit words; they are numbers of one binary digit each, added by halves.
+    # Eight rows side by side fill 64-bit words. They are numbers of one binary digit, added half to half.
     digits = np.ascontiguousarray(rows).reshape(-1).view(np.uint64).reshape(1, whole // 8, width)
     while digits.shape[1] > 1:
         digits = _sums_of_halves(digits)
@@ -149,7 +149,7 @@ def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sums of the first half of numbers and the second, one digit longer.
+    """Return the sums of the first and the second half of the numbers, one digit longer.
 
     Args:
         digits: ``(digits, numbers, width)`` words: bit u of word [p, i, j] is digit p of the i-th number of its column.
@@ -175,8 +175,8 @@ def add_grouped_symbols(
     """Add the number of occurrences of each symbol in each group to counts.
 
     Args:
-        symbols: integers of any width, shape ``(m,)`` or ``(m, k)``; those outside 0..size-1 are ignored.
-        groups: shape ``(m,)``, rows of the counts, all of them there.
+        symbols: integers of any width, shape ``(m,)`` or ``(m, k)``; symbols outside 0..size-1 are ignored.
+        groups: shape ``(m,)``, rows of the counts; every row must exist.
         counts: shape ``(groups, size)``, contiguous; changed in place.
 
     Raises:
@@ -185,7 +185,7 @@ def add_grouped_symbols(
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
     if not symbols.size:
-        # Without any, how many a report has is not known.
+        # Without symbols, the number of symbols per report is not defined.
         return
     rows = np.ascontiguousarray(symbols).reshape(len(symbols), -1)
     flat, size = counts.reshape(-1), counts.shape[1]
@@ -201,7 +201,7 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
 
     Args:
         bits: packed reports, shape ``(m, ceil(v/8))``; see `discreet.kernels.bits`.
-        groups: shape ``(m,)``, rows of the counts, all of them there.
+        groups: shape ``(m,)``, rows of the counts; every row must exist.
         counts: shape ``(groups, v)``, contiguous; changed in place.
 
     Raises:
@@ -218,12 +218,12 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
 
 
 def runs_of(groups: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], list[tuple[int, int, int]]]:
-    """Return the order that sorts rows by group, and start and stop in it of each group that occurs.
+    """Return the order that sorts rows by group, and for each group that occurs its number, start and stop.
 
     Args:
         groups: shape ``(m,)``, at least 0.
     """
-    # Numbers of 16 bits are sorted by counting.
+    # NumPy sorts integers of 16 bits by counting.
     order = np.argsort(groups.astype(np.uint16) if groups.max(initial=0) < 1 << 16 else groups, kind="stable")
     sizes = np.bincount(groups)
     there = np.flatnonzero(sizes)
@@ -231,23 +231,23 @@ def runs_of(groups: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], list[t
     return order, list(zip(there.tolist(), (stops - sizes[there]).tolist(), stops.tolist(), strict=True))
 
 
-# What NumPy takes longer than a compiled kernel, for each place of the two functions.
+# Extra seconds of NumPy compared with a compiled kernel, per place, for the two functions.
 _PLACE_SECONDS, _MEMBER_SECONDS = 1e-8, 2e-9
-# Bytes of marks that are listed at a time: 64-bit places of them stay in the cache.
+# Bytes of marks listed at a time: their 64-bit places fit into the cache.
 _MARKS = 1 << 17
 
 
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Set or clear drawn places, one after the other, until every subset has the members that it should have.
+    """Set or clear drawn places, one after the other, until every subset has the right number of members.
 
     Args:
         marks: shape ``(m, lanes)``; changed in place.
-        places: shape ``(m, r)``, r at most 128: a row's are tried in this order, and those that are as they should be
-            are skipped.
-        missing: shape ``(m,)``: how many to set; how many to clear, if negative.
+        places: shape ``(m, r)``, r at most 128: a row's places are tried in this order, and a place that needs no
+            change is skipped.
+        missing: shape ``(m,)``: the number of places to set; to clear, if negative.
 
     Returns:
-        What is still missing, shape ``(m,)``.
+        The numbers of places still to set or to clear, shape ``(m,)``.
     """
     if pays(_PLACE_SECONDS * places.size):
         counted = missing.copy()
@@ -269,11 +269,11 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) -> None:
-    """List the places that are set.
+    """List the marked places.
 
     Args:
         marks: shape ``(m, lanes)``, k set in each row.
-        out: shape ``(m, k)``, to be filled: each row ascends.
+        out: shape ``(m, k)``, the result: each row in ascending order.
     """
     if pays(_MEMBER_SECONDS * out.size):
         _compiled_bits().list_members(marks, out)
@@ -283,7 +283,7 @@ def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) ->
     for start in range(0, len(marks), step):
         rows = slice(start, start + step)
         bits = np.unpackbits(marks[rows].view(np.uint8), axis=1, bitorder="little")
-        # Of booleans: of bytes it takes ten times longer.
+        # For booleans; for bytes it takes ten times longer.
         listed = np.flatnonzero(bits.view(np.bool_)).reshape(len(bits), out.shape[1])
         listed -= (np.arange(len(bits)) * places)[:, None]
         out[rows] = listed

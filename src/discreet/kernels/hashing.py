@@ -1,19 +1,19 @@
-"""Compiled kernels of local hashing: the blocks of hash functions, one function per report or a pool of functions.
+"""Compiled kernels for local hashing: blocks of hash functions, with one function per report or a pool of functions.
 
-A report with a function of its own is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
+A report with its own function is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
 
     {x = (alpha*z + beta) mod prime : z = bucket, bucket + g, bucket + 2g, ... < prime}
 
-as far as it lies below ``size``, where g is the number of buckets and size <= prime < 2^32. So a block is a start and a
-constant step, and costs prime/g additions modulo the prime. A bucket that is not below the prime gives an empty block.
+restricted to values below ``size``, where g is the number of buckets and size <= prime < 2^32. So a block has a start
+and a constant step, and costs prime/g additions modulo the prime. A bucket of at least the prime gives an empty block.
 
 Function j of a pool is a cubic polynomial modulo a prime,
 
     h_j(x) = ((c0 + c1 x + c2 x^2 + c3 x^3) mod prime) mod buckets,
 
-and its row of a table has one entry per bucket. Products with the blocks need no list of members: values are taken in
-order, so that a polynomial costs three additions per value (its differences) and no product. The prime is below 2^31,
-so that a sum of two numbers below it fits into 32 bits.
+and its row of a table has one entry per bucket. Products with the blocks need no list of members. Values are processed
+in order, so that a polynomial costs three additions per value (its differences) and no product. The prime is below
+2^31, so that a sum of two residues fits into 32 bits.
 """
 
 from typing import Any, TypeAlias, TypeVar
@@ -28,12 +28,12 @@ from discreet.kernels.parallel import forget, map_blocks
 _Column: TypeAlias = NDArray[np.uint32]
 _Columns: TypeAlias = tuple[_Column, _Column, _Column]
 
-# Reports that walk side by side, so that none waits for its own previous step.
+# Reports processed side by side, so that none waits for its own previous step.
 _LANES = 64
-# Values visited per task: about a millisecond; at most 64 tasks.
+# Values visited per task: about a millisecond of work; at most 64 tasks.
 STEPS_PER_TASK = 1 << 21
 _MOST_TASKS = 64
-# Not below any size: where a report rests when its walk is over.
+# At least any size: the position of a report whose block is complete.
 _NOWHERE = 0xFFFFFFFF
 
 
@@ -44,7 +44,7 @@ def add_preimages(
 
     Args:
         columns: alpha, beta and bucket, each of shape ``(m,)``.
-        groups: shape ``(m,)``, rows of the counts, all of them there.
+        groups: shape ``(m,)``, rows of the counts; every row must exist.
         counts: shape ``(groups, size)``, contiguous; changed in place.
         prime: the modulus, at least size and below 2^32.
         buckets: g, at least 1 and below 2^32.
@@ -136,7 +136,7 @@ def preimages_dot_transposed(
         column_sums(_part(columns, start, stop), weights[start:stop], prime, buckets, sums)
         return sums
 
-    # A task hands back `size` sums, so it should visit several times as many values.
+    # A task returns `size` sums, so it should visit several times as many values.
     block = max(_reports_per_task(prime, buckets), 4 * size * buckets // prime)
     block = max(block, -(-alpha.size // _MOST_TASKS))
     sums = np.zeros(size)
@@ -147,7 +147,7 @@ def preimages_dot_transposed(
 
 
 def _forget_columns(columns: _Columns) -> None:
-    # At the end, not task by task: where blocks are long, the reports of a task do not fill a page.
+    # At the end, not after each task: with long blocks the reports of a task do not fill a page.
     for column in columns:
         forget(column)
 
@@ -181,7 +181,7 @@ def _reports_per_task(prime: int, buckets: int) -> int:
 def count_by_group(
     columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
 ) -> None:
-    """Add, for each group and value, the reports whose blocks contain the value, to ``(g, size)`` counts."""
+    """Add, for each group and value, the number of reports whose blocks contain the value, to ``(g, size)`` counts."""
     flat, size, rows = counts.reshape(-1), np.uint64(counts.shape[1]), np.empty(_LANES, np.uint64)
     for start in range(0, columns[0].size, _LANES):
         x, step, visits = begin_walks(columns, start, prime, buckets)
@@ -191,7 +191,7 @@ def count_by_group(
         for visit in range(visits.max()):
             if visit >= common:
                 retire_walks(x, visits, visit)
-            # Most often there is one group, whose rows need not be looked up: a quarter of the time.
+            # Usually there is one group; without a look-up of its row the loop takes a quarter less time.
             if size == flat.size:
                 for lane in range(x.size):
                     if x[lane] < size:
@@ -247,7 +247,7 @@ def column_sums(
 
 @compiled()
 def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
-    """Return the first value of each block of some reports, the steps to the next values and the numbers of values."""
+    """Return the first value of each report's block, the steps between values, and the numbers of values."""
     alpha, beta, bucket = columns
     count = min(_LANES, alpha.size - start)
     x, step = np.empty(count, np.uint32), np.empty(count, np.uint32)
@@ -265,7 +265,7 @@ def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
 
 @compiled()
 def retire_walks(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
-    """Put reports whose blocks were walked through at a value beyond all."""
+    """Move reports with complete blocks to a position beyond all values."""
     for lane in range(x.size):
         if visits[lane] <= visit:
             x[lane] = _NOWHERE
@@ -273,7 +273,7 @@ def retire_walks(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
 
 @compiled()
 def advance_walks(x: _Column, step: _Column, prime: int) -> None:
-    """Go to the next value of each block."""
+    """Move each report to the next value of its block."""
     modulus = np.uint32(prime)
     for lane in range(x.size):
         # x + step would overflow 32 bits for a large prime; neither branch does.
@@ -285,13 +285,13 @@ def advance_walks(x: _Column, step: _Column, prime: int) -> None:
 Number = TypeVar("Number", np.int64, np.float64)
 
 _LARGEST_PRIME = (1 << 31) - 1
-# Values that are worked out side by side, in vector lanes: a value goes on from the ones this far before it.
+# Values computed side by side, in vector lanes: each value continues from the one this far before it.
 _POOL_LANES = 32
-# Values per tile: what is worked out of them stays in the first-level cache.
+# Values per tile, whose buckets fit into the first-level cache.
 _TILE = 4096
-# Steps per task, about ten milliseconds.
+# Steps per task, about ten milliseconds of work.
 _POOL_STEPS = 1 << 23
-# Rows of a table this small are summed in four copies, so that a value need not wait for the one before it.
+# Rows of a table this small are summed in four copies, so that no value waits for the previous one.
 _INTERLEAVED = 1 << 10
 
 
@@ -333,7 +333,7 @@ def scatter_buckets(
     buckets: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every function and bucket, the sum of the numbers of the values in it.
+    """Return, for every function and bucket, the sum of the numbers of the bucket's values.
 
     Args:
         coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
@@ -373,7 +373,7 @@ def _checked(coefficients: NDArray[np.uint32], prime: int, size: int) -> NDArray
 
 @compiled(plain=plain.gather)
 def collect(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
-    """Add, for each value, the weights of the buckets that a pool's functions give the value, to sums."""
+    """Add, for each value, the entries of its buckets over a pool's functions to sums."""
     buckets = np.empty(_TILE, np.uint32)
     for function in range(len(coefficients)):
         row = tables[function]
@@ -386,7 +386,7 @@ def collect(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, 
 
 @compiled(plain=plain.scatter)
 def scatter_sums(coefficients: NDArray[np.uint32], values: NDArray[np.float64], prime: int, sums: NDArray[Any]) -> None:
-    """Add the values to the sums of the buckets that a pool's functions give them."""
+    """Add the values to the sums of their buckets, for each function of a pool."""
     buckets = np.empty(_TILE, np.uint32)
     copies = np.zeros((4, min(sums.shape[1], _INTERLEAVED)))
     interleaved = sums.shape[1] <= _INTERLEAVED
@@ -465,7 +465,7 @@ def _evaluate(coefficients: NDArray[np.uint32], value: int, prime: int) -> Any:
 
 @compiled()
 def _plus(a: Any, b: Any, modulus: Any) -> Any:
-    # What is too large comes down; a difference below 0 wraps to something larger.
+    # A result that is too large is reduced; a difference below 0 wraps to a larger number.
     total = np.uint32(a + b)
     return min(total, np.uint32(total - modulus))
 
@@ -478,7 +478,7 @@ def _less(a: Any, b: Any, modulus: Any) -> Any:
 
 @compiled()
 def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
-    """Return remainders modulo g by products, exact below 2^31 [Granlund, Montgomery 1994]."""
+    """Replace numbers by their remainders modulo g, with products, exactly below 2^31 [Granlund, Montgomery 1994]."""
     shift = 31
     while (1 << (shift - 31)) < buckets:
         shift += 1

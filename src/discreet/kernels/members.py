@@ -1,4 +1,4 @@
-"""Products with the membership matrix of lists of members, and with its transpose; compiled.
+"""Compiled products with the membership matrix of member lists, and with its transpose.
 
 ``members`` are unsigned integers, shape ``(m, k)``: row i lists the k values in the block of
 report i. Members outside 0..size-1 are ignored, and a repeated member counts every time.
@@ -13,7 +13,7 @@ from discreet.kernels import plain
 from discreet.kernels.compiling import REASSOCIATE, compiled
 from discreet.kernels.parallel import forget, map_blocks
 
-# Members read per task: about a millisecond; at most 64 tasks.
+# Members read per task: about a millisecond of work; at most 64 tasks.
 _MEMBERS_PER_TASK = 1 << 21
 _MOST_TASKS = 64
 
@@ -81,7 +81,7 @@ def members_dot_transposed(
         forget(members[start:stop])
         return sums
 
-    # A task hands back `size` sums, so it should read several times as many members.
+    # A task returns `size` sums, so it should read several times as many members.
     block = max(_rows_per_task(members), 4 * size // max(members.shape[1], 1))
     block = max(block, -(-len(members) // _MOST_TASKS))
     sums = np.zeros(size)

@@ -1,7 +1,7 @@
-"""Threads and memory of this machine: work over fixed blocks of rows, of arrays in memory or mapped from files.
+"""Threads and memory: work on fixed blocks of rows, for arrays in memory or mapped from files.
 
-The blocks depend on the data only, and results come back in block order. So a sum over the results is bitwise the same
-for any number of threads. `forget` lets the pages of a mapped array leave the memory of this process.
+The blocks depend only on the data, and results are returned in block order. So a sum over the results is bitwise the
+same for any number of threads. `forget` releases the pages of a mapped array from the memory of this process.
 """
 
 import mmap
@@ -31,7 +31,7 @@ def map_blocks(
     Args:
         function: called with the start and the stop of each block; it should release the
             interpreter lock, as compiled kernels do.
-        rows: how many rows there are; at least 0.
+        rows: the number of rows; at least 0.
         block: rows per block; at least 1. Must not depend on ``threads``.
         threads: at most this many threads; by default the environment variable
             DISCREET_THREADS, or else the number of processors.
@@ -57,7 +57,7 @@ def thread_count(threads: int | None = None) -> int:
     """Return the number of threads; see `map_blocks`.
 
     Raises:
-        ValueError: If the number is too small, or the environment's is not one.
+        ValueError: If the number is too small, or the environment variable is not a number.
     """
     if threads is None:
         threads = _threads_from_environment() or os.cpu_count() or 1
@@ -87,12 +87,12 @@ def memory_limit() -> int:
 
 
 def forget(part: NDArray[Any]) -> None:
-    """Release the pages of a mapped file from this process's memory, if ``part`` is a piece of one.
+    """Release the pages of an array from this process's memory, if the array is a part of a mapped file.
 
-    The pages stay in the system's cache, and return when they are read again. Other arrays are left alone.
+    The pages stay in the system's cache, and are loaded again if they are read. Other arrays are not changed.
 
     Args:
-        part: contiguous, of any shape; must not have been written to, unless what is written goes to the file.
+        part: a contiguous array of any shape; it must not have been written to, unless the file receives the changes.
     """
     whole: Any = part
     while isinstance(whole, np.ndarray) and whole.base is not None:
@@ -100,7 +100,7 @@ def forget(part: NDArray[Any]) -> None:
     if not isinstance(whole, mmap.mmap) or not hasattr(whole, "madvise") or not part.nbytes:
         return
     start = _address(part) - _address(np.frombuffer(whole, np.uint8, count=1))
-    # Whole pages only: the next piece may still be reading the page that both share.
+    # Whole pages only: the next piece may still use the page that both share.
     first = -(-start // mmap.PAGESIZE) * mmap.PAGESIZE
     length = (start + part.nbytes) // mmap.PAGESIZE * mmap.PAGESIZE - first
     if length > 0:

@@ -1,6 +1,6 @@
-"""Kernels by NumPy, which stand in for compiled ones where numba is not installed: the same arguments, the same sums.
+"""NumPy kernels, which replace compiled ones where numba is not installed: the same arguments, the same sums.
 
-Sums of integers are the same to the last digit; sums of floating point numbers are added in another order.
+Sums of integers are identical; sums of floating-point numbers are added in another order.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
 
-# Reports, values or members that are looked at together, whose arrays stay in the cache.
+# Reports, values or members processed together, whose arrays fit into the cache.
 _AT_ONCE = 1 << 13
 _ENTRIES_AT_ONCE = 1 << 15
 
@@ -32,15 +32,15 @@ def preimages_dot(columns: Any, values: FloatArray, prime: int, buckets: int, su
 
 
 def preimages_dot_transposed(columns: Any, weights: FloatArray, prime: int, buckets: int, sums: FloatArray) -> None:
-    """Add, for every value, the weights of the reports whose blocks contain it to sums."""
+    """Add, for every value, the weights of the reports whose blocks contain the value, to sums."""
     for rows, places in _preimages(columns, prime, buckets):
         there = places < sums.size
         np.add.at(sums, places[there].astype(np.int64), weights[rows][there])
 
 
 def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, AnyArray]]:
-    """List a member of each of some reports' blocks at a time: the rows, and values, too large where there is none."""
-    # A sum of two numbers below the prime must fit.
+    """Yield one member of each report's block at a time: the rows, and values, too large where a block is complete."""
+    # A sum of two residues must fit.
     lane = np.uint32 if prime < 1 << 31 else np.uint64
     modulus = lane(prime)
     for start in range(0, columns[0].size, _AT_ONCE):
@@ -53,34 +53,34 @@ def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, 
         for visit in range(visits.max()):
             yield rows, x if visit < common else np.where(visits > visit, x, lane(0xFFFFFFFF))
             x = x + step
-            # What is too large comes down; a difference below 0 wraps to something larger.
+            # A sum that is too large is reduced; a difference below 0 wraps to a larger number.
             np.minimum(x, x - modulus, out=x)
 
 
 def gather(coefficients: AnyArray, tables: AnyArray, prime: int, start: int, sums: AnyArray) -> None:
-    """Add, for every value from ``start`` on, the entries of its buckets over all functions to sums."""
+    """Add, for every value from ``start`` on, the entries of its buckets over all functions, to sums."""
     values, buckets = np.arange(start, start + sums.size, dtype=np.uint64), tables.shape[1]
-    for rows in _stretches(len(tables), sums.size):
+    for rows in _chunks(len(tables), sums.size):
         sums += tables[rows].reshape(-1)[_places(coefficients[rows], values, prime, buckets)].sum(axis=0)
 
 
 def scatter(coefficients: AnyArray, values: FloatArray, prime: int, sums: FloatArray) -> None:
-    """Write, for every function and bucket, the sum of the numbers of the values in it to sums."""
+    """Write, for every function and bucket, the sum of the numbers of the bucket's values."""
     numbers, buckets = np.arange(values.size, dtype=np.uint64), sums.shape[1]
-    for rows in _stretches(len(sums), values.size):
+    for rows in _chunks(len(sums), values.size):
         places = _places(coefficients[rows], numbers, prime, buckets)
         each = np.broadcast_to(values, places.shape)
         sums[rows] = np.bincount(places.reshape(-1), each.reshape(-1), sums[rows].size).reshape(-1, buckets)
 
 
-def _stretches(rows: int, width: int) -> Iterator[slice]:
-    """List stretches of some rows with so many entries each."""
+def _chunks(rows: int, width: int) -> Iterator[slice]:
+    """Yield chunks of rows, for rows of the given width."""
     step = max(_ENTRIES_AT_ONCE // max(width, 1), 1)
     return (slice(start, start + step) for start in range(0, rows, step))
 
 
 def _places(functions: AnyArray, values: AnyArray, prime: int, buckets: int) -> AnyArray:
-    """Return the places of ``(v,)`` values in the rows of tables of ``(m, 4)`` functions, shape ``(m, v)``."""
+    """Return the positions of ``(v,)`` values in the tables' rows for ``(m, 4)`` functions, shape ``(m, v)``."""
     columns = functions.astype(np.uint64).T[:, :, None]
     hashed = columns[3] * values
     for coefficient in columns[2:0:-1]:
@@ -96,21 +96,21 @@ def _places(functions: AnyArray, values: AnyArray, prime: int, buckets: int) -> 
 
 
 def _reduce(numbers: AnyArray, modulus: int) -> None:
-    # Dividing by one number is several times faster than taking remainders.
+    # Dividing by one number is several times faster than computing remainders.
     numbers -= numbers // np.uint64(modulus) * np.uint64(modulus)
 
 
 def members_dot(members: AnyArray, values: FloatArray, sums: FloatArray) -> None:
-    """Write, for every report, the sum of the values of its members to sums."""
+    """Write, for every report, the sum of its members' values."""
     padded = np.append(values, 0.0)
-    for rows in _stretches(*members.shape):
+    for rows in _chunks(*members.shape):
         sums[rows] = padded[np.minimum(members[rows], values.size)].sum(axis=1)
 
 
 def members_dot_transposed(members: AnyArray, weights: FloatArray, size: int) -> FloatArray:
-    """Return, for every value, the sum of the weights of the reports with it as a member."""
+    """Return, for every value, the sum of the weights of the reports with this member."""
     sums = np.zeros(size + 1)
-    for rows in _stretches(*members.shape):
+    for rows in _chunks(*members.shape):
         np.add.at(sums, np.minimum(members[rows], size), weights[rows, None])
     return sums[:-1]
 
@@ -125,13 +125,13 @@ def transpose_rows(rows: AnyArray, tiles: AnyArray) -> None:
 
 
 def tiles_dot(tiles: AnyArray, values: AnyArray, _: int, sums: AnyArray) -> None:
-    """Write, for every report, the sum of the values of its ones to sums."""
+    """Write, for every report, the sum of the values of its ones."""
     for rows, bits in _bits(tiles):
         sums[rows] = np.einsum("j,ijk->ik", values, bits, dtype=np.float64)
 
 
 def tiles_dot_transposed(tiles: AnyArray, weights: AnyArray, _: int) -> FloatArray:
-    """Return, for every column, the sum of the weights of the reports with a one there."""
+    """Return, for every column, the sum of the weights of the reports with a one in it."""
     sums, each = np.zeros(tiles.shape[1]), weights.reshape(-1, 32)
     for rows, bits in _bits(tiles):
         sums += np.einsum("ik,ijk->j", each[rows], bits, dtype=np.float64)
@@ -139,7 +139,7 @@ def tiles_dot_transposed(tiles: AnyArray, weights: AnyArray, _: int) -> FloatArr
 
 
 def _bits(tiles: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
-    """List some tiles at a time: their rows, and the bits of each word, ``(rows, v, 32)``."""
-    for rows in _stretches(len(tiles), 32 * tiles.shape[1]):
+    """Yield some tiles at a time: their rows, and the bits of each word, ``(rows, v, 32)``."""
+    for rows in _chunks(len(tiles), 32 * tiles.shape[1]):
         some = np.ascontiguousarray(tiles[rows], "<u4").view(np.uint8)
         yield rows, np.unpackbits(some, axis=1, bitorder="little").reshape(len(some), -1, 32)

@@ -1,4 +1,4 @@
-"""Rows of bytes: their width, and their order, compared as strings of bytes: the first byte first."""
+"""Rows of bytes: checks of their width, and their order as byte strings."""
 
 from itertools import pairwise
 
@@ -10,7 +10,7 @@ _WORD = 8
 
 
 def checked_rows(rows: AnyArray, size: int) -> AnyArray:
-    """Return packed reports of ``size`` bits, rows one after the other.
+    """Return packed reports of ``size`` bits as contiguous rows, after a check of their width.
 
     Raises:
         ValueError: If the rows do not have ceil(v/8) bytes.
@@ -35,7 +35,7 @@ def sorted_rows(rows: AnyArray) -> AnyArray:
 
 
 def _words(rows: AnyArray) -> WordArray:
-    """Return rows as ``(words, n)`` numbers that compare as the bytes do."""
+    """Return rows as ``(words, n)`` integers with the same order as the bytes."""
     count = -(-rows.shape[1] // _WORD)
     padded = np.zeros((len(rows), count * _WORD), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows
@@ -43,9 +43,9 @@ def _words(rows: AnyArray) -> WordArray:
 
 
 def row_order(rows: AnyArray) -> IntArray:
-    """Return the ``(n,)`` places of ``(n, width)`` rows of bytes in ascending order.
+    """Return the ``(n,)`` order that sorts ``(n, width)`` rows of bytes.
 
-    They are sorted by their first 8 bytes, and ties alone by the next ones.
+    They are sorted by their first 8 bytes; only ties are sorted by the next bytes.
     """
     words = _words(rows)
     order: IntArray = np.argsort(words[0])

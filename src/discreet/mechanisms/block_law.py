@@ -242,8 +242,8 @@ class BlockLaw(ABC):
     def conditional_inclusion(self) -> Fraction | None:
         """Return rho = P(x' in A given x in A), the same for any two values.
 
-        Where v = 1 the value of rho has no effect. It is None where it depends on the two values. The mechanism then
-        has a decoder without rho.
+        Where v = 1 the value of rho has no effect. Where it depends on the two values, the result is
+        absent (None), and the mechanism has a decoder without rho.
         """
 
     @property
@@ -358,7 +358,7 @@ def joint_inclusion(law: BlockLaw, count: int) -> Fraction | None:
 def triple_covariance(law: BlockLaw) -> Fraction | None:
     """Return the covariance of x' in A and x'' in A given x in A, if it is the same for any three values.
 
-    It is None otherwise. The covariances of estimates then need the reports; the tally does not suffice.
+    Otherwise the result is absent (None), and covariances of estimates need the reports; the tally does not suffice.
     """
     triple, rho = joint_inclusion(law, 3), law.conditional_inclusion
     if triple is None or rho is None or getattr(law, "nearly_independent", False):

@@ -1,1 +1,1 @@
-"""Charts, curves, and templates of pages."""
+"""Charts and curves with Altair, and templates of HTML pages."""

@@ -1,7 +1,7 @@
-"""Charts of results by Altair: shares with intervals, differences, densities, curves of delta, and maps.
+"""Charts of results with Altair: shares with intervals, differences, densities, delta curves, and maps.
 
-Every chart is whole: a static picture in a notebook, or an HTML file with everything in it. Altair's own form is a
-script that loads three others from a public host. Such a chart fails without a network, and the host sees its readers.
+Every chart is self-contained: a static picture in a notebook, or an HTML file with all scripts inside. By default an
+Altair chart loads three scripts from a public host. It fails without a network, and the host learns about its readers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,17 +21,17 @@ from discreet.extras import optional
 # Nothing is loaded, and the menu does not offer to send the chart to a public editor.
 _WHOLE = {"inline": True, "embed_options": {"actions": {"export": True, "source": True, "editor": False}}}
 
-# In a file of shapes letters may be wider than they were here: those of another font, by whoever looks at it.
+# Letters in an SVG file may be wider than measured here, because the viewer's font differs.
 _ROOM = {"left": 24, "right": 40, "top": 5, "bottom": 5}
 
-# By the kind of chart, the same kind that loads nothing.
+# For each kind of chart, the self-contained kind.
 _KINDS: dict[Any, Any] = {}
 
 _Arguments = ParamSpec("_Arguments")
 
 
 def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:
-    """Return a decorator of chart functions, whose charts load nothing when they are shown or saved."""
+    """Return a decorator for chart functions; the charts load nothing when they are shown or saved."""
 
     @wraps(draw)
     def drawn(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> Any:
@@ -41,7 +41,7 @@ def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]
 
 
 def _with_head(page: str, chart: Any) -> str:
-    """Return a page with the chart's title, and with the width of the device; as it is if it is a part of a page."""
+    """Return an HTML page with the chart's title and the device's width; a fragment of a page is returned unchanged."""
     text = getattr(chart.title, "text", chart.title)
     words = escape(text if isinstance(text, str) else " ".join(text) if isinstance(text, list) else "")
     viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -57,7 +57,7 @@ def _write(target: Any, text: str) -> None:
 
 
 def _made_whole(chart: Any) -> Any:
-    # Past the chart's own way of taking attributes, which are entries of its specification.
+    # Set directly, because a chart takes ordinary attributes for entries of its specification.
     kind = type(chart)
     if kind not in _KINDS:
         _KINDS[kind] = _self_contained(kind)
@@ -70,7 +70,7 @@ def _self_contained(plain: Any) -> Any:
         return plain
 
     class SelfContained(plain):  # type: ignore[misc]
-        """A chart of Altair, shown as a static picture; its HTML is whole by default."""
+        """An Altair chart that is shown as a static picture and saved as self-contained HTML by default."""
 
         loads_nothing = True
 
@@ -95,11 +95,11 @@ def _self_contained(plain: Any) -> Any:
             return _with_head(str(super().to_html(*arguments, **_WHOLE | options)), self)
 
         def __or__(self, other: Any) -> Any:
-            """Put another chart beside this one."""
+            """Return this chart with another one beside it."""
             return _made_whole(super().__or__(other))
 
         def __and__(self, other: Any) -> Any:
-            """Put another chart below this one."""
+            """Return this chart with another one below it."""
             return _made_whole(super().__and__(other))
 
     SelfContained.__name__ = SelfContained.__qualname__ = plain.__name__
@@ -107,31 +107,32 @@ def _self_contained(plain: Any) -> Any:
 
 
 def records_of(records: Iterable[Mapping[str, Any]]) -> Any:
-    """Return the data of a chart; as a tuple, since Altair copies lists, record by record, at every step."""
+    """Return the data of a chart as a tuple, because Altair copies lists record by record at every step."""
     return optional("altair").Data(values=tuple(records))
 
 
 SENSITIVE, CLEAR = "sensitive", "not sensitive"
 DRAWN = ("frequency", "lower", "upper")
-"""Columns of numbers that a chart of frequencies draws."""
+"""The number columns that a chart of frequencies draws."""
 COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
 SHAPES = {SENSITIVE: "diamond", CLEAR: "circle"}
-"""Marks of sensitive values, for people who see colours and for people who do not."""
+"""Marks of sensitive values and others, which also readers without colour vision can distinguish."""
 _ROW_HEIGHT = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """The content of one chart of frequencies.
+    """The contents of one chart of frequencies.
 
     Attributes:
-        title: above the chart, a line each.
+        title: the title above the chart, one entry per line.
         names: one label per value, from the top down.
         columns: ``frequency``, ``sensitive``, ``lower`` and ``upper``; each as long as ``names``.
-        truth: true frequencies, as long; None where they are not known.
-        level: confidence of the intervals.
-        simultaneous: whether all intervals hold at once with that confidence.
-        shown: how many values were chosen by their estimates, for which the intervals hold; None if they were not.
+        truth: true frequencies, equally long; None where they are not known.
+        level: confidence level of the intervals.
+        simultaneous: whether the level holds for all intervals together.
+        shown: the number of values chosen by their estimates, for which the intervals are valid; None if none were
+            chosen.
     """
 
     title: str
@@ -156,7 +157,7 @@ class Panel:
         rows = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
-            # What is not estimated is not drawn.
+            # Values without an estimate are not drawn.
             numbers = {field: float(self.columns[field][place]) for field in DRAWN}
             row |= {field: None if isnan(number) else number for field, number in numbers.items()}
             rows.append(row if self.truth is None else {**row, "truth": float(self.truth[place])})
@@ -173,17 +174,17 @@ class Panel:
 def frequency_chart(
     panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True, limit: int | None = None
 ) -> Any:
-    """Return a chart with a row per value: estimate, interval, and the truth where it is known.
+    """Return a chart with a row per value: the estimate, its interval, and the truth if known.
 
     Args:
-        panel: what to draw.
-        width: of the plot, in pixels.
-        end: where the axis ends; None to fit.
+        panel: the contents.
+        width: the width of the plot, in pixels.
+        end: the end of the axis; None to fit.
         names: whether to write the labels.
-        limit: pixels that a line of the title may take; None for any number.
+        limit: the most pixels for a line of the title; None for no limit.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     base = alt.Chart(records_of(panel.rows))
@@ -209,7 +210,7 @@ def frequency_chart(
 
 
 def kind_of(channel: Any, marks: Mapping[str, str]) -> Any:
-    """Return a channel, ``altair.Color`` or ``altair.Shape``, whose marks say what kind a value is."""
+    """Return a channel, ``altair.Color`` or ``altair.Shape``, that marks the kind of a value."""
     alt = optional("altair")
     legend = alt.Legend(orient="top", direction="horizontal")
     scale = alt.Scale(domain=list(marks), range=list(marks.values()))
@@ -221,11 +222,11 @@ _FOREST_ROW = 17
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """The content of one forest plot.
+    """The contents of one forest plot.
 
     Attributes:
-        title: above the chart.
-        legend: below the title.
+        title: the title above the chart.
+        legend: the legend below the title.
         rows: records with ``value``, ``sensitive``, ``difference``, ``lower``, ``upper`` and ``p_value``.
     """
 
@@ -235,7 +236,7 @@ class Differences:
 
     @property
     def records(self) -> list[dict[str, Any]]:
-        """One record per value, as it is drawn."""
+        """The records to draw, one per value."""
         records = []
         for row in self.rows:
             clear = row["lower"] > 0 or row["upper"] < 0
@@ -246,13 +247,13 @@ class Differences:
 
 @self_contained
 def forest_chart(differences: Differences) -> Any:
-    """Return a chart with a row per value: its difference, and the interval of that.
+    """Return a chart with a row per value: its difference with the confidence interval.
 
     Args:
-        differences: what to draw.
+        differences: the contents.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     names = [row["value"] for row in differences.rows]
@@ -286,11 +287,11 @@ _WIDTH = 230
 
 @self_contained
 def small_multiples(panels: Sequence[Panel], title: str) -> Any:
-    """Return panels of the same values in rows of three, on one axis.
+    """Return panels with the same values, in rows of three with one axis.
 
     Args:
         panels: one for each group.
-        title: above all of them.
+        title: the title above all panels.
     """
     alt = optional("altair")
     end = max(panel.end for panel in panels) * 1.02
@@ -303,7 +304,7 @@ def small_multiples(panels: Sequence[Panel], title: str) -> Any:
     return alt.concat(*drawn, columns=_COLUMNS, spacing=20, title=heading, config=framed)
 
 
-# With axis, margins and a viewer's menu not wider than a phone, 390 pixels.
+# With axis, margins and a viewer's menu at most as wide as a phone, 390 pixels.
 _CURVE_WIDTH = 280
 _COLOURS = ["#c2410c", "#1d4ed8"]
 
@@ -319,13 +320,13 @@ def delta_chart(
     """Return a chart of curves delta(epsilon), with a dashed line at a given delta.
 
     Args:
-        curves: by name, the points (epsilon, delta), with delta above 0.
-        title: above the chart, perhaps in several lines; the chart is as wide as a phone, on which none is folded.
-        subtitle: below the title, likewise.
-        delta: where the line goes.
+        curves: for each name, the points (epsilon, delta), with delta above 0.
+        title: the title above the chart, in one or several lines; the chart is as wide as a phone, which folds no line.
+        subtitle: the lines below the title.
+        delta: the position of the dashed line.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     rows = [
@@ -350,16 +351,16 @@ _SIDE = 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Density:
-    """The contents of a density chart: shares of neighbouring bins of numbers, with their intervals.
+    """The contents of a density chart: shares of neighbouring bins of numbers, with intervals.
 
     Attributes:
-        title: of the chart.
-        borders: ``(m + 1,)`` of the bins, ascending.
+        title: the title of the chart.
+        borders: ``(m + 1,)`` borders of the bins, ascending.
         shares: ``(m,)`` estimated shares.
-        low: ``(m,)`` lower ends of intervals.
+        low: ``(m,)`` lower ends of the intervals.
         high: ``(m,)`` upper ends.
-        sensitive: ``(m,)`` booleans; None if all bins are.
-        level: confidence of each interval.
+        sensitive: ``(m,)`` booleans; None if all bins are sensitive.
+        level: confidence level of each interval.
         logarithmic: whether bins have one width of ln(1 + x).
     """
 
@@ -375,14 +376,14 @@ class Density:
 
 @self_contained
 def density_chart(density: Density) -> Any:
-    """Return a chart of a density over an axis of numbers, with a band of intervals; sensitive ranges lie below it.
+    """Return a chart of a density over an axis of numbers, with a band of intervals and sensitive ranges below.
 
     Returns:
-        an Altair chart.
+        An Altair chart.
     """
     alt, borders = optional("altair"), density.borders
     ends = [float(borders[0]), float(borders[-1])]
-    # ln(1 + x) on both sides of 0, which is the scale of such bins.
+    # ln(1 + x) on both sides of 0, the scale of such bins.
     scale = alt.Scale(type="symlog", constant=1, domain=ends) if density.logarithmic else alt.Scale(domain=ends)
     wide = "bin" if density.logarithmic else f"bin of {float(borders[1] - borders[0]):.4g}"
     columns = {
@@ -393,7 +394,7 @@ def density_chart(density: Density) -> Any:
         "high": density.high,
     }
     rows = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
-    # A step ends where the next one begins, and the last one at the last border.
+    # A step ends where the next one begins, and the last step at the last border.
     data = records_of([*rows, {**rows[-1], "from": ends[1]}])
     x = alt.X("from:Q", title="value", scale=scale, axis=alt.Axis(tickCount=8, grid=False))
     base = alt.Chart(data)
@@ -412,13 +413,13 @@ def density_chart(density: Density) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Map:
-    """The content of one map.
+    """The contents of one map.
 
     Attributes:
-        title: above it.
+        title: the title above the map.
         places: ``row`` and ``col`` of each region.
-        shares: of each region; regions without any stay blank.
-        sensitive: ``(regions,)`` booleans, whose regions are framed; None to frame none.
+        shares: the share of each region; a region without a share stays blank.
+        sensitive: ``(regions,)`` booleans: true for a region with a frame; None for no frames.
     """
 
     title: str
@@ -440,10 +441,10 @@ class Map:
 
 @self_contained
 def region_chart(regions: Map) -> Any:
-    """Return the map of one estimate.
+    """Return a map of one estimate.
 
     Returns:
-        an Altair chart.
+        An Altair chart.
     """
     marks = "" if regions.sensitive is None else "; framed: sensitive"
     return map_chart([regions], title=f"Estimated shares of people{marks}", across=1)
@@ -451,10 +452,10 @@ def region_chart(regions: Map) -> Any:
 
 @self_contained
 def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
-    """Return maps in rows, with one scale of colours; north is up.
+    """Return maps in rows, with one colour scale; north is up.
 
     Returns:
-        an Altair chart.
+        An Altair chart.
     """
     alt = optional("altair")
     highest = max(float(panel.shares.max()) for panel in maps)
@@ -467,7 +468,7 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
         alt.Axis(title=title, values=steps[::5], **marked)
         for title, steps in (("column, west to east", cols), ("row, south to north", rows))
     )
-    # Frames tell regions apart without colours.
+    # Frames distinguish regions without colours.
     stroke = alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))
     frames = {} if all(panel.sensitive is None for panel in maps) else {"stroke": stroke}
     drawn = [

@@ -1,4 +1,4 @@
-"""Pictures of curves against epsilon or a size on logarithmic axes, and charts side by side."""
+"""Pictures of curves by epsilon or by a size, on logarithmic axes, and charts side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ _BASELINE, _BOUND = "#111827", "#6b7280"
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """The content of one figure of curves.
+    """The contents of one figure of curves.
 
     Attributes:
-        title: above the figure.
-        subtitle: below the title, a line each.
+        title: the title above the figure.
+        subtitle: the lines below the title.
         x: name of the horizontal axis.
         y: name of the vertical axis.
         points: records with ``x``, ``y``, ``low``, ``high``, ``line``, ``column`` and ``row``.
-        lines: the lines in order.
+        lines: the names of the lines in order.
         columns: the panels of a row in order.
         rows: the rows of panels in order.
-        baselines: by row, where a dashed horizontal line goes (None for none).
-        baseline: what that line is.
-        marks: by row, where a dotted vertical line goes (None for none).
-        mark: what that line is.
-        even: whether the vertical axis goes evenly from 0 to 1 (shares), instead of logarithmically.
-        bound: the one of the lines that is drawn dashed and without points, since nothing was measured there.
+        baselines: for each row, the height of a dashed horizontal line (None for no line).
+        baseline: the meaning of this line.
+        marks: for each row, the position of a dotted vertical line (None for no line).
+        mark: the meaning of this line.
+        even: whether the vertical axis is linear from 0 to 1 (shares); otherwise it is logarithmic.
+        bound: the name of a line that is drawn dashed and without points, because it was not measured.
     """
 
     title: str
@@ -52,13 +52,13 @@ class Curves:
     def of(
         cls, x: str, y: str, lines: Mapping[str, Iterable[tuple[float, float]]], column: str = "", **more: Any
     ) -> "Curves":
-        """Return a figure of one panel.
+        """Return a figure with one panel.
 
         Args:
             x: name of the horizontal axis.
             y: name of the vertical axis.
-            lines: the points of each line; those that have no place on the axes are left out.
-            column: title of the panel.
+            lines: the points of each line; points outside the axes are omitted.
+            column: the title of the panel.
             more: other attributes.
         """
         panel = {"column": column, "row": ""}
@@ -73,29 +73,29 @@ class Curves:
 
     @property
     def scale(self) -> dict[str, Any]:
-        """Scale of the vertical axis."""
+        """The scale of the vertical axis."""
         if self.even:
             return {"domain": [0.0, 1.0], "nice": False}
         return {"type": "log", "domain": list(self.span), "clamp": True, "nice": False}
 
     @property
     def span(self) -> tuple[float, float]:
-        """Least and largest number on the vertical axis."""
+        """The smallest and largest number on the vertical axis."""
         drawn = [value for point in self.points for value in (point["y"], point["high"]) if value > 0]
         drawn += [value for value in self.baselines.values() if value]
         return min(drawn) / 1.3, max(drawn) * 1.3
 
 
-# Small numbers with their power of ten, all of them.
+# All labels of small numbers have a power of ten.
 _SHORT = "datum.value != 0 && datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~g')"
 
 
 @self_contained
 def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
-    """Return a figure of curves.
+    """Return a chart of curves.
 
     Returns:
-        an Altair chart.
+        An Altair chart.
     """
     alt = optional("altair")
     drawn = []
@@ -106,16 +106,16 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
 
 
 def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
-    """Return heading and style, set all at once: with every property that is set later Altair copies each panel."""
+    """Return heading and style as one set, because Altair copies each panel for every property that is set later."""
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=11.5)
-    # Letters may be wider where the picture is looked at, so labels are set further apart; the legend's are, too.
+    # Letters may be wider on the viewer's machine, so labels and the legend get more space.
     view, axis = alt.ViewConfig(stroke="#d6d3d1"), alt.AxisConfig(gridColor="#f0efed")
     return {"title": heading, "config": alt.Config(view=view, axis=axis, axisX=alt.AxisConfig(labelSeparation=10))}
 
 
 @self_contained
 def curves_beside(panels: Sequence[Curves], title: str, subtitle: Sequence[str]) -> Any:
-    """Return figures of one panel side by side, with one legend."""
+    """Return figures with one panel each side by side, with one legend."""
     alt = optional("altair")
     drawn = [_panel(alt, curves, "", curves.columns[0], 400, 360) for curves in panels]
     return alt.hconcat(*drawn, spacing=30, **_looks(alt, title, subtitle))
@@ -170,7 +170,7 @@ def _colour(alt: Any, curves: Curves) -> Any:
 
 @self_contained
 def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
-    """Return panels side by side, each row over the same values and axis."""
+    """Return panels side by side, where each row has the same values and axis."""
     alt = optional("altair")
     drawn = []
     for panels in rows:

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages by Jinja2: every text is escaped, and a name that is missing is an error."""
+"""Self-contained HTML pages with Jinja2: every text is escaped, and a missing name is an error."""
 
 import base64
 import re
@@ -12,17 +12,17 @@ from typing import Any
 from discreet.extras import optional
 
 _WIDTH = re.compile(r'<svg[^>]* width="([0-9.]+)"')
-# Pixels; at most that wide, letters can still be read when the picture is as wide as a phone.
+# In pixels: letters of a picture up to this width are legible at the width of a phone.
 _LARGE = 520
 
 
 @dataclass(frozen=True, slots=True)
 class PageFigure:
-    """A picture of a page.
+    """A picture on a page.
 
     Attributes:
-        caption: below it.
-        text: the picture in words, for who does not see it.
+        caption: the caption below the picture.
+        text: a description for readers who cannot see the picture.
         svg: the picture.
     """
 
@@ -32,28 +32,28 @@ class PageFigure:
 
     @classmethod
     def of(cls, chart: Any, caption: str, text: str) -> "PageFigure":
-        """Return the figure of a chart."""
+        """Return the figure for a chart."""
         written = StringIO()
         chart.save(written, format="svg")
         return cls(caption, text, written.getvalue())
 
     @property
     def is_large(self) -> bool:
-        """True if the picture is too wide to be read at the width of a phone."""
+        """True if the picture is too wide to be legible at the width of a phone."""
         size = _WIDTH.search(self.svg)
         return size is None or float(size[1]) > _LARGE
 
     @property
     def address(self) -> str:
-        """The picture as the address of an image."""
+        """The picture as a data URL."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
 
 
 def drawn(jobs: Sequence[tuple[Callable[[Any], Any], Any]], kind: str) -> list[bytes]:
-    """Return pictures of charts, as files.
+    """Return charts as image files.
 
     Args:
-        jobs: functions that return charts, and the argument of each.
+        jobs: functions that return charts, each with its argument.
         kind: ``"svg"`` or ``"png"``.
     """
     pictures = []
@@ -66,12 +66,12 @@ def drawn(jobs: Sequence[tuple[Callable[[Any], Any], Any]], kind: str) -> list[b
 
 
 def render(template: str, folder: Path | None = None, **values: Any) -> str:
-    """Return a page.
+    """Return an HTML page from a template.
 
     Args:
-        template: file name of the template.
-        folder: where it lies, if it is not one of this package.
-        values: what the template names; texts are escaped.
+        template: the template's file name.
+        folder: the template's folder, if it is not in this package.
+        values: the values for the names in the template; texts are escaped.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.

@@ -1,4 +1,4 @@
-"""Candidates for a plan: each mechanism with its errors, report sizes, collector's time and users needed."""
+"""Candidates for a plan: each mechanism with its errors, report sizes, collector's time and number of users needed."""
 
 from collections.abc import Iterator
 from contextlib import nullcontext, suppress
@@ -23,36 +23,36 @@ PLANES: dict[int, tuple[int, ...]] = {
     133: (0, 1, 3, 12, 20, 34, 38, 81, 88, 94, 104, 109),
     183: (0, 1, 3, 16, 23, 28, 42, 76, 82, 86, 119, 137, 154, 175),
 }
-"""Lines of projective planes by number of points, up to a byte [Singer 1938]: each difference modulo it occurs once."""
+"""Lines of projective planes by number of points, up to a byte [Singer 1938]: each difference occurs once."""
 
-# For fewer values Paley's smallest set is a plane too.
+# For fewer values Paley's smallest set is also a projective plane.
 _FEWEST_POINTS = 8
-# Nanoseconds of an addition to one of few counts, and the increase per million counts, which leave the caches.
+# Nanoseconds per addition to one of few counts, and the increase per million counts, which exceed the caches.
 _ADDITION, _PER_MILLION = 1.0, 1.0
 _FORMATS = {"theta": ".4f", "sensitive_mass": ".4g"}
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A mechanism with the exact errors of its linear estimate under some requirements.
+    """A mechanism with the exact errors of its linear estimate under given requirements.
 
     Mean squared errors are E ||p_hat - p||^2, summed over the values, for the required number of reports.
 
     Attributes:
-        name: its plan name, with the option that was chosen.
-        mechanism: the mechanism; its epsilon is the promise of one report.
+        name: its name in plans, with the chosen option.
+        mechanism: the mechanism; its epsilon is for one report.
         worst_mse: largest mean squared error over all distributions.
         assumed_mse: mean squared error for the people's distribution, known or assumed.
         sensitive_error: largest standard error of a sensitive value for the people's distribution.
-        clear_error: largest standard error of another value for it; None if every value is sensitive.
+        clear_error: largest standard error of another value; None if every value is sensitive.
         standard_error: largest standard error of any value for the target.
-        excess: mean squared error for the target, divided by the least possible one; None where that is not known.
+        excess: mean squared error for the target, divided by the smallest possible one; None if unknown.
         bytes: expected size of a report for the people's sensitive mass.
         largest_bytes: size of the largest report.
-        seconds: of one core, roughly, for counting all reports and decoding the tally.
+        seconds: rough time of one core, for counting all reports and decoding the tally.
         fits: whether the largest report and the seconds are within the required limits.
-        users_needed: least number of users for the wanted standard error under the target; None if none is wanted, or
-            no number of users is enough.
+        users_needed: smallest number of users for the wanted standard error under the target; None if no error is
+            wanted, or no number of users suffices.
     """
 
     name: str
@@ -82,9 +82,9 @@ class Candidate:
 
 
 def least_error(requirements: Requirements) -> float | None:
-    """Return the least mean squared error of any unbiased estimate under the target; None where it is not known.
+    """Return the smallest mean squared error of any unbiased estimate under the target; None where it is not known.
 
-    It holds for every mechanism with this promise that all users share. It is not known for a given distribution.
+    It holds for every mechanism with this epsilon that all users share. It is not known for a given distribution.
     """
     domain, n = requirements.domain, requirements.reports
     if domain.size == 1 or requirements.target == "distribution":
@@ -96,13 +96,13 @@ def least_error(requirements: Requirements) -> float | None:
 
 
 def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
-    """Yield every mechanism that needs a domain and an epsilon alone, with its name; tuned for the target."""
+    """Yield every mechanism that needs only a domain and an epsilon, with its name and tuned for the target."""
     domain, epsilon = requirements.domain, requirements.epsilon_each
     # Parameters are tuned for this mass; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.mass
     for name, cls in BLOCK_MECHANISMS.items():
         if not (cls.needs_options() or cls.of_neighbours):
-            # Mechanisms of other packages need not exist for every domain.
+            # A mechanism from another package may not support every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
                 yield name, cls(domain, epsilon, **cls.proposed)
     v, w = domain.sensitive_count, domain.size
@@ -110,7 +110,7 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     if w > 1:
         thetas["best theta"] = optimal_theta(v, w, epsilon, sensitive_mass=mass).theta
     for name, theta in thetas.items():
-        # At a very large epsilon its bits would be too rare to be drawn.
+        # At a very large epsilon its noise bits would be too rare for the sampler.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
     if planes := [plane for plane in PLANES.items() if plane[0] >= v >= _FEWEST_POINTS]:
@@ -122,8 +122,8 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
-    """Return the mean squared error of n reports for a distribution; for the worst one if p is None."""
-    # Rounding may take an error of 0 (everybody has the one sensitive value) below 0.
+    """Return the mean squared error of n reports for a distribution p, or for the worst one."""
+    # Rounding may make an error of 0 negative (if everybody has the only sensitive value).
     return mechanism.decoder.worst_case_mse(n) if p is None else max(mechanism.decoder.mse(n, p), 0.0)
 
 
@@ -135,7 +135,7 @@ def largest_bytes(mechanism: BlockMechanism) -> int:
 
 
 def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> float:
-    """Return roughly the seconds of one core that counting all reports and decoding their tally take."""
+    """Return the rough time of one core, in seconds, for counting all reports and decoding their tally."""
     law = mechanism.law
     block, tally = getattr(law, "additions", (law.size * float(law.inclusion), law.size))
     each = _ADDITION + _PER_MILLION * mechanism.domain.size / 1e6
@@ -143,14 +143,14 @@ def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> 
 
 
 def fits(requirements: Requirements, mechanism: BlockMechanism) -> bool:
-    """Return true if reports are as small, and counted as quickly, as is required."""
+    """Return true if reports are within the required size, and are counted within the required time."""
     size, seconds = requirements.largest_report, requirements.most_seconds
     small = size is None or largest_bytes(mechanism) <= size
     return small and (seconds is None or collector_seconds(requirements, mechanism) <= seconds)
 
 
 def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, least: float | None) -> Candidate:
-    """Return the candidate of a mechanism under some requirements; ``least`` is `least_error`."""
+    """Return the candidate for a mechanism under given requirements; ``least`` is `least_error`."""
     domain, n, p = requirements.domain, requirements.reports, requirements.distribution
     errors = mechanism.decoder.standard_errors(n, p)
     return Candidate(
@@ -173,7 +173,7 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
 def _users_needed(requirements: Requirements, mechanism: BlockMechanism) -> int | None:
     if (wanted := requirements.standard_error) is None:
         return None
-    # Under a bias that all reports share no number of users may be enough; elsewhere so small an error is a mistake.
+    # With a pool bias, no number of users may suffice; without one, such a small error is a mistake.
     with suppress(ParameterError) if mechanism.numbers.pool_bias else nullcontext():
         reports = reports_for_standard_error(mechanism, wanted, p=requirements.target_p)
         return -(-reports // requirements.reports_per_user)

@@ -1,4 +1,4 @@
-"""Mechanisms compared by their exact errors, and the best one for a target."""
+"""Comparison of mechanisms by their exact errors, and the best mechanism for a target."""
 
 import warnings
 from collections.abc import Iterable, Sequence
@@ -12,14 +12,14 @@ from discreet.mechanisms import BlockMechanism, Windows
 from discreet.planning.candidates import Candidate, candidate, eligible_mechanisms, least_error
 from discreet.planning.requirements import Requirements, Wishes
 
-# Rounding: errors of at most this ratio are the same.
+# Errors within this ratio are equal up to rounding.
 _SAME = 1 + 1e-9
 _LONG = 10.0
 _TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
 
 
 def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unpack[Wishes]) -> BlockMechanism:
-    """Return the mechanism with the smallest reports among those with nearly the least error.
+    """Return the mechanism with the smallest reports among the mechanisms with nearly the smallest error.
 
     It is the mechanism of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments.
     For numbers in bins it is `Windows` (see `discreet.planning.numbers`).
@@ -27,24 +27,25 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats.
-        users: their number; None for any number.
+        users: the number of users; None for any number.
         wishes: by name:
 
-            - ``target``: the distribution whose mean squared error is smallest: ``"worst-case"``, ``"sensitive-mass"``
-              (uniform inside each class) or ``"distribution"`` (p); None for the most specific one that is known.
+            - ``target``: the distribution for which the mean squared error is minimal: ``"worst-case"``,
+              ``"sensitive-mass"`` (uniform within each class) or ``"distribution"`` (p); None for the most specific one
+              that is known.
             - ``sensitive_mass``: p(X_S), the share of people whose value is sensitive, if it is roughly known.
             - ``p``: the distribution, if it is roughly known, instead of a mass: ``(|X|,)`` probabilities, or a
               mapping from values to them.
-            - ``largest_report``: most bytes of a report.
-            - ``most_seconds``: most time of one core for counting all reports (100,000 if ``users`` is None) and
+            - ``largest_report``: the most bytes of a report.
+            - ``most_seconds``: the most time of one core for counting all reports (100,000 without ``users``) and
               decoding their tally.
             - ``reports_per_user``: t (1); each report then has epsilon/t, and n t of them count as independent (see
               `discreet.planning.requirements.Requirements`).
-            - ``within``: how much more error than the least a smaller report may have (0.05), as a share of the least;
-              0 for the least error, whatever the size of a report.
+            - ``within``: the additional error that a smaller report may cost, as a share of the smallest error (0.05);
+              0 for the smallest error, whatever the size of a report.
 
     Raises:
-        ParameterError: if a number is out of range, or no mechanism is small and quick enough.
+        ParameterError: if a number is out of range, or no mechanism has reports small and quick enough.
 
     Warns:
         UserWarning: if counting and decoding take the collector over 10 s, and ``most_seconds`` is not given.
@@ -76,9 +77,9 @@ class MechanismComparison(TabularResult):
     Attributes:
         requirements: the values, the promise and the target.
         candidates: one per mechanism.
-        least_possible: the least mean squared error of any mechanism under the target; None where it is not known.
-        best: the recommended candidate: the smallest report whose mean squared error under the target is close to the
-            least, among the candidates within the limits.
+        least_possible: the smallest mean squared error of any mechanism under the target; None where it is not known.
+        best: the recommended candidate: the smallest report among the candidates within the limits whose mean squared
+            error under the target is close to the smallest.
 
     Example:
         >>> import discreet as dc
@@ -95,7 +96,7 @@ class MechanismComparison(TabularResult):
 
     @property
     def least(self) -> Candidate:
-        """The candidate with the least error for the target, among those within the limits."""
+        """The candidate with the smallest error for the target, among the candidates within the limits."""
         return min((row for row in self.candidates if row.fits), key=self.error)
 
     def error(self, row: Candidate) -> float:
@@ -104,15 +105,15 @@ class MechanismComparison(TabularResult):
 
     @property
     def heading(self) -> str:
-        """The domain, epsilon and the number of users, in a line."""
+        """A line with the domain, epsilon and the number of users."""
         wanted = self.requirements
         return f"{wanted.domain!r}, epsilon = {wanted.epsilon:g}, {wanted.people}"
 
     def view(self, most: int | None = None) -> ResultTable:
-        """Return the least errors first: ``*`` marks the recommended mechanism, ``!`` one above a limit.
+        """Return a table by ascending error: ``*`` marks the recommended mechanism, ``!`` a mechanism above a limit.
 
         Args:
-            most: how many mechanisms are shown, besides the recommended one; None for all.
+            most: the number of mechanisms to show, besides the recommended one; None for all.
         """
         ranked = sorted(self.candidates, key=self.error)
         rows = [row for at, row in enumerate(ranked) if most is None or at < most or row is self.best]
@@ -121,7 +122,7 @@ class MechanismComparison(TabularResult):
         return ResultTable(self.heading, [names, *self._columns(rows)[1:]], [self.recommendation])
 
     def table(self) -> ResultTable:
-        """Return a row per mechanism: errors of the linear estimate, bytes, seconds."""
+        """Return a table with a row per mechanism: errors of the linear estimate, bytes, seconds."""
         return ResultTable(self.heading, self._columns(self.candidates))
 
     def _columns(self, rows: Sequence[Candidate]) -> list[ResultColumn]:
@@ -184,8 +185,9 @@ def compare_mechanisms(
     Args:
         domain: the values and which of them are sensitive.
         epsilon: the privacy promise to each user, in nats.
-        users: n, their number; None for any number, with the collector's time for 100,000 reports.
-        standard_error: wanted for every value under the target; the comparison then says how many users it takes.
+        users: n, the number of users; None for any number, with the collector's time for 100,000 reports.
+        standard_error: the wanted standard error for every value under the target; the comparison then states the
+            number of users needed.
         wishes: by name, as for `discreet.best`: ``target``, ``sensitive_mass`` (None to assume 5%, or 1 if every
             value is sensitive), ``p``, ``largest_report``, ``most_seconds``, ``reports_per_user``, ``within``.
 
@@ -211,13 +213,13 @@ def compare_mechanisms(
 
 
 def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
-    """Return the candidate with the smallest report whose error is close to the least.
+    """Return the candidate with the smallest report among the candidates with an error close to the smallest.
 
-    Ties go to the least error for the target, then for the other distribution, then to the smallest expected report.
+    Ties go to the smallest error for the target, then for the other distribution, then to the smallest expected report.
 
     Args:
-        candidates: those within the limits.
-        within: how much more error than the least is close, as a share of it.
+        candidates: the candidates within the limits.
+        within: the additional error that counts as close, as a share of the smallest error.
         worst: whether the target is the worst case, or the people's distribution.
     """
     errors = ("worst_mse", "assumed_mse") if worst else ("assumed_mse", "worst_mse")

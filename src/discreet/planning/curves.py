@@ -1,4 +1,4 @@
-"""Curves of expected errors against epsilon and against the number of users, for plots of a comparison."""
+"""Curves of expected errors by epsilon and by number of users, for plots of a comparison."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -46,7 +46,7 @@ def against_users(requirements: Requirements) -> Curves:
         (100, 10000)
     """
     curves: Curves = {}
-    # The mechanisms of the requirements: none is tuned for another number of users.
+    # The mechanisms are the same for all numbers of users; they are not tuned again.
     fitting = _fitting(requirements)
     users = {max(round((requirements.users or COUNTED) * factor), 1) for factor in _FACTORS.tolist()}
     for count in sorted(users):
@@ -61,11 +61,11 @@ def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:
 def _add(curves: Curves, x: float, asked: Requirements, fitting: Iterable[tuple[str, BlockMechanism]]) -> None:
     errors = [(name, expected_mse(mechanism, asked.reports, asked.target_p)) for name, mechanism in fitting]
     for name, error in [*errors, (LOWER_BOUND, least_error(asked) or 0.0)]:
-        # An error of 0 has no place on a logarithmic axis.
+        # A logarithmic axis has no position for an error of 0.
         if error > 0:
             curves.setdefault(name, []).append((x, sqrt(error)))
 
 
 def _ordered(curves: Curves) -> Curves:
-    # The bound is drawn last, below mechanisms that fit at a larger epsilon only.
+    # The bound is drawn last, after mechanisms that fit only at a larger epsilon.
     return dict(sorted(curves.items(), key=lambda curve: curve[0] == LOWER_BOUND))

@@ -1,4 +1,4 @@
-"""Largest standard errors of a mechanism, and the number of reports that a wanted error takes."""
+"""Largest standard errors of a mechanism, and the number of reports for a wanted error."""
 
 from math import sqrt
 from statistics import NormalDist
@@ -14,7 +14,7 @@ _MOST_REPORTS = 1 << 53
 
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
-    """Return the largest n Var(p_hat_x) of any value under any distribution; without pool bias the same for every n.
+    """Return the largest n Var(p_hat_x) of any value under any distribution; without a pool bias n does not matter.
 
     Example:
         >>> import discreet as dc
@@ -29,8 +29,8 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     if domain.sensitive_count == 0:
         return _peak(*decoder.numbers.variances(0.0).clear)
     everyone = decoder.numbers.variances(1.0)
-    # It is affine in the mass of the other sensitive values (convex with a pool bias, and then largest if one of them
-    # has it all): either they have all of the rest, or nothing.
+    # It is affine in the mass of the other sensitive values (with a pool bias convex, and largest if one value has all
+    # of it). So the maximum is at an end: they have the whole rest, or nothing.
     alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
@@ -44,15 +44,15 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
 
 
 def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: Any = None) -> int:
-    """Return the least n for which no value's estimate has a standard error above ``wanted``.
+    """Return the smallest n for which no value's estimate has a standard error above ``wanted``.
 
     Args:
-        mechanism: any.
-        wanted: above 0.
+        mechanism: a block mechanism.
+        wanted: the wanted standard error, above 0.
         p: ``(|X|,)`` the true distribution; None for the worst one.
 
     Raises:
-        ParameterError: if ``wanted`` is not a finite number above 0, or no number of reports up to 2^53 is enough.
+        ParameterError: if ``wanted`` is not a finite number above 0, or no number of reports up to 2^53 suffices.
 
     Example:
         >>> import discreet as dc
@@ -79,17 +79,17 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
 def reports_for_change(
     mechanism: BlockMechanism, change: float, *, power: float = 0.8, significance: float = 0.05, p: Any = None
 ) -> int:
-    """Return the least number of reports in each of two groups that shows a change of a value's share.
+    """Return the smallest number of reports in each of two groups that shows a change of a value's share.
 
     Args:
-        mechanism: any.
+        mechanism: a block mechanism.
         change: the difference of the shares in the two groups, in (0, 1].
-        power: the probability that the test of no difference rejects then, in (0, 1).
-        significance: the level of that test, two-sided, in (0, 1).
-        p: ``(|X|,)`` the true distribution in both groups, about; None for the worst one.
+        power: the probability that the test of no difference then rejects, in (0, 1).
+        significance: the level of the test, two-sided, in (0, 1).
+        p: ``(|X|,)`` the approximate true distribution in both groups; None for the worst one.
 
     Raises:
-        ParameterError: if one of them is out of range, or no number of reports up to 2^53 is enough.
+        ParameterError: if a number is out of range, or no number of reports up to 2^53 suffices.
 
     Example:
         >>> import discreet as dc
@@ -99,7 +99,7 @@ def reports_for_change(
     if not 0 < checked_positive("change", change) <= 1:
         raise ParameterError("change.not-share", argument="change", change=change)
     away = NormalDist().inv_cdf(1 - checked_between("significance", significance) / 2)
-    # So many standard errors away, a change is seen with this power.
+    # At this number of standard errors, a change is detected with the wanted power.
     needed = away + NormalDist().inv_cdf(checked_between("power", power))
     if needed <= 0:
         raise ParameterError("power.too-low", argument="power", power=power)

@@ -1,7 +1,7 @@
-"""Expected errors of numbers in bins under windows: of their mean, quantiles and sensitive ranges.
+"""Expected errors for numbers in bins with windows: the mean, quantiles and sensitive ranges.
 
 Mechanisms for labels are compared by the errors of single values. Windows report neighbouring bins together, so single
-bins are noisy and these errors say little.
+bins are noisy, and their errors are not a good comparison.
 """
 
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
     """Return the standard error of the unbiased mean of numbers in bins, or of integers, for a true distribution p.
 
     Raises:
-        ParameterError: if the labels are no numbers.
+        ParameterError: if the labels are not numbers.
 
     Example:
         >>> import discreet as dc
@@ -52,9 +52,9 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
 
 
 def mean_moment(mechanism: Mechanism) -> float:
-    """Return the largest n Var of the unbiased mean of numbers under a law of neighbours, over all distributions.
+    """Return the largest n Var of the unbiased mean with a mechanism for neighbouring values, over all distributions.
 
-    A variance is the least mean square about any constant. So the largest variance is the least, over constants, of
+    A variance is the smallest mean square about any constant. So the largest variance is the minimum over constants of
     the largest mean square of a report's contribution to the mean.
 
     Example:
@@ -73,12 +73,12 @@ def mean_moment(mechanism: Mechanism) -> float:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NumberPlan(TabularResult):
-    """Windows for numbers, with the expected errors of their mean, quantiles and sensitive ranges.
+    """A plan of windows for numbers, with the expected errors of the mean, quantiles and sensitive ranges.
 
     Attributes:
         mechanism: the windows.
-        users: how many people report.
-        p: ``(|X|,)`` the distribution that is assumed.
+        users: the number of people who report.
+        p: ``(|X|,)`` the assumed distribution.
         known: whether the caller gave p; otherwise it is uniform over the bins.
 
     Example:
@@ -95,10 +95,10 @@ class NumberPlan(TabularResult):
 
     @classmethod
     def of(cls, domain: Domain, epsilon: float, users: int, p: Any = None) -> "NumberPlan":
-        """Return the plan of a domain of numbers.
+        """Return the plan for a domain of numbers.
 
         Raises:
-            ParameterError: if the domain is of other values, or p is no distribution over it.
+            ParameterError: if the domain has other values, or p is not a distribution on it.
         """
         if domain.numbers is None:
             raise ParameterError("domain.not-bins", argument="domain", domain=domain)
@@ -116,7 +116,7 @@ class NumberPlan(TabularResult):
         return estimate(mechanism, tally, method="smooth")
 
     def table(self) -> ResultTable:
-        """Return the expected value and standard error of the mean, of three quantiles and of the sensitive ranges.
+        """Return a table of the mean, three quantiles and the sensitive ranges, with their standard errors.
 
         The standard error of a quantile is half the length of its 95% interval, divided by 1.96.
         """
@@ -143,7 +143,7 @@ class NumberPlan(TabularResult):
 
     @property
     def recommendation(self) -> str:
-        """The recommendation, with the error of the mean beside the one under randomized response."""
+        """The recommendation, with the error of the mean compared with randomized response."""
         mechanism = self.mechanism
         errors = (
             mean_error(other, self.users, self.p)

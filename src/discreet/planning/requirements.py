@@ -1,4 +1,4 @@
-"""Requirements of a plan: values, epsilon, users, the assumed distribution, the target, and limits of a report."""
+"""Requirements of a plan: values, epsilon, users, the assumed distribution, the target, and limits for reports."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ from discreet.errors import ParameterError
 from discreet.privacy.composition import split_epsilon
 
 Target = Literal["worst-case", "sensitive-mass", "distribution"]
-"""The distribution whose error is smallest: the worst one, one that is uniform inside each class, or a given one."""
+"""The distribution for which the error is minimal: the worst one, one uniform within each class, or a given one."""
 
 ASSUMED_SENSITIVE_MASS = 0.05
 
@@ -28,14 +28,14 @@ COUNTED = 100_000
 """The number of reports for the collector's time if the number of users is not given."""
 
 WITHIN = 0.05
-"""The default of ``within``: the additional error, as a share of the least, that a smaller report may cost."""
+"""The default of ``within``: the additional error that a smaller report may cost, as a share of the smallest."""
 
-# A bias that all reports share then counts in full; other errors only scale.
+# For this number of reports a pool bias counts in full; other errors only scale.
 _VERY_MANY = 1 << 40
 
 
 class Wishes(TypedDict, total=False):
-    """Wishes for a mechanism, beside domain, epsilon and users; `discreet.best` explains each."""
+    """Optional requirements for a mechanism, beside domain, epsilon and users; `discreet.best` explains each."""
 
     target: Target | None
     sensitive_mass: float | None
@@ -48,24 +48,24 @@ class Wishes(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """Requirements of a plan.
+    """The requirements of a plan, checked.
 
-    With t reports per user each report has epsilon/t. The errors are then those of n t reports on n t independent
+    With t reports per user each report has epsilon/t. The errors are then the errors of n t reports on n t independent
     values, over people and over time. If a person's value stays the same, their reports still average out the noise,
     but not the error of having asked only n people.
 
     Attributes:
         domain: the values and which of them are sensitive.
-        epsilon: the privacy promise to each user, all reports together, in nats.
+        epsilon: the total epsilon of each user, for all reports together, in nats.
         users: n; None for any number.
-        target: the distribution whose error is smallest; None for the most specific one that is known.
+        target: the distribution for which the error is minimal; None for the most specific one that is known.
         sensitive_mass: p(X_S), the share of people with a sensitive value; None if it is not known.
         p: ``(|X|,)`` the distribution of their values; None if it is not known.
-        largest_report: most bytes of a report; None for any.
-        most_seconds: most time of one core for counting all reports and decoding their tally; None for any.
-        standard_error: wanted for every value; None if none is wanted.
+        largest_report: the most bytes of a report; None for any.
+        most_seconds: the most time of one core for counting all reports and decoding their tally; None for any.
+        standard_error: the wanted standard error for every value; None if none is wanted.
         reports_per_user: t.
-        within: how much more error than the least a smaller report may have, as a share of the least.
+        within: the additional error that a smaller report may cost, as a share of the smallest error.
 
     Raises:
         ParameterError: if a number is out of range, or the target lacks its distribution or mass.
@@ -116,7 +116,7 @@ class Requirements:
 
     @property
     def is_assumed(self) -> bool:
-        """True if nothing is known of the people, so that their sensitive mass is assumed."""
+        """True if nothing is known about the people, so that their sensitive mass is assumed."""
         return self.p is None and self.sensitive_mass is None
 
     @cached_property
@@ -131,7 +131,7 @@ class Requirements:
 
     @cached_property
     def distribution(self) -> FloatArray:
-        """The ``(|X|,)`` distribution of the people: known, or uniform inside each class."""
+        """The ``(|X|,)`` distribution of the people: known, or uniform within each class."""
         if self.p is not None:
             return np.asarray(self.p)
         domain = self.domain
@@ -140,12 +140,12 @@ class Requirements:
 
     @property
     def target_p(self) -> FloatArray | None:
-        """The distribution whose error is smallest; None for the worst one."""
+        """The distribution for which the error is minimal; None for the worst one."""
         return None if self.target == "worst-case" else self.distribution
 
     @cached_property
     def epsilon_each(self) -> float:
-        """epsilon/t, the promise of one report, rounded down."""
+        """epsilon/t, the epsilon of one report, rounded down."""
         return split_epsilon(self.epsilon, self.reports_per_user)
 
     @cached_property
@@ -155,11 +155,11 @@ class Requirements:
 
     @property
     def counted(self) -> int:
-        """The number of reports for the collector's time: all, or `COUNTED` if the number of users is not given."""
+        """The number of reports for the collector's time: all reports, or `COUNTED` without a number of users."""
         return COUNTED if self.users is None else self.reports
 
     @property
     def people(self) -> str:
-        """The number of users, and their reports if each sends several, in words."""
+        """The number of users as text, with the number of their reports if each sends several."""
         each = f", {self.reports_per_user} reports each" if self.reports_per_user > 1 else ""
         return f"{'any number of' if self.users is None else f'{self.users:,}'} users{each}"

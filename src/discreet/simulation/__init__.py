@@ -1,1 +1,1 @@
-"""Simulations on known people: studies, tallies, devices, and the pages and pictures that show them."""
+"""Simulations with known people: studies, tallies, and pages and pictures of the results."""

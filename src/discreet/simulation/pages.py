@@ -1,4 +1,4 @@
-"""A self-contained HTML page of a study, and the files of its findings: a page, a picture and the numbers."""
+"""Pages of a study: self-contained HTML, and the files of its findings (page, picture and numbers)."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from discreet.simulation.study import Findings
 
 
 def page(findings: Findings) -> str:
-    """Return the page as one HTML text.
+    """Return the page of a study as HTML text.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.
@@ -37,7 +37,7 @@ def page(findings: Findings) -> str:
         guarantees=[(run.mechanism.name, str(run.mechanism.guarantee)) for run in findings.compared],
         credit=document.credit,
         library=optional("vl_convert").javascript_bundle(vl_version=".".join(version.split(".")[:2])),
-        # "<" would let a label end the script.
+        # An unescaped "<" in a label could end the script.
         chart=json.dumps(findings.chart().to_dict()).replace("<", "\\u003c"),
     )
 
@@ -53,17 +53,17 @@ def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> l
     """Write page.html, chart.png and results.json into a folder: all of them, or none.
 
     Args:
-        findings: of a study.
-        folder: where to; made if need be.
-        force: whether files that exist are replaced.
+        findings: the findings of a study.
+        folder: the target folder; it is created if necessary.
+        force: whether to replace existing files.
 
     Returns:
-        their paths.
+        The paths of the files.
 
     Raises:
-        OutputExistsError: if one of the files exists and ``force`` is not set.
+        OutputExistsError: if one of the files exists, unless ``force`` is set.
         MissingExtraError: if the ``plot`` extra is not installed.
-        ParameterError: if the folder cannot be made.
+        ParameterError: if the folder cannot be created.
     """
     facts = json_text(findings.table().records(), indent=2) + "\n"
     contents = {
@@ -75,7 +75,7 @@ def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> l
 
 
 def written(folder: Path, contents: Mapping[str, Any], *, force: bool) -> list[Path]:
-    """Write files into a folder, texts or functions of a path: all of them, or none; return their paths."""
+    """Write texts, or results of functions of a path, into files of a folder: all or none; return their paths."""
     make_folder(folder)
     files = [folder / name for name in contents]
     with replacing_all(files, force=force) as besides:

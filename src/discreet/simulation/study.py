@@ -1,13 +1,8 @@
-"""Studies on known people: examples that are shipped, runs, and what was found.
+"""Studies with known people: examples in the package, runs of mechanisms, and findings.
 
-Examples in the package: plans, a study and small tables.
-
-A study: obfuscate people whose distribution is known, estimate it from the reports, and compare with the truth.
-
-A study file names a table of counts, one or more mechanisms, and whom they protect: ``"sensitive"`` (the sensitive
-values, ULDP) or ``"all"`` (every value, plain LDP).
-
-Findings of a study, in words, tables and pictures.
+A study obfuscates people whose distribution is known, estimates it from the reports, and compares it with the truth. A
+study file names a table of counts, one or more mechanisms, and the protected values: ``"sensitive"`` (only the
+sensitive values, ULDP) or ``"all"`` (every value, plain LDP). The findings are sentences, tables and pictures.
 """
 
 from collections.abc import Callable
@@ -38,22 +33,22 @@ from discreet.tables.columns import read_labels, read_table
 
 
 def shipped(name: str) -> Path | None:
-    """Return the path of an example; None if the package was installed without it."""
+    """Return the path of an example in the package; None if the package was installed without it."""
     path = Path(str(resources.files("discreet"))) / "examples" / name
     return path if path.is_file() else None
 
 
 def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
-    """Copy every example into a folder, which is made if need be.
+    """Copy every example into a folder, which is created if necessary.
 
     Args:
-        folder: where to.
-        force: whether to replace files of these names.
+        folder: the target folder.
+        force: whether to replace files with these names.
 
     Raises:
         DataError: if the package was installed without its examples.
-        ParameterError: if the folder cannot be made.
-        OutputExistsError: if a file of such a name is there and ``force`` is not set; nothing is copied then.
+        ParameterError: if the folder cannot be created.
+        OutputExistsError: if a file with one of these names exists, unless ``force`` is set; nothing is copied then.
     """
     source = Path(str(resources.files("discreet"))) / "examples"
     files = sorted(source.glob("*.*")) if source.is_dir() else []
@@ -74,11 +69,11 @@ class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table with one row per value: its label, its number of people, and a mark if it is sensitive.
 
     Attributes:
-        path: of the table.
-        label: its column of labels.
-        count: its column of numbers of people.
-        sensitive: its column of marks.
-        exact: accept labels that read alike and differ in sensitivity.
+        path: the path of the table.
+        label: the column of labels.
+        count: the column of numbers of people.
+        sensitive: the column of marks.
+        exact: accept labels that look alike and differ in sensitivity.
     """
 
     path: str
@@ -89,25 +84,25 @@ class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RunSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One mechanism, and the values that it protects: all of them, or the sensitive ones."""
+    """A mechanism, and the values that it protects: all values, or the sensitive ones."""
 
     mechanism: MechanismSpec
     protect: Literal["all", "sensitive"] = "sensitive"
 
 
 class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The document of a study, as in its file.
+    """The contents of a study file.
 
     Attributes:
         epsilon: the privacy promise, in nats.
-        data: the people.
+        data: the table of people.
         run: the mechanisms to compare.
-        methods: estimators to compare.
+        methods: the estimators to compare.
         show: the estimator to draw.
-        version: of this form; 1.
-        title: for people.
-        credit: where the data come from.
-        about: what the values and the sensitive ones among them are.
+        version: the version of the format, 1.
+        title: a title for readers.
+        credit: the source of the data.
+        about: a description of the values and of the sensitive values.
     """
 
     epsilon: float
@@ -123,12 +118,12 @@ class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study: a document, its people and its domain, ready to run.
+    """A study that is ready to run: its document, people and domain.
 
     Attributes:
-        document: what its file says.
-        domain: the values, with what is sensitive.
-        counts: ``(|X|,)`` how many people have each value.
+        document: the contents of the study file.
+        domain: the values and which of them are sensitive.
+        counts: ``(|X|,)`` number of people with each value.
     """
 
     document: StudyDocument
@@ -140,7 +135,7 @@ class Study:
         """Read a study file and its table.
 
         Raises:
-            ParameterError: if it says what it may not; it names the place.
+            ParameterError: if the file has an invalid entry; the error names its place.
         """
         document = read_document(path, StudyDocument)
         unknown = [name for name in [*document.methods, document.show] if name not in METHODS]
@@ -179,17 +174,17 @@ def _counts(path: Path, column: str) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunOutcome:
-    """The outcome of one run: estimates, bytes and times.
+    """The outcome of one run: estimates, sizes and times.
 
     Attributes:
         spec: the run.
         mechanism: its mechanism.
-        estimates: by method.
-        bytes: measured size of a report's columns.
-        people: all of them, of whom some may have been drawn.
-        obfuscate_seconds: for all the people together.
-        tally_seconds: the same.
-        estimate_seconds: by method, the tally not included.
+        estimates: the estimates, by method.
+        bytes: the measured size of a report's columns.
+        people: the number of all people, of whom a sample may have been drawn.
+        obfuscate_seconds: the time for all people together.
+        tally_seconds: the time for all reports.
+        estimate_seconds: by method, without the tally.
     """
 
     spec: RunSpec
@@ -203,12 +198,12 @@ class RunOutcome:
 
     @property
     def protects(self) -> str:
-        """The notion of the guarantee: LDP, or ULDP for sensitive values only."""
+        """The privacy notion of the guarantee: LDP, or ULDP for sensitive values only."""
         return self.mechanism.guarantee.notion
 
     @property
     def protected(self) -> str:
-        """The values that are protected, in words."""
+        """A description of the protected values."""
         return "all values" if self.protects == "LDP" else f"{self.mechanism.domain.sensitive_count} sensitive"
 
     @property
@@ -227,7 +222,7 @@ class RunOutcome:
     def expected_squared_error(self, truth: FloatArray) -> float:
         """Return the expected squared error of the linear estimate, given these people, of whom n were drawn."""
         n = self.linear.n
-        # The people are all there is: drawing all of them adds no error, and some of them less than from a crowd.
+        # The people are the whole population: drawing all of them adds no error, and a sample adds less than usual.
         share = (n - 1) / max(self.people - 1, 1)
         return self.mechanism.decoder.mse(n, truth) - share * (1 - float(truth @ truth)) / n
 
@@ -239,13 +234,13 @@ def run_study(
     random: RandomSource | None = None,
     progress: StepCallback | None = None,
 ) -> list[RunOutcome]:
-    """Run every mechanism of a study on all its people, or on those of them who are drawn.
+    """Run every mechanism of a study on all its people, or on a sample.
 
     Args:
         study: the study.
-        codes: of the values of those who are drawn; None for everybody.
-        random: the words; None for secure ones.
-        progress: called with what is being done, how many steps are done, and how many there are.
+        codes: the values' codes of the people in the sample; None for all people.
+        random: the random words; None for secure ones.
+        progress: called with a description, the number of finished steps, and the number of all steps.
     """
     codes = np.repeat(np.arange(study.domain.size), study.counts) if codes is None else codes
     methods = list(dict.fromkeys(["linear", *study.document.methods, study.document.show]))
@@ -272,7 +267,7 @@ def _outcome(
     tell(f"{name}: obfuscating")
     reports, obfuscated = _timed(lambda: mechanism.obfuscate_codes(codes, random=random))
     tell(f"{name}: tallying")
-    # Every kernel once, so that compiling is not timed.
+    # Every kernel runs once before, so that compilation is not timed.
     few = reports.part(0, 100)
     mechanism.tally(few)
     estimate(mechanism, few, method="mle")
@@ -305,18 +300,18 @@ _LEGEND = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(TabularResult):
-    """The findings of a study: its outcomes, compared.
+    """The findings of a study: a comparison of its outcomes.
 
     Attributes:
-        study: what was asked.
-        outcomes: what came of each run.
+        study: the study.
+        outcomes: the outcome of each run.
     """
 
     study: Study
     outcomes: list[RunOutcome]
 
     def table(self) -> ResultTable:
-        """Return a row for each run; TV is the total variation distance to the truth."""
+        """Return a table with a row per run; TV is the total variation distance to the truth."""
         truth, shown, methods = self.study.truth, self.study.document.show, list(self.outcomes[0].estimates)
         column = partial(ResultColumn.of, self.outcomes)
 
@@ -353,17 +348,17 @@ class Findings(TabularResult):
         return ResultTable(self.study.document.title or "Study", columns, _LEGEND)
 
     def best(self, notion: str) -> RunOutcome | None:
-        """Return the run of a notion with the least expected squared error; None if there is no run."""
+        """Return the run with the smallest expected squared error for a privacy notion; None if there is no run."""
         of_notion = [outcome for outcome in self.outcomes if outcome.protects == notion]
         return min(of_notion, key=lambda run: run.expected_squared_error(self.study.truth), default=None)
 
     @property
     def compared(self) -> list[RunOutcome]:
-        """The best run under plain LDP and the best one under ULDP, where there are runs."""
+        """The best run with plain LDP and the best run with ULDP, if there are runs."""
         return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
 
     def sentences(self) -> list[str]:
-        """Return sentences on the values that were protected, the others, and the gain of ULDP."""
+        """Return sentences on the protected values, the other values, and the gain of ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
         answered = self.outcomes[0].linear.n
@@ -375,7 +370,7 @@ class Findings(TabularResult):
         return [people_sentence, *self._protected(), *self._bought()]
 
     def _protected(self) -> list[str]:
-        """Return sentences on the values that the runs protect, and on those that ULDP does not."""
+        """Return sentences on the values that the runs protect, and on the values that ULDP does not protect."""
         study, domain = self.study, self.study.domain
         notions = {outcome.protects for outcome in self.outcomes}
         if notions == {"LDP"}:
@@ -402,7 +397,7 @@ class Findings(TabularResult):
         ]
 
     def chart(self) -> Any:
-        """Draw truth and estimates of the best runs, sensitive values above the others."""
+        """Return a chart of truth and estimates for the best runs, with sensitive values above the others."""
         title = self.study.document.title or "Study"
         subtitle = [
             f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "
@@ -411,7 +406,7 @@ class Findings(TabularResult):
         return comparison_chart(self.panels(), title=title, subtitle=subtitle)
 
     def panels(self) -> list[list[Panel]]:
-        """Return the panels of the chart, sensitive values above the others."""
+        """Return the panels of the chart, with sensitive values above the others."""
         ranked = np.argsort(-self.study.truth, kind="stable")
         sensitive = self.study.domain.sensitive[ranked]
         shown = ranked[sensitive][:_SHOWN], ranked[~sensitive][:_SHOWN]

@@ -1,8 +1,8 @@
-"""Tallies of people whose values are known, drawn from their joint law instead of counted from reports.
+"""Simulated tallies of people with known values, drawn from the joint distribution instead of counted from reports.
 
-Where blocks are single values or independent bits the tally's joint law is a few binomials and multinomials, so that
-drawing it costs O(|X|) for any number of people. Every other law makes real reports and counts them. Either way the
-result is a simulation and marked as one.
+For blocks of single values or independent bits, the joint distribution consists of a few binomials and multinomials. So
+a draw costs O(|X|) for any number of people. Every other law makes real reports and counts them. Either way the result
+is a simulation and marked as one.
 """
 
 import numpy as np
@@ -15,22 +15,22 @@ from discreet.mechanisms import BlockMechanism
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
-    """Return true if the law can draw a tally from its joint law."""
+    """Return true if the law can draw a tally without making reports."""
     return hasattr(mechanism.law, "draw_support")
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
-    """Return the tally of one report from each person, drawn from its exact joint law where the law has one.
+    """Return the tally of one report per person, drawn from the exact joint distribution if the law has one.
 
-    Probabilities are the sampler's own integers, as 53-bit numbers.
+    Probabilities are the sampler's own integers, rounded to 53 bits.
 
     Args:
-        mechanism: what would make the reports.
-        counts: ``(|X|,)`` how many people have each value.
-        generator: the randomness of the simulation.
+        mechanism: the mechanism of the reports.
+        counts: ``(|X|,)`` number of people with each value.
+        generator: the random generator of the simulation.
 
     Raises:
-        DataError: if the counts are not one whole number of at least 0 per value.
+        DataError: if the counts are not one integer of at least 0 per value.
     """
     people = checked_counts(counts, mechanism.domain.size)
     if not can_draw(mechanism):
@@ -49,7 +49,7 @@ def checked_counts(counts: AnyArray, size: int) -> IntArray:
     """Return counts of people as ``(size,)`` integers.
 
     Raises:
-        DataError: if they are not one whole number of at least 0 per value.
+        DataError: if they are not one integer of at least 0 per value.
     """
     people = np.asarray(counts)
     if people.shape != (size,) or people.dtype.kind not in "iu" or (people < 0).any():

@@ -113,7 +113,7 @@ class SurveyPublication:
         >>> sizes = {"age": 7000, "sex": 3000}
         >>> parts = {name: dc.published(survey.question(name).mechanism, n) for name, n in sizes.items()}
         >>> print(SurveyPublication(survey, parts).person())
-        If these are 10,000 different people who answered once, whoever sees what is published, however much they know \
+        If these are 10,000 different people who answered once, whoever sees the publication, however much they know \
 of everybody else, can go from 50% to at most 58% sure which of two records is a person's; the chance that they get \
 further is at most 1 in 1,000,000.
     """

@@ -1,12 +1,12 @@
-"""The contract of a block mechanism, for the tests of whoever writes one.
+"""The contract of a block mechanism, as checks for the tests of your own mechanism.
 
     from discreet.testing import CHECKS, check_mechanism
 
     def test_my_response() -> None:
         check_mechanism(MyResponse(Domain(range(5), sensitive=[1, 3]), epsilon=1.0))
 
-Domains must be small, up to about ten values, some sensitive and some not: what can be enumerated is. Where pytest runs
-the tests, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each promise.
+Domains must be small, up to about ten values, some sensitive and some not, so that most checks can enumerate. With
+pytest, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each check.
 """
 
 from collections.abc import Callable
@@ -54,18 +54,18 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     reports_survive_the_wire,
     devices_know_the_law,
 )
-"""What every block mechanism promises, a function each; it raises AssertionError with what must hold and what came."""
+"""The promises of every block mechanism, one check each; a check raises AssertionError with a sentence."""
 
 
 def check_mechanism(mechanism: Any) -> None:
-    """Check everything that a block mechanism promises.
+    """Check all promises of a block mechanism.
 
     Args:
-        mechanism: over a small domain, at a moderate epsilon, so that draws can tell a wrong law from the right one.
+        mechanism: over a small domain, at a moderate epsilon, so that draws can detect a wrong law.
 
     Raises:
-        AssertionError: if a promise is broken; with the sentence of what must hold and what came.
-        ParameterError: if it is no block mechanism, or too large to be spelled out.
+        AssertionError: if a promise is broken; its sentence has the expected and the actual result.
+        ParameterError: if it is not a block mechanism, or has too many blocks for an enumeration.
 
     Example:
         >>> import discreet

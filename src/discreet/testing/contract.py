@@ -1,13 +1,13 @@
-"""The contract of a block mechanism, in checks that raise AssertionError with a sentence.
+"""The contract of a block mechanism: checks that raise AssertionError with a sentence.
 
-The subject of the checks is every output of a mechanism with its probability as an integer (`Outputs`). Nothing here
-asks the mechanism how it combines truth and noise; that is written out anew, from the law's alphabet and from the
-integer that the sampler compares its words with. Most checks enumerate: the block law, the promise, the estimate and
-its errors, flaws, tallies, files. Others draw with seeded words: blocks follow the law, reports the channel, and
-words reveal nothing. Counts of these are checked by Pearson's chi-square, with bounds of its tails that need no table
-[Laurent and Massart 2000, lemma 1; Birge 2001, lemma 8.1]: a false alarm has a probability of about 1e-12. A check
-that would miss its rival with more than 1e-6 is refused as too weak. Under the rival, one draw in ten comes from
-every second of the outcomes instead.
+The checks examine every output of a mechanism, with its probability as an integer (`Outputs`). They do not ask the
+mechanism how it combines truth and noise. They compute it again from the law's alphabet and from the integer that the
+sampler compares its words with. Most checks enumerate: the block law, the promise, the estimate and its errors, flaws,
+tallies, files. Others draw with seeded words: blocks follow the law, reports follow the channel, and the number of
+words reveals nothing. Counts of draws are tested with Pearson's chi-square, with bounds of its tails that need no table
+[Laurent and Massart 2000, lemma 1; Birge 2001, lemma 8.1]. A false alarm has a probability of about 1e-12. A check that
+would miss its alternative with probability above 1e-6 is refused as too weak. Under the alternative, one draw in ten
+comes from every second outcome.
 """
 
 import json
@@ -44,41 +44,41 @@ from discreet.mechanisms.registry import (
 
 
 def hold(promise: bool, broken: str) -> None:
-    """Fail unless a promise holds; unlike the statement, with Python's ``-O`` too.
+    """Fail unless a promise holds; unlike the assert statement, also with Python's ``-O``.
 
     Raises:
-        AssertionError: if it does not, with a sentence of what must hold and what came.
+        AssertionError: if it does not hold, with a sentence on the expected and the actual result.
     """
     if not promise:
         raise AssertionError(broken)
 
 
 def no_fault(faults: Iterable[str]) -> None:
-    """Fail with the first fault, if there is one.
+    """Fail with the first fault, if any.
 
     Raises:
-        AssertionError: if there is.
+        AssertionError: if there is a fault.
     """
     for fault in faults:
         hold(False, fault)
 
 
 _MOST_ENTRIES = 1_000_000
-# With the mechanism, whose checks all ask for it; it is as frozen as the mechanism is.
+# Stored with the mechanism, because all checks need it; it is as immutable as the mechanism.
 _KEPT = "_outputs"
 
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Every output of a mechanism once: the blocks of its alphabet, then the values that may go in clear.
+    """Every output of a mechanism once: the blocks of its alphabet, then the values that may be in clear.
 
     Attributes:
-        mechanism: whose outputs.
-        reports: ``(|Y|,)`` one of each.
+        mechanism: the mechanism.
+        reports: ``(|Y|,)`` one report per output.
         numerators: ``(|X|, |Y|)`` Python integers; Q(y|x) is one of them over ``denominator``.
-        denominator: of all of them.
-        contained: ``(|Y|, v)`` which output's block contains which sensitive value.
-        clear: ``(|Y|,)`` rank of the value that the output gives in clear, or -1.
+        denominator: the common denominator.
+        contained: ``(|Y|, v)`` booleans: true where the output's block contains the sensitive value.
+        clear: ``(|Y|,)`` rank of the output's value in clear, or -1.
 
     Example:
         >>> import discreet as dc
@@ -101,22 +101,22 @@ class Outputs:
 
     @cached_property
     def counts(self) -> tuple[IntArray, IntArray]:
-        """The counts that a report of each output adds to a tally: of blocks, and in clear."""
+        """The counts that a report of each output adds to a tally: of blocks, and of values in clear."""
         tallies = [self.mechanism.tally(self.reports.part(row, row + 1)) for row in range(self.reports.n)]
         return np.array([tally.support for tally in tallies]), np.array([tally.clear for tally in tallies])
 
     @cached_property
     def worths(self) -> FloatArray:
-        """``(|Y|, |X|)`` the linear estimate from one report of each output."""
+        """The ``(|Y|, |X|)`` linear estimates from one report of each output."""
         tally, parts = self.mechanism.tally, (self.reports.part(row, row + 1) for row in range(self.reports.n))
         return np.array([estimate(self.mechanism, tally(part), method="linear").frequencies for part in parts])
 
     @cached_property
     def aim(self) -> FloatArray:
-        """``(|X|, |X|)`` what the linear estimate must be on average for each true value: that value.
+        """The ``(|X|, |X|)`` means that the linear estimate must have for each true value: the indicator of that value.
 
-        Where a law has drawn something public for all reports, its rho is a mean over such draws, and what is drawn
-        moves the estimates: x's by (R_xx' - rho) / (1 - rho) for each x', with R_xx' what rho is for these two.
+        If a law draws something public for all reports, its rho is a mean over such draws. The actual draw shifts the
+        estimate of x by (R_xx' - rho) / (1 - rho) for each x', where R_xx' is the actual rho of x and x'.
         """
         moved, law = np.eye(self.mechanism.domain.size), self.mechanism.law
         if any(conditional_variation(law)):
@@ -130,15 +130,15 @@ class Outputs:
         return moved
 
     def places(self, reports: Reports) -> IntArray:
-        """Return ``(n,)`` which output each report is; -1 where it is none."""
+        """Return the ``(n,)`` output of each report; -1 for a report that is not an output."""
         return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
 def spell_out(mechanism: BlockMechanism) -> Outputs:
-    """Spell a mechanism out, once: truth with probability S / 2^64, else noise.
+    """Return all outputs of a mechanism with their probabilities, from a cache: truth with S / 2^64, else noise.
 
     Raises:
-        ParameterError: if its alphabet is too large for that.
+        ParameterError: if the mechanism has too many outputs.
 
     Example:
         >>> import discreet as dc
@@ -209,12 +209,12 @@ _CUTS = (0, 1, 2, 700, 700, 2999, 3001)
 
 
 def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
-    """Of all blocks that fit into the columns, those are flawed that the alphabet does not list."""
+    """Of all blocks that fit into the columns, exactly those outside the alphabet are flawed."""
     no_fault(Enumeration(mechanism.law).flaw_faults(_MOST_WRITTEN))
 
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
-    """A tally decodes to the mean of what its reports are worth; parts add up to the whole; strangers are refused."""
+    """A tally decodes to its reports' mean contributions, tallies add up, and other plans' tallies are refused."""
     outputs, reports = spell_out(mechanism), _reports(mechanism)
     whole = mechanism.tally(reports)
     worths = outputs.worths[outputs.places(reports)]
@@ -243,7 +243,7 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
 
 
 def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
-    """The operator of blocks, which the likelihood reads, is the matrix of what they contain, as often as they came."""
+    """The membership operator, which the likelihood uses, equals the matrix of the blocks' members, with counts."""
     law, random = mechanism.law, np.random.default_rng(3)
     blocks = _reports(mechanism).blocks
     contained, operator = law.contains(blocks).astype(np.float64), law.membership(blocks)
@@ -268,7 +268,7 @@ def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
 
 
 def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
-    """Every report that can be made is the same after it was written and read, in every format."""
+    """Every possible report is unchanged after writing and reading, in every format."""
     from discreet.formats.reports import read_reports, write_reports
 
     one_of_each = replace(spell_out(mechanism).reports, simulated=True)
@@ -286,7 +286,7 @@ def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
 
 
 def devices_know_the_law(mechanism: BlockMechanism) -> None:
-    """The law is made again from its description, in JSON, and its mechanism says the classes of its laws."""
+    """The law can be rebuilt from its description as JSON, and the mechanism names the classes of its laws."""
     law: Any = mechanism.law
     try:
         rebuilt = law_from_description(type(law), json.loads(json.dumps(description_of(law))))
@@ -312,7 +312,7 @@ def _reports(mechanism: BlockMechanism) -> Reports:
 
 DRAWS = 1 << 17
 _FALSE_ALARM, _MISSED = log(1e12), log(1e6)
-# So many that chi-square's law holds far out.
+# Enough draws for the chi-square distribution to hold far into the tail.
 _LEAST_EXPECTED = 200
 _SEED = 31
 
@@ -330,7 +330,7 @@ def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
 
 
 def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
-    """In a batch of both, every block that is drawn for a value contains it, and noise beside it follows Lambda."""
+    """In a mixed batch, every block drawn for a value contains the value, and noise follows Lambda."""
     law = mechanism.law
     blocks, weights = law.alphabet()
     rows = np.arange(2 * DRAWS)
@@ -342,7 +342,7 @@ def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
 
 
 def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
-    """Reports of each value come as often as the spelled-out channel says."""
+    """Reports of each value have the frequencies of the enumerated channel."""
     outputs = spell_out(mechanism)
     for code in range(mechanism.domain.size):
         reports = mechanism.obfuscate_codes(np.full(DRAWS, code), random=SeededRandom(_SEED + code))
@@ -350,7 +350,7 @@ def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
 
 
 def words_tell_nothing(mechanism: BlockMechanism) -> None:
-    """From the same words, drawing takes the same calls for as many words, whatever is to be contained, or nothing."""
+    """Drawing makes the same calls for random words, whichever value the block must contain, or none."""
     law, n = mechanism.law, 4096
     wanted = [np.full(n, member) for member in range(-1, law.size)]
     wanted.append(np.random.default_rng(1).integers(-1, law.size, n))
@@ -371,7 +371,7 @@ DRAWN = (blocks_follow_the_law, members_and_noise_keep_their_rows, reports_follo
 
 
 def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
-    """Return the calls for the coins and the blocks of a batch, whose coins are then as the members say."""
+    """Return the calls for random words in a batch, with coins as the members require."""
     source, law = _Counted(), mechanism.law
     coins = coins_of(law, len(members), mechanism.threshold, source)
     fill(law, np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
@@ -379,7 +379,7 @@ def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
 
 
 class _Counted:
-    """Seeded words; how many were asked for, call by call."""
+    """Seeded words with a record of the calls and their numbers of words."""
 
     secure = False
 
@@ -400,7 +400,7 @@ def _drawn(mechanism: BlockMechanism, members: IntArray, random: SeededRandom | 
 
 
 def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
-    """Return columns full of what hardly any bound allows: what a law forgets to write must not look like a block."""
+    """Return columns full of impossible entries, so that an entry that a law forgets to write is not valid."""
     return {
         column.name: np.full(column.shape(n), np.iinfo(column.dtype).max, dtype=column.dtype)
         for column in mechanism.law.columns
@@ -408,7 +408,7 @@ def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
 
 
 def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
-    """Accept ``(n,)`` draws, by their place among outcomes, if they have these chances."""
+    """Check that ``(n,)`` draws, given as outcome numbers, have the given probabilities."""
     impossible = np.count_nonzero(places < 0) + np.count_nonzero(chances[np.maximum(places, 0)] == 0)
     hold(impossible == 0, f"{name} must be possible ones, {impossible} of {len(places)} are not.")
     counts = np.bincount(places, minlength=len(chances))
@@ -425,7 +425,7 @@ def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
 
 
 def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Put rare outcomes together, the likeliest first, so that each group is expected often enough."""
+    """Group rare outcomes, the likeliest first, so that each group has a sufficient expected count."""
     order, starts, gathered = np.argsort(-expected, kind="stable"), [0], 0.0
     for place, chance in enumerate(expected[order]):
         if gathered >= _LEAST_EXPECTED:
@@ -438,7 +438,7 @@ def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArr
 
 
 def _shift_of_rival(expected: FloatArray) -> float:
-    """Return the noncentrality of chi-square under the rival."""
+    """Return the noncentrality of chi-square under the alternative."""
     second = np.arange(len(expected)) % 2 == 1
     if not second.any():
         return 0.0
@@ -451,19 +451,19 @@ _PEOPLE = 57
 
 
 def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
-    """The alphabet lists every block once, with probabilities that add up to 1, in the columns that the law names."""
+    """The alphabet lists every block once, with probabilities that add up to 1, in the columns of the law."""
     law = mechanism.law
     hold(law.size == max(mechanism.domain.sensitive_count, 1), f"the law must be over X_S, got size {law.size}.")
     no_fault(Enumeration(law).form_faults())
 
 
 def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Pi and rho are those of the alphabet, exactly; rho only where nothing public was drawn for all reports."""
+    """Pi and rho equal the alphabet's, exactly; rho only if nothing public was drawn for all reports."""
     no_fault(Enumeration(mechanism.law).number_faults())
 
 
 def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
-    """Every row of the spelled-out channel adds up to 1, and `channel` is that channel."""
+    """Every row of the enumerated channel adds up to 1, and `channel` returns this channel."""
     outputs = spell_out(mechanism)
     hold(
         bool((outputs.numerators.sum(axis=1) == outputs.denominator).all()),
@@ -476,9 +476,9 @@ def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
 
 
 def epsilon_is_kept(mechanism: BlockMechanism) -> None:
-    """No report makes a sensitive value more than e^epsilon times likelier than any other; others go in clear.
+    """No report is more than e^epsilon times likelier for a sensitive value than for any other; others may be in clear.
 
-    From the sampler's integers, with 60 digits; the guarantee states what is realised, never less.
+    Epsilon comes from the sampler's integers, with 60 digits; the guarantee must state the realised epsilon.
     """
     outputs, worst = spell_out(mechanism), Fraction(1)
     least = outputs.numerators.min(axis=0)
@@ -519,7 +519,7 @@ def _decimal(ratio: Fraction) -> Decimal:
 
 
 def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
-    """For every true value, the linear estimate from one report is that value on average."""
+    """For every true value, the mean of the linear estimate from one report is the indicator of that value."""
     outputs = spell_out(mechanism)
     off = abs(outputs.matrix @ outputs.worths - outputs.aim)
     room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
@@ -527,7 +527,7 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
 
 
 def worths_keep_their_range(mechanism: BlockMechanism) -> None:
-    """No report is worth less or more to an estimate than the stated range, whose ends are worths of some."""
+    """No report contributes less or more to an estimate than the stated range, and some reports attain its ends."""
     worths = spell_out(mechanism).worths
     for name, stated, actual in zip(
         ("least", "largest"), mechanism.decoder.worth_range, (worths.min(axis=0), worths.max(axis=0)), strict=True
@@ -538,9 +538,9 @@ def worths_keep_their_range(mechanism: BlockMechanism) -> None:
 
 
 def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Stated errors are those of the enumerated reports, for several distributions; the worst case exceeds them all.
+    """Stated errors equal the enumerated ones for several distributions, and the worst case is at least as large.
 
-    Not where something public was drawn for all reports: errors are then means over such draws.
+    It does not apply if something public was drawn for all reports: errors are then means over such draws.
     """
     outputs, n = spell_out(mechanism), _PEOPLE
     worst = mechanism.decoder.worst_case_mse(n)
@@ -558,7 +558,7 @@ def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
 
 
 def _distributions(mechanism: BlockMechanism) -> list[FloatArray]:
-    """Return distributions: even, skewed, all on one value, all on the sensitive ones, all on the others."""
+    """Return distributions: uniform, skewed, on one value, on the sensitive values, and on the others."""
     domain = mechanism.domain
     random = np.random.default_rng(20260101)
     weights = [np.ones(domain.size), *random.dirichlet(np.ones(domain.size) / 2, 5), *np.eye(domain.size)]

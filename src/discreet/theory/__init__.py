@@ -1,1 +1,1 @@
-"""Consequences of a mechanism's numbers alone: exact errors, the optimum, limits, leakage."""
+"""Formulas that need only a mechanism's numbers: exact errors, the optimum, confidence limits, leakage."""

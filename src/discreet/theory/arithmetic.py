@@ -1,8 +1,8 @@
-"""Searches of one number, Stirling's series, and prime numbers: the same on every machine.
+"""Search by bisection, Stirling's series, and prime numbers: the results are the same on every machine.
 
-Bisection and golden section ask at fixed places, because figures and fingerprints depend on where a search stops. The
-remainder of Stirling's formula divides factorials of any size without losing digits. Hash families and difference sets
-are made over primes.
+Bisection and golden section evaluate fixed points, because figures and fingerprints depend on where a search stops. The
+remainder of Stirling's formula gives ratios of factorials of any size without cancellation. Hash families and
+difference sets need primes.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ _GOLDEN = (sqrt(5) - 1) / 2
 
 
 def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
-    """Return the ends of an interval in which a condition stops to hold: it holds at the lower one, not at the upper.
+    """Return the ends of a small interval at whose lower end a condition holds, and at whose upper end it does not.
 
     Args:
-        holds: the condition, which holds up to some number and not beyond; an end is asked only if nothing is left
-            between it and the place.
-        low: where the search starts.
-        high: where it ends.
-        halvings: how many; fewer once another one changes nothing.
+        holds: the condition, which holds up to some number and not beyond. An end is tested only if no number is left
+            between the end and the midpoint.
+        low: the start of the search interval.
+        high: the end of the search interval.
+        halvings: the number of halvings; fewer if no number is left in between.
     """
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -39,7 +39,7 @@ def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: 
 def bisected_each(
     holds: Callable[[FloatArray], AnyArray], low: FloatArray, high: FloatArray, halvings: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the results of `bisected` for each entry of arrays of one shape, all halved equally often."""
+    """Return the results of `bisected` for each entry of arrays with one shape and one number of halvings."""
     for _ in range(halvings):
         middle = (low + high) / 2
         held = holds(middle)
@@ -52,9 +52,9 @@ def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool
 
     Args:
         holds: the condition, which holds up to some integer and not beyond.
-        low: an integer for which it holds, or what is returned if it holds for no larger one.
-        high: an integer for which it does not.
-        upper: whether the upper one of two middles is asked, which matters only where rounding decides.
+        low: an integer for which it holds; it is also the result if the condition holds for no larger one.
+        high: an integer for which it does not hold.
+        upper: whether to test the upper of two midpoints, which matters only where rounding decides.
     """
     while high - low > 1:
         middle = (low + high + upper) // 2
@@ -63,22 +63,22 @@ def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool
 
 
 def last_positive(slope: Callable[[float], float]) -> float:
-    """Return the zero of a falling function in 0..1, or the end where it does not cross 0.
+    """Return the zero of a decreasing function in 0..1, or an end of 0..1 if it does not cross 0.
 
-    It is not asked at 1, and at 0 only if the crossing is next to it, so that it may be infinite there.
+    The function is not evaluated at 1, and at 0 only if the zero is next to it. So it may be infinite at both ends.
     """
     low, high = bisected(lambda x: x < 1 and slope(x) > 0, 0.0, 1.0, _HALVINGS)
     return low if low > 0 else high if slope(0.0) > 0 else 0.0
 
 
 def golden_section(function: Callable[[float], float], low: float, high: float, steps: int) -> tuple[float, float]:
-    """Return two numbers with the maximum of a concave function between them; of equal values the lower one is kept.
+    """Return two numbers that enclose the maximum of a concave function; of equal values the lower one is used.
 
     Args:
-        function: concave, or rising and then falling.
-        low: where the search starts.
-        high: where it ends.
-        steps: how often what is left shrinks to 0.618 of itself.
+        function: a concave function, or one that rises and then falls.
+        low: the start of the search interval.
+        high: the end of the search interval.
+        steps: the number of steps; each step shrinks the interval to 0.618 of its length.
     """
     for _ in range(steps):
         step = _GOLDEN * (high - low)
@@ -87,14 +87,14 @@ def golden_section(function: Callable[[float], float], low: float, high: float, 
     return low, high
 
 
-# 1/12, 1/360, ...; after the last term the error is below 1e-18 from 16 on.
+# 1/12, 1/360, ...; with all these terms the error is below 1e-18 for arguments of at least 16.
 _TERMS = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SMALL = 16
 _REMAINDERS = np.array([0.0, *(lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * pi) / 2 for n in range(1, _SMALL))])
 
 
 def stirling_remainder(n: FloatArray) -> FloatArray:
-    """Return ln n! - ((n + 1/2) ln n - n + ln(2 pi)/2) of whole numbers n >= 1, to about 16 digits of ln n!."""
+    """Return ln n! - ((n + 1/2) ln n - n + ln(2 pi)/2) for integers n >= 1, with about 16 digits of ln n!."""
     inverse = 1 / np.maximum(n, _SMALL)
     series = np.zeros_like(inverse)
     for term in reversed(_TERMS):
@@ -105,7 +105,7 @@ def stirling_remainder(n: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=512)
 def next_prime(least: int, *, step: int = 1, rest: int = 0) -> int:
-    """Return the least prime from ``least`` on of the form ``step`` m + ``rest``."""
+    """Return the smallest prime of the form ``step`` m + ``rest`` that is at least ``least``."""
     candidate = max(least, 2)
     while candidate % step != rest or not is_prime(candidate):
         candidate += 1
@@ -113,6 +113,6 @@ def next_prime(least: int, *, step: int = 1, rest: int = 0) -> int:
 
 
 def is_prime(number: int) -> bool:
-    """Return true if a number of at least 2 is a prime."""
+    """Return true if an integer of at least 2 is prime."""
     divisors = np.arange(2, isqrt(number) + 1)
     return bool((number % divisors).all())

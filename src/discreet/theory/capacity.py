@@ -1,38 +1,38 @@
-"""Information of reports on a user, in nats: capacity, contraction, and success of guessing, exact over all sources.
+"""Information that reports contain about a user, in nats: capacity, contraction, and success of guesses, exactly.
 
-Entropies and divergences are written by deviations from the mean: as differences of large entropies they would lose
-their digits wherever a report reveals little.
+Entropies and divergences are computed from deviations from the mean. Differences of large entropies would lose their
+digits where a report reveals little.
 
-**Truth or noise, capacity.** I(U;Y) is convex in the law of the report given the user, so the worst users have one
-value each, and alpha_n is the largest Shannon capacity of the mechanism on a set S of at most n values. A value in
-clear leaks more than any other (its report can be turned into the report of any sensitive value), so S holds b = min(n,
-N) values in clear and a = min(n - b, v) sensitive ones. Let w be the total weight of the latter, uniform, z = K/a their
-share in a noise block, E = e^eps, and t = 1 + (E - 1) w z. Then
+**Truth or noise, capacity.** I(U;Y) is convex in the distribution of the report given the user. So the worst users have
+one value each, and alpha_n is the largest Shannon capacity of the mechanism on a set S of at most n values. A value in
+clear leaks more than any other, because its report can be turned into a report of any sensitive value. So S has b =
+min(n, N) values in clear and a = min(n - b, v) sensitive ones. Let w be the total weight of the sensitive values, which
+is uniform, z = K/a their share in a noise block, E = e^eps, and t = 1 + (E - 1) w z. Then
 
     I(w) = (1 - s)(w pi E eps - E[t ln t]) + (1 - w) s (ln b - ln(1 - w)),
     I'(w)/s = ln(kappa/b) + ln(1 - w) - E*[ln t],   ln(kappa) = eps E/(E - 1),
 
-where E* weighs by z. Where no value is in clear, w = 1 and, with h(u) = (1 + u) ln(1 + u) - u,
+where E* weighs by z. If no value is in clear, w = 1 and, with h(u) = (1 + u) ln(1 + u) - u,
 
     alpha = pi h(s/pi - s) + (1 - pi) h(-s) - E[h(s z/pi - s)].
 
 **Truth or noise, success.** V = sum over reports y of max over users u of p_u Q(y|x_u), with a prior p over users. The
-users with the largest p have values of their own, as far as values go; a block of noise is worth most for the likeliest
-user whose value it contains. With hit(j) = P(a noise block contains one of j given values), its steps h_j, and p in
-falling order,
+users with the largest p have different values, as far as values suffice. A block of noise contributes most for the
+likeliest user whose value it contains. With hit(j) = P(a noise block contains one of j given values), its steps h_j,
+and p in decreasing order,
 
     V = s sum of p_j in clear + (1 - s) p_1 + sum of h_i ((1 - s + s/pi) p_j(i) - (1 - s) p_1)_+,
 
-the last one over the i-th likeliest user with a sensitive value. Which users those are: a user's loss by having one is
-concave in p and its slope rises as h falls, so they are the likeliest k and the unlikeliest a - k, for some k.
+where the last sum is over the i-th likeliest user with a sensitive value. These users are the likeliest k and the least
+likely a - k, for some k: a user's loss by a sensitive value is concave in p, and its slope rises as h falls.
 
 **An explicit matrix.** For any weights p of the inputs, with q = p Q, the capacity lies between the sum of
 p_x D(Q_x || q) and the largest D(Q_x || q) [Blahut; Arimoto]. The contraction coefficient eta_KL is the least eta with
-I(U;Y) <= eta I(U;X) for all sources: the largest over pairs x, x' and b in 0..1 of
+I(U;Y) <= eta I(U;X) for all sources. It is the largest value, over pairs x, x' and b in 0..1, of
 
     f(b) = 1 - sum over y of Q_x Q_x' / (b Q_x + (1 - b) Q_x'),
 
-which is concave in b [Ordentlich and Polyanskiy]. No pair has more than its total variation, and eta_KL is at most
+which is concave in b [Ordentlich and Polyanskiy]. No pair exceeds its total variation, so eta_KL is at most
 eta_TV [Dobrushin], and at most eta_TV tanh(eps/2) under epsilon-LDP.
 """
 
@@ -49,13 +49,13 @@ from discreet.theory.arithmetic import bisected, bisected_each, golden_section
 BITS = 1 / log(2)
 """Bits per nat."""
 
-# At 1/16 both ways of computing are right to 14 digits.
+# At 1/16 both formulas are right to 14 digits.
 _SMALL = 0.0625
 _TERMS = 16
 
 
 def excess(u: float | FloatArray) -> FloatArray:
-    """Return h(u) = (1 + u) ln(1 + u) - u for u >= -1: about u^2/2, and what an outcome of relative size 1 + u adds."""
+    """Return h(u) = (1 + u) ln(1 + u) - u for u >= -1: about u^2/2, the term of an outcome with relative size 1 + u."""
     u = np.asarray(u, dtype=np.float64)
     grown = 1 + u
     direct = grown * np.log(np.where(grown > 0, grown, 1.0)) - u
@@ -88,19 +88,19 @@ def binary_divergence(p: float, u: float) -> float:
 
 
 def log_odds_gain(epsilon: float) -> float:
-    """Return ln(kappa) = eps e^eps / (e^eps - 1); kappa values in clear leak as much as the rest."""
+    """Return ln(kappa) = eps e^eps / (e^eps - 1); kappa values in clear leak as much as all other values."""
     return -epsilon / expm1(-epsilon)
 
 
 def ldp_capacity(epsilon: float, inputs: int) -> float:
-    """Return an upper bound on I(U;Y) under epsilon-LDP, in nats: the least of three.
+    """Return an upper bound on I(U;Y) under epsilon-LDP, in nats: the smallest of three bounds.
 
     With u = eps/(1 - e^-eps): u - 1 - ln u, which is about eps^2/8 [Prop. 10 of PIE has eps^2];
     tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)), E = e^eps [spec of exact risk, section 1].
 
     Args:
         epsilon: in nats, at least 0; may be infinite.
-        inputs: m, how many values are in use: the smaller one of users and values.
+        inputs: m, the number of values in use: the smaller one of the numbers of users and values.
     """
     if inputs <= 1 or epsilon <= 0:
         return 0.0
@@ -118,14 +118,14 @@ _SIMPLE = 50.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HitDistribution:
-    """The hit distribution of m values, as the distribution of the share z = K/m.
+    """The distribution of the share z = K/m of m given values that are in a noise block.
 
     Attributes:
         shares: ``(k,)`` values of z, ascending, in 0..1.
-        probabilities: ``(k,)`` of each; what is left out is below 1e-18.
-        exact: whether this is the hit distribution of the set that leaks most; else no set of m values leaks more.
-        ideal: the hit distribution under an idealisation of the block law; None if there is none.
-        idealised: the idealisation, in words.
+        probabilities: ``(k,)`` probability of each; the total of the omitted ones is below 1e-18.
+        exact: whether this is the distribution for the set that leaks most; otherwise it bounds every set of m values.
+        ideal: the distribution for an idealised block law; None if there is no idealisation.
+        idealised: a description of the idealisation.
     """
 
     shares: FloatArray
@@ -140,21 +140,21 @@ class HitDistribution:
         return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
 
     def mean(self, values: FloatArray) -> float:
-        """Return the mean of a function of the share, from its values at the shares."""
+        """Return the mean of a function of the share, given its values at the shares."""
         return float(self.probabilities @ values)
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The numbers of a block mechanism, and the number of values in use.
+    """The numbers of a block mechanism, with the numbers of values in use.
 
     Attributes:
         truth: s.
         noisy: 1 - s.
         inclusion: pi.
-        epsilon: as realised, in nats.
-        sensitive: a, how many sensitive values are in use.
-        clear: b, how many of the others.
+        epsilon: the realised epsilon, in nats.
+        sensitive: a, the number of sensitive values in use.
+        clear: b, the number of other values in use.
     """
 
     truth: float
@@ -171,11 +171,11 @@ class Inputs:
 
 
 def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
-    """Return alpha_n, the capacity for n users in nats; an upper bound if the hit distribution is not exact.
+    """Return alpha_n, the capacity for n users in nats; an upper bound if the distribution of hits is not exact.
 
     Args:
-        inputs: the numbers.
-        hits: the hit distribution of ``inputs.sensitive`` values; None if there are none.
+        inputs: the numbers of the mechanism.
+        hits: the distribution of hits for ``inputs.sensitive`` values; None if there are none.
     """
     s, b = inputs.truth, inputs.clear
     if inputs.sensitive == 0 or hits is None:
@@ -185,10 +185,10 @@ def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
     room = log_odds_gain(inputs.epsilon) - log(b)
     if room <= 0:
         return s * log(b)
-    # In ln(1 - w): next to w = 1 the difference would have lost its digits.
+    # The unknown is ln(1 - w): next to w = 1 the difference would lose its digits.
     low, _ = bisected(lambda rest: not _gain(inputs, hits, rest) > 0, -room, 0.0, _HALVINGS)
     attained = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
-    # Both classes' divergences are then the same; the larger one certifies.
+    # At the solution both classes have the same divergence; the larger one is a certified bound.
     return attained + s * max(_gain(inputs, hits, low), 0.0)
 
 
@@ -197,7 +197,7 @@ def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
         return 0.0
     s, pi = inputs.truth, inputs.inclusion
     containing = pi * excess(s * (1 / pi - 1)) + (1 - pi) * excess(-s)
-    # Where the block is large, z/pi - 1 is a difference of neighbours; what is lost there is second order.
+    # For large blocks z/pi - 1 is a difference of close numbers; its error is of second order.
     common = hits.mean(excess(np.maximum(s * (hits.shares / pi - 1), -1.0)))
     return max(float(containing) - common, 0.0)
 
@@ -217,7 +217,7 @@ def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:
 def order_capacity(inputs: Inputs, hits: HitDistribution | None, order: float) -> float:
     """Return the largest mutual information of a finite order a > 1 in Sibson's sense, in nats.
 
-    It is a/(a - 1) ln F with F = s b^(1-1/a) (1 - w)^(1/a) + (1 - s) E[(1 + (E^a - 1) w z)^(1/a)], concave in w.
+    With F = s b^(1-1/a) (1 - w)^(1/a) + (1 - s) E[(1 + (E^a - 1) w z)^(1/a)], it is a/(a - 1) ln F; F is concave in w.
     """
     if inputs.sensitive == 0 or hits is None:
         return _of_order(order, inputs.truth * expm1((1 - 1 / order) * log(max(inputs.clear, 1))))
@@ -256,8 +256,8 @@ class Interval(NamedTuple):
     """Certified lower and upper bounds on a number.
 
     Attributes:
-        low: not above it.
-        high: not below it.
+        low: the lower bound.
+        high: the upper bound.
     """
 
     low: float
@@ -267,12 +267,12 @@ class Interval(NamedTuple):
 def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interval:
     """Return certified bounds on the Shannon capacity of a matrix, in nats.
 
-    The steps of Blahut and Arimoto, p_x times e^(D(Q_x || q)), are stretched for as long as they help; that is what
-    makes them fast where several inputs are nearly alike.
+    The steps of Blahut and Arimoto, p_x times e^(D(Q_x || q)), are enlarged for as long as that helps. This makes them
+    fast where several inputs are nearly equal.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities Q(y|x).
-        tolerance: stop when the bounds are this close, in nats.
+        tolerance: stop when the bounds are within this distance, in nats.
     """
     rows = matrix[:, matrix.any(axis=0)]
     negentropies = np.where(rows > 0, rows * np.log(np.where(rows > 0, rows, 1.0)), 0.0).sum(axis=1)
@@ -305,8 +305,9 @@ def _divergences(rows: FloatArray, negentropies: FloatArray, p: FloatArray) -> F
 def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
     """Return certified bounds on the largest capacity of at most n of the inputs, in nats.
 
-    That of all inputs where n reaches the rank of the matrix. Else every set of n is tried, if there are few; if there
-    are many, the upper bound is min(C, eta ln n), and the lower bound is the capacity of a greedy choice of inputs.
+    If n reaches the rank of the matrix, it is the capacity of all inputs. Otherwise every set of n is tried if there
+    are few sets. If there are many, the upper bound is min(C, eta ln n), and the lower bound is the capacity of a
+    greedy choice of inputs.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities.
@@ -338,7 +339,7 @@ def _spread_out(matrix: FloatArray, users: int) -> list[int]:
 
 
 def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
-    """Return bounds on the largest ML of n of the inputs: the sum over outputs of their largest probability."""
+    """Return bounds on the largest maximal leakage of n inputs: the sum over outputs of the largest probability."""
     whole = float(matrix.max(axis=0).sum())
     if users >= len(matrix):
         return Interval(whole, whole)
@@ -347,20 +348,20 @@ def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
         largest = max(float(matrix[list(rows)].max(axis=0).sum()) for rows in sets)
         return Interval(largest, largest)
     low = float(matrix[_spread_out(matrix, users)].max(axis=0).sum())
-    # Each further input adds at most what it has above the least of all.
+    # Each further input adds at most its excess over the smallest probability of all.
     over = np.sort((matrix - matrix.min(axis=0)).sum(axis=1))[::-1]
     return Interval(low, min(whole, float(matrix.min(axis=0).sum() + over[:users].sum())))
 
 
 def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
-    """Return certified bounds on V, the success of the best guess, for users with a prior.
+    """Return certified bounds on V, the success probability of the best guess, for users with a prior.
 
-    Exact where all ways to give the likeliest users inputs of their own can be tried, or all are equally likely and the
-    leakage is exact.
+    The bounds are equal if all assignments of different inputs to the likeliest users can be tried, or if all users are
+    equally likely and the leakage is exact.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities.
-        prior: ``(n,)`` probabilities, falling.
+        prior: ``(n,)`` probabilities, in decreasing order.
     """
     used = prior[: len(matrix)]
     leakage = matrix_leakage(matrix, len(used))
@@ -372,7 +373,7 @@ def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
         return Interval(largest, largest)
     rows = _spread_out(matrix, len(used))
     low = float((used[:, None] * matrix[rows]).max(axis=0).sum())
-    # A report that any input gives anyway tells nothing [Doeblin].
+    # The part of a report's distribution that all inputs share reveals nothing [Doeblin].
     common = float(matrix.min(axis=0).sum())
     doeblin = float(used[0]) * common + float(np.sum(used)) * (1 - common)
     return Interval(low, max(min(float(used[0]) * leakage.high, doeblin, 1.0), low))
@@ -388,8 +389,8 @@ class Contraction:
 
     Attributes:
         total_variation: eta_TV, the largest total variation between two rows.
-        information: eta_KL, between certain bounds.
-        common: Doeblin's delta, the sum over outputs of their least probability under any value.
+        information: bounds on eta_KL.
+        common: Doeblin's delta, the sum over outputs of the smallest probability under any value.
     """
 
     total_variation: float
@@ -411,7 +412,7 @@ def contraction(matrix: FloatArray) -> Contraction:
     low = high = 0.0
     for piece in pieces:
         pairs = order[piece]
-        # The rest differ less than what was found.
+        # The other pairs differ less than the largest one so far.
         pairs = pairs[apart[pairs] > low]
         if not len(pairs):
             break
@@ -446,7 +447,7 @@ def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
     """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), a form without cancellation."""
     b = b[:, None]
     inside = b * (1 - b) * ((first - second) ** 2 / _mixed(first, second, b)).sum(axis=1, keepdims=True)
-    # At an end that form is 0/0: what only the other row has counts in full.
+    # At an end this form is 0/0: outputs that only the other row has count in full.
     only_first = np.where(second == 0, first, 0.0).sum(axis=1, keepdims=True)
     only_second = np.where(first == 0, second, 0.0).sum(axis=1, keepdims=True)
     values: FloatArray = np.where(b <= 0, only_first, np.where(b >= 1, only_second, inside))[:, 0]
@@ -454,7 +455,7 @@ def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class Sizes(NamedTuple):
-    """The number of users, and of values of each kind.
+    """The numbers of users, sensitive values and values in clear.
 
     Attributes:
         users: n.
@@ -471,7 +472,7 @@ def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
     """Return V for n equally likely users.
 
     Args:
-        inputs: the numbers, and how many values of each kind are in use.
+        inputs: the numbers of the mechanism, with the values in use.
         hit: P(a noise block contains one of the sensitive values in use).
         users: n.
     """
@@ -479,7 +480,7 @@ def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
 
 
 def leakage(inputs: Inputs, hit: float) -> float:
-    """Return ML, the maximal leakage of the values in use: the sum over outputs of their largest probability."""
+    """Return the maximal leakage of the values in use: the sum over outputs of their largest probability."""
     return inputs.truth * inputs.clear + inputs.noisy + inputs.truth / inputs.inclusion * hit
 
 
@@ -487,9 +488,9 @@ def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
     """Return V for users with a prior.
 
     Args:
-        inputs: the numbers, and how many values of each kind are in use.
+        inputs: the numbers of the mechanism, with the values in use.
         hits: ``(a + 1,)`` hit(0), hit(1), ...
-        prior: ``(n,)`` probabilities, falling.
+        prior: ``(n,)`` probabilities, in decreasing order.
     """
     a, b = inputs.sensitive, inputs.clear
     used = prior[: a + b]
@@ -501,22 +502,22 @@ def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
     ends = np.concatenate([[0.0], np.cumsum(likeliest)])
     ends += np.concatenate([np.cumsum(unlikeliest[::-1])[::-1], [0.0]])
     sums = np.concatenate([[0.0], np.cumsum(used)])
-    # For each k: those who stand between the likeliest k and the unlikeliest a - k speak in clear.
+    # For each k, the users between the likeliest k and the least likely a - k have values in clear.
     in_clear = inputs.truth * (sums[b : b + a + 1] - sums[: a + 1])
     return min(base + float(np.max(ends + in_clear)), 1.0)
 
 
 def listed_success(inputs: Inputs, hits: HitDistribution | None, sizes: Sizes, listed: int) -> float:
-    """Return V_k, the success of k guesses, for n equally likely users; an upper bound if hits are not exact.
+    """Return V_k, the success probability of k guesses, for n equally likely users.
 
-    Exact where the distribution of hits is and users spread evenly over the values. As many users as are listed may
-    share a value in clear; the rest share the sensitive ones.
+    It is an upper bound, which is attained if the distribution of hits is exact and users spread evenly over the
+    values. Up to k users may share a value in clear; all other users share the sensitive ones.
 
     Args:
         inputs: s, 1 - s and pi.
-        hits: of the min(n - N k, v) sensitive values in use; None if there are none.
+        hits: the distribution for the min(n - N k, v) sensitive values in use; None if there are none.
         sizes: n, v and N.
-        listed: k.
+        listed: k, the number of guesses.
     """
     clear_users = min(sizes.users, sizes.clear * listed)
     rest = sizes.users - clear_users

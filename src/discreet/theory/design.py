@@ -1,9 +1,9 @@
-"""Mixtures of block sizes: the information that reports hold, the best linear decoder, and its exact errors.
+"""Mixtures of block sizes: the information in reports, the best linear decoder, and its exact errors.
 
 The best mechanism draws a block size k with probability t_k, whatever the value is *and whether the report is truth or
-noise*: drawing both from one random number would leave no finite epsilon. A sensitive value then sends a uniform
-k-subset that contains it with probability k e^eps / (k e^eps + v - k), else a uniform one that does not; another value
-sends a uniform k-subset with probability v / (k e^eps + v - k), else itself in clear.
+noise*. If one random number decided both, there would be no finite epsilon. A sensitive value sends a uniform k-subset
+that contains it with probability k e^eps / (k e^eps + v - k), and otherwise a uniform k-subset without it. Another
+value sends a uniform k-subset with probability v / (k e^eps + v - k), and otherwise itself in clear.
 
 At the distribution with mass alpha spread evenly over the v sensitive values and 1 - alpha over the N others, the
 Fisher information has three eigenvalues: among the sensitive values (v - 1 of them), among the others (N - 1) and
@@ -53,10 +53,10 @@ class Instance:
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no design problem.
+        """Check that the numbers define a design problem.
 
         Raises:
-            ParameterError: if there is nothing to protect or to estimate, or epsilon is no promise.
+            ParameterError: if there is nothing to protect or to estimate, or epsilon is not a positive number.
         """
         size, total = (checked_whole(name, getattr(self, name), -_MOST, _MOST) for name in ("size", "total"))
         if not 1 <= size <= total or total < 2:
@@ -64,21 +64,21 @@ class Instance:
         object.__setattr__(self, "size", size)
         object.__setattr__(self, "total", total)
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
-        # No block is likelier as noise than surely: this is the most that S can be.
+        # A block's probability as noise is at most 1, which bounds S.
         check_truth_possible(self.epsilon, WORD_RANGE * expm1(self.epsilon))
 
     @property
     def clear_size(self) -> int:
-        """Return N, the number of values that may go in clear."""
+        """N, the number of values that may be reported in clear."""
         return self.total - self.size
 
     @property
     def tau(self) -> float:
-        """Return 1 / (e^eps - 1)."""
+        """1 / (e^eps - 1)."""
         return 1 / expm1(self.epsilon)
 
     def check_mass(self, mass: object) -> float:
-        """Return a sensitive mass as a float.
+        """Return a sensitive mass as a float, after a check.
 
         Raises:
             ParameterError: if it is not in 0..1, or not 1 where every value is sensitive.
@@ -86,11 +86,11 @@ class Instance:
         return checked_mass(mass, self.clear_size)
 
     def squares(self, mass: float) -> float:
-        """Return the squared norm of the distribution with this sensitive mass that is uniform inside each class."""
+        """Return the squared norm of the distribution with this sensitive mass that is uniform within each class."""
         return mass**2 / self.size + ((1 - mass) ** 2 / self.clear_size if self.clear_size else 0.0)
 
     def costs(self, alpha: float) -> Three:
-        """Return c = (c_1, c_2, c_3), the costs of the three eigenvalues at mass alpha."""
+        """Return c = (c_1, c_2, c_3), the cost factors of the three eigenvalues at mass alpha."""
         v, others = self.size, self.clear_size
         among_sensitive = (v - 1) ** 2 / v
         if others == 0:
@@ -110,7 +110,7 @@ class Mixture:
     """Block sizes with their probabilities.
 
     Attributes:
-        sizes: ascending, each in 1..v.
+        sizes: block sizes, ascending, each in 1..v.
         shares: t, positive, with the sum 1.
     """
 
@@ -124,16 +124,16 @@ class Mixture:
         return first, second, third
 
     def mean(self, numbers: Sequence[float]) -> float:
-        """Return the mean over block sizes of one number per size."""
+        """Return the mean over block sizes of a number per size."""
         return sum(share * number for share, number in zip(self.shares, numbers, strict=True))
 
     def bound(self, instance: Instance, alpha: float) -> float:
-        """Return M(alpha, t): n times the least mean squared error at mass alpha."""
+        """Return M(alpha, t): n times the smallest mean squared error at mass alpha."""
         sums = self.sums(instance, alpha)
         return sum(cost / mean for cost, mean in zip(instance.costs(alpha), sums, strict=True) if cost)
 
     def slope(self, instance: Instance, alpha: float) -> float:
-        """Return the derivative of M with respect to alpha."""
+        """Return the derivative of M by alpha."""
         v, w, others = instance.size, instance.total, instance.clear_size
         rows = [instance.told(alpha, k) for k in self.sizes]
         first, second, third = self.sums(instance, alpha)
@@ -145,10 +145,10 @@ class Mixture:
         return rising - (others - 1) / (others * second) - w / (v * others * third)
 
     def gap(self, instance: Instance, alpha: float) -> float:
-        """Return an upper bound on the relative distance of M to its minimum over all mixtures of all sizes.
+        """Return an upper bound on the relative distance of M from its minimum over all mixtures of all sizes.
 
-        M is convex in t and its derivative by t_k is minus the sum of c_i s_i(k) / S_i^2, whose mean over t is M. So no
-        mixture is better than M (1 - gap) [Karush, Kuhn, Tucker].
+        M is convex in t. Its derivative by t_k is minus the sum of c_i s_i(k) / S_i^2, and the mean of this sum over t
+        is M. So no mixture is better than M (1 - gap) [Karush, Kuhn, Tucker].
         """
         bound = self.bound(instance, alpha)
         if bound == 0:
@@ -168,9 +168,9 @@ class Design(BlockNumbers):
 
     Attributes:
         instance: v, w and epsilon.
-        alpha: the sensitive mass that the weights and the decoder are best for; in the worst case, the worst one.
+        alpha: the sensitive mass for which weights and decoder are optimal; by default the worst one.
         mixture: the block sizes and their weights.
-        given: whether alpha was given, rather than the worst.
+        given: whether alpha was given; otherwise it is the worst one.
     """
 
     instance: Instance
@@ -179,10 +179,10 @@ class Design(BlockNumbers):
     given: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse an invalid alpha, or an invalid mixture.
+        """Check alpha and the mixture.
 
         Raises:
-            ParameterError: if alpha or the mixture is not one, or nothing could be estimated from it.
+            ParameterError: if alpha or the mixture is out of range, or no estimate is possible.
         """
         object.__setattr__(self, "alpha", self.instance.check_mass(self.alpha))
         sizes, shares = self.mixture.sizes, self.mixture.shares
@@ -195,54 +195,54 @@ class Design(BlockNumbers):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Return v, the number of sensitive values."""
+        """v, the number of sensitive values."""
         return self.instance.size
 
     @property
     def clear_size(self) -> int:  # type: ignore[override]
-        """Return N, the number of the others."""
+        """N, the number of other values."""
         return self.instance.clear_size
 
     @property
     def total(self) -> int:
-        """Return w, the number of values."""
+        """w, the number of values."""
         return self.instance.total
 
     @property
     def epsilon(self) -> float:
-        """Return epsilon, in nats."""
+        """Epsilon, in nats."""
         return self.instance.epsilon
 
     @property
     def weights(self) -> dict[int, float]:
-        """Return t, the probabilities of the block sizes, by size."""
+        """The probabilities t of the block sizes, by size."""
         return dict(zip(self.mixture.sizes, self.mixture.shares, strict=True))
 
     @cached_property
     def value(self) -> float:
-        """Return M(alpha, t): n times the mean squared error at mass alpha, spread evenly inside each class.
+        """M(alpha, t): n times the mean squared error at mass alpha, spread evenly within each class.
 
-        For the worst alpha this is M*, and so the largest over all distributions. Whatever the search did,
+        For the worst alpha this is M*, the largest over all distributions. Even if the search failed,
         ``value * (1 - gap) <= M* <= worst_case_mse(1)``.
         """
         return self.mixture.bound(self.instance, self.alpha)
 
     @cached_property
     def gap(self) -> float:
-        """Return the certificate: no mixture of block sizes has an error below ``value * (1 - gap)`` at this mass."""
+        """The certificate: no mixture of block sizes has an error below ``value * (1 - gap)`` at this mass."""
         return self.mixture.gap(self.instance, self.alpha)
 
     @property
     def regime(self) -> str:
-        """Return ``"randomized response"``, ``"subsets"`` (one size above 1) or ``"mixture"`` (of two neighbours)."""
+        """``"randomized response"``, ``"subsets"`` (one size above 1) or ``"mixture"`` (two neighbouring sizes)."""
         if len(self.mixture.sizes) > 1:
             return "mixture"
         return "randomized response" if self.mixture.sizes == (1,) else "subsets"
 
-    # The mechanism
+    # Probabilities of the mechanism
 
     def noise(self, k: int) -> float:
-        """Return v / (k e^eps + v - k), the probability of a block from a value in clear, given size k."""
+        """Return v / (k e^eps + v - k), the probability of a block from a value in clear, given block size k."""
         hidden = self.size * self.instance.tau
         return hidden / (k + hidden)
 
@@ -250,17 +250,17 @@ class Design(BlockNumbers):
 
     @property
     def noisy(self) -> float:  # type: ignore[override]
-        """Return the probability that a value that is not sensitive sends a block."""
+        """The probability that a value that is not sensitive sends a block."""
         return self.mixture.mean([self.noise(k) for k in self.mixture.sizes])
 
     @property
     def truth(self) -> float:  # type: ignore[override]
-        """Return the probability that a value that is not sensitive goes in clear."""
+        """The probability that a value that is not sensitive is reported in clear."""
         return self.mixture.sums(self.instance, self.alpha)[1]
 
     @cached_property
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The sizes of blocks: uniform subsets of k values each."""
+        """The kinds of blocks: uniform subsets, one kind for each size."""
         v, hidden = self.size, self.size * self.instance.tau
         kinds = []
         for k, share in self.weights.items():
@@ -268,13 +268,13 @@ class Design(BlockNumbers):
             kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, joint, self.block_worth(k)))
         return tuple(kinds)
 
-    # The decoder
+    # Contributions and estimates
 
     def block_worth(self, k: int) -> tuple[float, float, float]:
         """Return the contribution of a block of size k to the estimate of each value.
 
         Returns:
-            For a sensitive value in the block, for one outside it, for a value that is not sensitive.
+            For a sensitive value in the block, for a sensitive value outside it, and for a value that is not sensitive.
         """
         v, others = self.size, self.instance.clear_size
         among, _, between = self.mixture.sums(self.instance, self.alpha)
@@ -291,10 +291,10 @@ class Design(BlockNumbers):
         """Return the contribution of a report in clear to the estimate of each value.
 
         Returns:
-            For a sensitive value, for another value than the one it gives, for that one.
+            For a sensitive value, for another value in clear, and for the reported value.
 
         Raises:
-            ParameterError: if every value is sensitive, so that there are no such reports.
+            ParameterError: if every value is sensitive, so that no report is in clear.
         """
         v, others = self.size, self.instance.clear_size
         if others == 0:
@@ -311,12 +311,12 @@ class Design(BlockNumbers):
         return np.where(contained, inside, outside), beside
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
+        """Return unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
 
         Args:
-            support: ``(c v,)`` T for each block size in turn.
-            clear: ``(N,)`` F.
-            n: number of reports.
+            support: ``(c v,)`` T, the support for each block size in turn.
+            clear: ``(N,)`` F, the counts of values in clear.
+            n: the number of reports.
         """
         sensitive, others = np.zeros(self.size), np.zeros(len(clear))
         for k, counts in zip(self.mixture.sizes, support.reshape(-1, self.size), strict=True):

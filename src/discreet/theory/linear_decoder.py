@@ -1,11 +1,11 @@
-"""The linear decoder of truth or noise and its exact errors, from numbers alone.
+"""The linear decoder of truth or noise, and its exact errors, from the mechanism's numbers.
 
-Every block mechanism has the same unbiased decoder. With c = (pi - rho)(1 - s) and D = s(1 - rho), a report adds to the
-estimate of a sensitive value
+Every block mechanism has the same unbiased decoder. With c = (pi - rho)(1 - s) and D = s(1 - rho), a report contributes
+to the estimate of a sensitive value
 
     phi_in = (1 - rho - c)/D if its block contains it, phi_out = (-rho - c)/D if not, and -c/D if it is in clear,
 
-and 1/s to the estimate of the value it gives in clear. Its errors are exact for every n.
+and 1/s to the estimate of its value if it is in clear. The errors are exact for every n.
 """
 
 from abc import ABC, abstractmethod
@@ -21,18 +21,18 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 from discreet.core.checks import checked_n
 
 JointInclusion: TypeAlias = Callable[[int], Fraction | None]
-"""The probability that so many given values are all in a noise block."""
+"""A function from a number of given values to the probability that all of them are in a noise block."""
 
 
 class Variances(NamedTuple):
-    """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for both classes of values."""
+    """The coefficients A and B of n Var(p_hat_x) = A + B p_x - p_x^2, for sensitive values and for other values."""
 
     sensitive: tuple[Floats, float]
     clear: tuple[Floats, float]
 
 
 class WorthRanges(NamedTuple):
-    """The least and the largest contribution of any one report to an estimate, for both classes of values."""
+    """The smallest and largest contribution of a report to an estimate, for sensitive values and for other values."""
 
     sensitive: tuple[float, float]
     clear: tuple[float, float]
@@ -40,21 +40,21 @@ class WorthRanges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PoolBias:
-    """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 where reports share nothing.
+    """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 without a pool.
 
-    Where blocks come from a pool of public hash functions, two values share a block under the fraction R_xx' of them
-    for which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over pools.
-    Under one pool its bias does not depend on n:
+    Where blocks come from a pool of public hash functions, two values share a block for a fraction R_xx' of the
+    functions for which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over
+    pools. For one pool the bias does not depend on n:
 
         b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho).
 
-    With the variance of R_xx' and the covariance of R_xx' and R_xx'' given, over pools E b_x = 0 and
+    Given the variance of R_xx', and the covariance of R_xx' and R_xx'', over pools E b_x = 0 and
 
         E b_x^2 = u sum_{x' != x} p_x'^2 + w (sum_{x' != x} p_x')^2,
         u = (variance - covariance)/(1 - rho)^2, w = covariance/(1 - rho)^2.
 
-    By the law of total variance, with A + B p_x the mean square worth of one report (it is linear in R, so its mean
-    over pools follows from rho),
+    Let A + B p_x be the mean squared contribution of one report. It is linear in R, so its mean over pools follows from
+    rho. By the law of total variance,
 
         Var(p_hat_x) = (A + B p_x - p_x^2)/n + (1 - 1/n) E b_x^2.
 
@@ -68,7 +68,7 @@ class PoolBias:
 
     @classmethod
     def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
-        """Return u and w from the mean, variance and covariance of R; 0 where blocks hold all values or none."""
+        """Return u and w from the mean, variance and covariance of R; 0 if blocks contain all values or none."""
         apart = (1 - conditional_inclusion) ** 2
         return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
 
@@ -77,14 +77,14 @@ class PoolBias:
 
     @property
     def most(self) -> float:
-        """Return the largest E b_x^2 over all distributions, attained where all users have one other value."""
+        """The largest E b_x^2 over all distributions, attained if all users have the same other value."""
         return self.squares + self.mass
 
     def left(self, size: int) -> float:
-        """Return the share of the information on one frequency that remains when the v - 1 others are unknown too.
+        """Return the share of the information on one frequency that remains if the v - 1 others are unknown too.
 
         For a pool of m functions to g buckets it is 1 - (v - 1)/(m (g - 1)), as in a linear regression with v unknowns
-        and m (g - 1) independent counts; it is 0 where there are more unknowns than counts.
+        and m (g - 1) independent counts. It is 0 with more unknowns than counts.
 
         Args:
             size: v, the number of sensitive values.
@@ -92,7 +92,7 @@ class PoolBias:
         return max(1 - (size - 1) * self.squares, 0.0)
 
     def each(self, frequencies: FloatArray) -> FloatArray:
-        """Return the ``(v,)`` mean square biases E b_x^2, given the sensitive frequencies."""
+        """Return the ``(v,)`` mean squared biases E b_x^2, given the sensitive frequencies."""
         others = float(frequencies @ frequencies) - frequencies**2
         return self.squares * others + self.mass * (float(frequencies.sum()) - frequencies) ** 2
 
@@ -104,20 +104,20 @@ class PoolBias:
         return (size - 1) * self.squares + self.mass
 
     def estimated(self, frequencies: FloatArray, noise: FloatArray, mass: float) -> FloatArray:
-        """Return ``(v,)`` estimates of the mean square biases E b_x^2 from a linear estimate.
+        """Return ``(v,)`` estimates of the mean squared biases E b_x^2 from a linear estimate.
 
-        The squares of noisy estimates exceed those of the frequencies by the variances, which are subtracted.
+        The squares of noisy estimates exceed the squared frequencies by the variances, which are subtracted.
 
         Args:
-            frequencies: ``(v,)`` linear estimates p_hat of n reports.
+            frequencies: ``(v,)`` linear estimates p_hat from n reports.
             noise: ``(v,)`` (A + B p_hat - p_hat^2)/(n - 1), whose mean is the variance less E b_x^2.
-            mass: p(X_S), as estimated.
+            mass: the estimate of p(X_S).
         """
         size = len(frequencies)
         if not size or not self:
             return np.zeros(size)
         estimate = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
-        # Between evenly spread and all on one value.
+        # Bounds: evenly spread over the values, and all on one value.
         squares = min(max(estimate / (1 + self._per_square(size)), mass**2 / size), mass**2)
         square = np.clip(frequencies**2 - noise, 0, squares)
         left = np.clip(mass - frequencies, 0, mass)
@@ -125,19 +125,19 @@ class PoolBias:
 
 
 NO_POOL_BIAS = PoolBias()
-"""No pool bias: reports share no public randomness."""
+"""No pool bias, because reports share no public randomness."""
 
 
 class BlockKind(NamedTuple):
-    """Blocks of one kind, such as one size, and their contributions to the estimates.
+    """One kind of blocks, such as one size, with its contributions to the estimates.
 
     Attributes:
-        share: of the reports whose block, if they have one, is of this kind.
-        truth: s, the probability of telling the truth.
-        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
+        share: the probability that a block is of this kind.
+        truth: s, the probability of the truth.
+        noisy: 1 - s, stored separately, because next to s = 1 the difference would lose its digits.
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one.
-        joint: the probabilities that numbers of given values are all in a noise block; None where the law states them.
+        joint: the probabilities that given numbers of values are all in a noise block; None to ask the law.
         worth: the contributions to a sensitive value inside the block, to one outside, and to any other value.
     """
 
@@ -150,22 +150,22 @@ class BlockKind(NamedTuple):
     worth: tuple[float, float, float]
 
     def mean_power(self, inclusion: float, power: int = 2) -> float:
-        """Return the mean k-th power of the contribution to a value that is inside with probability ``inclusion``."""
+        """Return the mean k-th power of the contribution to a value in the block with probability ``inclusion``."""
         inside, outside, _ = self.worth
         return inclusion * inside**power + (1 - inclusion) * outside**power
 
 
 class BlockNumbers(ABC):
-    """The exact errors of a linear decoder of blocks, from numbers alone.
+    """The coefficients of a linear decoder of blocks, and its exact errors.
 
     Attributes:
         size: v, the number of sensitive values.
-        clear_size: N, the number of the others.
+        clear_size: N, the number of other values.
         truth: s, the probability that a value that is not sensitive is reported in clear.
         noisy: 1 - s.
-        pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
+        pool_bias: the bias from a pool of hash functions that all reports share, where rho is a mean over pools.
         clear_blocks: whether reports in clear have a block of noise too.
-        by_size: whether supports are read of each size of block in turn.
+        by_size: whether there is a support for each size of block.
     """
 
     size: int
@@ -179,32 +179,32 @@ class BlockNumbers(ABC):
     @property
     @abstractmethod
     def kinds(self) -> tuple[BlockKind, ...]:
-        """Return the kinds of blocks."""
+        """The kinds of blocks."""
 
     @property
     @abstractmethod
     def clear_worth(self) -> tuple[float, float, float]:
-        """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
+        """The contributions of a report in clear to a sensitive value, to another value in clear, and to its own."""
 
     @abstractmethod
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
+        """Return unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
 
         Args:
             support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
-            clear: ``(N,)`` F, counts of reports that state each value in clear.
-            n: how many reports.
+            clear: ``(N,)`` F, counts of the values in clear.
+            n: the number of reports.
         """
 
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all of them; 0 where that is certain.
+        """Return the covariance of each linear estimate with the sum of all estimates; 0 if the sum is constant.
 
         Args:
             sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
             clear: ``(N,)`` frequencies of the other values.
-            n: number of reports.
+            n: the number of reports.
 
         Returns:
             ``(v,)`` and ``(N,)`` covariances.
@@ -214,36 +214,36 @@ class BlockNumbers(ABC):
 
     @property
     def stacks(self) -> bool:
-        """True if estimates of many tallies can be made at once: those of one kind of block, without a pool bias."""
+        """True if a stack of tallies can be decoded at once: with one kind of block and without a pool bias."""
         return not (self.pool_bias or self.by_size)
 
     @property
     def noisy_inclusion(self) -> float:
-        """Return the probability that a value in clear sends a block of noise that contains a given value."""
+        """The probability that a value in clear sends a block of noise that contains a given value."""
         return sum(kind.share * kind.noisy * kind.inclusion for kind in self.kinds)
 
     def _blocks(self, kind: BlockKind, sensitive_mass: Floats) -> tuple[Floats, Floats]:
-        """Return the probabilities of a block of noise and of one that tells the truth, given p(X_S) and the kind.
+        """Return the probabilities of a noise block and of a truthful block, given p(X_S) and the kind.
 
-        An estimated p(X_S) may be far outside 0..1, so it is not in the probability of noise unless it has to be.
+        An estimate of p(X_S) may be far outside 0..1, so the probability of noise uses it only if necessary.
         """
         more_noise = (1 - sensitive_mass) * kind.truth if self.clear_blocks else 0.0
         return kind.noisy + more_noise, sensitive_mass * kind.truth
 
     @property
     def _silent(self) -> tuple[float, float]:
-        """Return the probability of a report in clear without a block, and its contribution to a sensitive value."""
+        """The probability of a report in clear without a block, and its contribution to a sensitive value."""
         alone = self.clear_size > 0 and not self.clear_blocks
         return (self.truth, self.clear_worth[0]) if alone else (0.0, 0.0)
 
     @property
     def worth_ranges(self) -> WorthRanges:
-        """Return the least and the largest contribution of any one report to the estimate of a value.
+        """The smallest and the largest contribution of a report to the estimate of a value.
 
-        Blocks of every kind count, however rarely one is drawn.
+        Blocks of every kind are included, however rare.
         """
         sensitive = [kind.worth[0] for kind in self.kinds]
-        # A value that is in every block is never outside one.
+        # A value in every block has no contribution from outside one.
         sensitive += [kind.worth[1] for kind in self.kinds if kind.inclusion < 1]
         others = [kind.worth[2] for kind in self.kinds] if self.size else []
         if self.clear_size:
@@ -252,16 +252,16 @@ class BlockNumbers(ABC):
         return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the contributions of blocks to the estimates, given the ``(m, v)`` values that they contain.
+        """Return the contributions of blocks to the estimates, given ``(m, v)`` booleans for their members.
 
         Returns:
-            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each of the others.
+            ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each other value.
         """
         inside, outside, beside = self.kinds[0].worth
         return np.where(contained, inside, outside), np.full((len(contained), 1), beside)
 
     def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
-        """Return constant and slope of E w^k, affine in p_x, of the worth w of a report to a sensitive x."""
+        """Return constant and slope of E w^k, affine in p_x, where w is a report's contribution to a sensitive x."""
         clear_mass, (silent_share, silent) = 1 - sensitive_mass, self._silent
         constant, slope = clear_mass * (silent_share * silent**power), 0.0
         for kind in self.kinds:
@@ -282,11 +282,11 @@ class BlockNumbers(ABC):
         for kind in self.kinds:
             noise, truthful = self._blocks(kind, sensitive_mass)
             constant = constant + kind.share * (noise + truthful) * kind.worth[2] ** 2
-        # As s (own - other) = 1 in every unbiased decoder; so no digit is lost where sums of estimates are certain.
+        # Every unbiased decoder has s (own - other) = 1, so no digit is lost where sums of estimates are constant.
         return Variances(sensitive, (constant, own_worth + other))
 
     def noise_moment(self, power: int) -> tuple[float, float]:
-        """Return E w^k of the worth w of noise, to a sensitive value and to another one."""
+        """Return E w^k of a noise report's contribution w, to a sensitive value and to another value."""
         chances = [kind.share * kind.noisy / (self.noisy or 1.0) for kind in self.kinds]
         pairs = [(kind.mean_power(kind.inclusion, power), kind.worth[2] ** power) for kind in self.kinds]
         first, second = np.array(chances) @ np.array(pairs)
@@ -294,7 +294,7 @@ class BlockNumbers(ABC):
 
     @cached_property
     def sensitive_loss(self) -> float:
-        """Return g_S, the summed mean square contribution of a report on a sensitive value."""
+        """g_S, the summed mean squared contributions of a report on a sensitive value."""
         return sum(
             kind.share
             * (
@@ -307,7 +307,7 @@ class BlockNumbers(ABC):
 
     @cached_property
     def clear_loss(self) -> float:
-        """Return g_N, the summed mean square contribution of a report on a value that may go in clear."""
+        """g_N, the summed mean squared contributions of a report on a value that may be in clear."""
         _, other, own_worth = self.clear_worth
         silent_share, silent = self._silent
         own_square = own_worth * (1 + self.truth * other)
@@ -318,11 +318,11 @@ class BlockNumbers(ABC):
         return loss
 
     def mse(self, n: int, sensitive: Floats, squares: float) -> float:
-        """Return E ||p_hat - p||^2, exactly, for n independent draws from p.
+        """Return the mean squared error E ||p_hat - p||^2, exactly, for n independent draws from p.
 
         Args:
-            n: number of reports.
-            sensitive: ``(v,)`` frequencies of the sensitive values; a = p(X_S) is enough where there is no pool bias.
+            n: the number of reports.
+            sensitive: ``(v,)`` frequencies of the sensitive values; without a pool bias their sum p(X_S) suffices.
             squares: ||p||^2.
         """
         mass = float(np.sum(sensitive))
@@ -330,7 +330,7 @@ class BlockNumbers(ABC):
         return (self.sensitive_loss * mass + clear - squares) / checked_n(n) + self.pool_bias_error(n, sensitive)
 
     def pool_bias_error(self, n: int, sensitive: Floats) -> float:
-        """Return the pool bias's part of `mse`, (1 - 1/n) sum E b_x^2."""
+        """Return the part of `mse` due to the pool bias, (1 - 1/n) sum E b_x^2."""
         if not self.pool_bias:
             return 0.0
         mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
@@ -338,9 +338,9 @@ class BlockNumbers(ABC):
 
     @property
     def worst_mass(self) -> float:
-        """Return a*, the sensitive mass of the worst p, which is uniform inside each class.
+        """a*, the sensitive mass of the worst p, which is uniform within each class.
 
-        The pool bias, which does not fall with n, is left out here; `worst_case_mse` includes it.
+        The pool bias, which does not decrease with n, is not considered here; `worst_case_mse` includes it.
         """
         if self.clear_size == 0:
             return 1.0
@@ -350,18 +350,18 @@ class BlockNumbers(ABC):
         return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
 
     def worst_case_mse(self, n: int) -> float:
-        """Return the largest mean squared error over all p."""
+        """Return the largest mean squared error over all distributions p."""
         if self.pool_bias and self.size:
             return max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
         a = self.worst_mass
         squares = sum(mass * mass / count for mass, count in ((a, self.size), (1 - a, self.clear_size)) if count)
-        # Rounding may take what vanishes (a domain of one value) below 0.
+        # Rounding may make a value of 0 negative (for a domain of one value).
         return max(self.mse(n, a, squares), 0.0)
 
     def _worst_sharing(self, n: int, share: float) -> float:
-        """Return the largest error over a = p(X_S), if the sensitive squares sum to ``share`` a^2.
+        """Return the largest error over a = p(X_S), if the squared sensitive frequencies sum to ``share`` a^2.
 
-        The error is linear in that sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
+        The error is linear in this sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
         """
         even = 1 / self.clear_size if self.clear_size else 0.0
         pool_bias = (n - 1) * self.pool_bias.summed(self.size, 1.0, share)
@@ -372,7 +372,7 @@ class BlockNumbers(ABC):
         return max((self.clear_loss - even + slope * a + bend * a * a) / n for a in tops)
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
-        """Return the cross moments of one report: the mean product of its worths to two different values.
+        """Return the cross moments of one report: the mean product of its contributions to two different values.
 
         With a = p(X_S), values x != x' in X_S, and rho_3 = P(x', x'' in A given x in A),
 
@@ -382,25 +382,26 @@ class BlockNumbers(ABC):
             m_2 = o^2 + 2 o d rho + d^2 rho_3,
             c_0 = (1 - s) m_0 + s (a m_2 + (1 - a) k^2),  c_1 = s (m_1 - m_2),
 
-        where a report is worth o = phi_out to a value outside its block, d more to one inside, and k if it is in clear:
-        a noise block holds both values with probability pi rho, the block of one of them the other one with rho, and
-        the block of a third value both with rho_3. The covariance of two estimates is this less p_x p_x', over n. It is
-        affine in p and in a, so that unbiased estimates may take their places if n - 1 takes that of n.
+        where a report contributes o = phi_out to a value outside its block, d more to one inside, and k if it is in
+        clear. A noise block contains both values with probability pi rho. The block of one of them contains the other
+        with probability rho, and the block of a third value contains both with rho_3. The covariance of two estimates
+        is this moment less p_x p_x', over n. It is affine in p and in a. So unbiased estimates may replace p and a if n
+        - 1 replaces n.
 
         Args:
-            triple: the covariance of x' in A and x'' in A given x in A, that is rho_3 - rho^2.
+            triple: the covariance of x' in A and x'' in A given x in A, which is rho_3 - rho^2.
             mass: a = p(X_S).
 
         Returns:
-            ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S and (0, 0, 1, p_x) for
-            others.
+            ``(4, 4)`` C: E phi_x phi_y = b_x' C b_y with b_x = (1, p_x, 0, 0) for x in X_S, and (0, 0, 1, p_x) for
+            other values.
         """
         crossed = [kind.share * self._crossed(kind, triple, mass) for kind in self.kinds]
         total: FloatArray = np.sum(crossed, axis=0)
         return total
 
     def _crossed(self, kind: BlockKind, triple: float, mass: float) -> FloatArray:
-        """Return the cross moments of a report whose block is of one kind."""
+        """Return the cross moments of a report with one kind of block."""
         inside, o, beside = kind.worth
         silent, other, _ = self.clear_worth if self.clear_size else (0.0, 0.0, 0.0)
         s, noisy, pi, rho, rest = kind.truth, kind.noisy, kind.inclusion, kind.conditional_inclusion, 1 - mass
@@ -409,7 +410,7 @@ class BlockNumbers(ABC):
         m_1 = o * o + o * d * (1 + rho) + d * d * rho
         m_2 = o * o + 2 * o * d * rho + d * d * rho_3
         c_0, c_1 = noisy * m_0 + s * (mass * m_2 + rest * silent**2), s * (m_1 - m_2)
-        # Of a sensitive value and another one, and of two others.
+        # Between a sensitive value and another value, and between two other values.
         of_x = s * (1 - rho) * d * beside
         d_0 = noisy * (o + d * pi) * beside + s * (mass * (o + d * rho) * beside + rest * silent * other)
         e_0 = noisy * beside**2 + s * (mass * beside**2 + rest * other**2)
@@ -418,10 +419,10 @@ class BlockNumbers(ABC):
 
     @property
     def count_law(self) -> tuple[float, float] | None:
-        """Return b and d such that the support of x is binomial with probability b + d p_x; None where it is not.
+        """The numbers b and d such that the support of x is binomial with probability b + d p_x; None if it is not.
 
-        It is not where blocks are of several kinds, nor where the number of blocks varies with p(X_S) and a block of
-        another value may hold x, nor where reports share a pool.
+        It is not binomial for several kinds of blocks, for a shared pool, or if the number of blocks varies with p(X_S)
+        and another value's block may contain x.
         """
         kind = self.kinds[0]
         varies = self.clear_size > 0 and not self.clear_blocks and kind.conditional_inclusion != 0
@@ -433,17 +434,17 @@ class BlockNumbers(ABC):
 
 @dataclass(frozen=True)
 class LinearDecoder(BlockNumbers):
-    """The linear decoder of a block mechanism, determined by its numbers.
+    """The linear decoder of a block mechanism, from the mechanism's numbers.
 
     Attributes:
         size: v, the number of sensitive values.
-        clear_size: N, the number of the others.
-        truth: s, the probability of telling the truth.
-        noisy: 1 - s, on its own: next to s = 1 the difference would have lost its digits.
+        clear_size: N, the number of other values.
+        truth: s, the probability of the truth.
+        noisy: 1 - s, stored separately, because next to s = 1 the difference would lose its digits.
         inclusion: pi, the probability that a noise block contains a given value.
-        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan where
-            it depends on the two values, so that nothing that follows from it is known.
-        pool_bias: the bias under the pool of hash functions that all reports share, where rho is a mean over pools.
+        conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan if it
+            depends on the two values, so that all results that need it are nan.
+        pool_bias: the bias from a pool of hash functions that all reports share, where rho is a mean over pools.
     """
 
     size: int
@@ -456,38 +457,38 @@ class LinearDecoder(BlockNumbers):
 
     @property
     def offset(self) -> float:
-        """Return c = (pi - rho)(1 - s)."""
+        """The coefficient c = (pi - rho)(1 - s)."""
         return (self.inclusion - self.conditional_inclusion) * self.noisy
 
     @property
     def scale(self) -> float:
-        """Return D = s(1 - rho)."""
+        """D = s(1 - rho)."""
         return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property
     def worth(self) -> tuple[float, float, float]:
-        """Return the contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
+        """The contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
         inside = (1 - self.conditional_inclusion - self.offset) / self.scale
         outside = (-self.conditional_inclusion - self.offset) / self.scale
         return inside, outside, -self.offset / self.scale
 
     @cached_property
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The one kind of block."""
+        """The only kind of block."""
         numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
         return (BlockKind(1.0, *numbers, None, (*self.worth[:2], 0.0)),)
 
     @property
     def clear_worth(self) -> tuple[float, float, float]:
-        """Return the contributions of a report in clear to a sensitive value, to another value in clear, to its own."""
+        """The contributions of a report in clear to a sensitive value, to another value in clear, and to its own."""
         return self.worth[2], 0.0, 1 / self.truth
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates; see `BlockNumbers`. One number for all values is worked out once."""
+        """Return the unbiased estimates; see `BlockNumbers`. A number shared by all values is computed once."""
         blocks = n if self.clear_blocks else n - clear.sum(axis=-1, keepdims=True)
         frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
         if self.size == 1:
-            # Exactly 1 where all hold the one value; of many values each is an estimate, and a product is faster.
+            # For a single value the result is exactly 1; for many values a product is faster.
             frequencies /= n * self.scale
         else:
             frequencies *= 1 / (n * self.scale)
@@ -496,12 +497,12 @@ class LinearDecoder(BlockNumbers):
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all of them; see `BlockNumbers`.
+        """Return the covariance of each linear estimate with the sum of all estimates; see `BlockNumbers`.
 
-        Where every block has one size the sum is always 1, and the covariances are 0; where bits are independent, the
-        noise of each value adds itself to the sum. In between the factor is the regression of the size of a noise
-        block on one of its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases
-        is left out, which is one part in v.
+        If every block has one size, the sum is always 1 and the covariances are 0. If bits are independent, the sum
+        includes the noise of each value. In between the factor is the regression of the size of a noise block on one of
+        its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases, one part in v,
+        is neglected.
         """
         frequencies, variances = sensitive
         others = self.size * self.conditional_inclusion - self.conditional_inclusion
@@ -514,10 +515,10 @@ class LinearDecoder(BlockNumbers):
 
 @dataclass(frozen=True)
 class DecoderBesideClear(LinearDecoder):
-    """The linear decoder where every report has a block, also beside a value in clear: the bits of the paper's uRAP.
+    """The linear decoder where reports in clear have a block too, as in the paper's uRAP.
 
-    It counts the blocks of all reports, which is unbiased only where values are in a block independently (pi = rho).
-    Without blocks beside values in clear (`LinearDecoder`) errors are smaller.
+    It counts the blocks of all reports, which is unbiased only if values are in a block independently (pi = rho).
+    Without blocks in clear reports (`LinearDecoder`) errors are smaller.
     """
 
     clear_blocks: ClassVar[bool] = True

@@ -1,18 +1,19 @@
-"""Permanent reports with a second coin (memos): the exact promise of several rounds.
+"""Permanent reports with a coin in every round (memos): the exact epsilon of several rounds.
 
-A *memo* is a report that was drawn with the truth probability s_1 and is stored. In each round it is sent with
-probability s_2, and otherwise fresh noise from the law of blocks Lambda, also in place of a value in clear. The truth
-survives both coins with s = s_1 s_2, and all else is noise: so the reports of one round are those of the mechanism with
-s, and as exact as those of any mechanism of its epsilon. (RAPPOR [Erlingsson et al. 2014] has two coins for every bit.)
+A *memo* is a stored report, drawn with truth probability s_1. In each round the device sends it with probability s_2,
+and otherwise fresh noise from the block law Lambda, which may also replace a value in clear. The truth passes both
+coins with probability s = s_1 s_2, and everything else is noise. So the reports of one round are reports of the
+mechanism with truth probability s, and as exact. (RAPPOR [Erlingsson et al. 2014] has two coins for every bit.)
 
-After t rounds the most is known where all show one block A. With lambda = Lambda(A) and r = 1 + s_2/((1 - s_2) lambda)
-every value has shown it with (1 - s_2)^t lambda^t (1 + P(A) (r^t - 1)), where P(A) is the probability of the memo, so
+After t rounds, the most revealing outcome is one block A in all rounds. Let lambda = Lambda(A),
+r = 1 + s_2/((1 - s_2) lambda), and P(A) the probability of the memo A. Then every value has this outcome with
+probability (1 - s_2)^t lambda^t (1 + P(A) (r^t - 1)), so
 
     e^eps_t = (1 + P_in (r^t - 1)) / (1 + P_out (r^t - 1)),
     P_in = lambda (1 - s_1 + s_1/pi),  P_out = lambda (1 - s_1).
 
-Rounds that show several blocks reveal less: the sum over blocks of lambda (r^t - 1) grows with its convexity in t, and
-is largest for the rarest one. It is e^eps_1 = 1 + s/((1 - s) pi) for t = 1, and rises to the memo's own.
+Rounds with several blocks reveal less, because lambda (r^t - 1) is convex in t. The ratio is largest for the rarest
+block. It is e^eps_1 = 1 + s/((1 - s) pi) for t = 1, and rises to the memo's own e^eps.
 """
 
 from fractions import Fraction
@@ -24,25 +25,25 @@ CHANGES_ARE_VISIBLE = (
     "answers change, and return to earlier ones, in the same rounds, each different answer costs it once more, and "
     "changes are hidden only where each person answers in rounds of her own (rotate)."
 )
-"""The sentence on what permanent reports do not hide."""
+"""The sentence on the limits of permanent reports."""
 
 
 def second_threshold(truth: int, memo: int) -> int:
-    """Return S_2, the largest with S_1 S_2 / 2^128 at most S / 2^64: the coin of every round, over 2^64.
+    """Return S_2, the largest integer with S_1 S_2 / 2^128 at most S / 2^64: the threshold of each round's coin.
 
     Args:
-        truth: S, of one round.
-        memo: S_1, of the memo, at least S.
+        truth: S, the truth threshold of one round.
+        memo: S_1, the truth threshold of the memo, at least S.
     """
     return truth * WORD_RANGE // memo
 
 
 def ratio_after(rounds: int, coins: tuple[Fraction, Fraction], chance: Fraction, inclusion: Fraction) -> Fraction:
-    """Return the ratio of the probabilities that t rounds all show a block, of a value inside and outside, exactly.
+    """Return the probability ratio of one block in all t rounds, for a value inside and a value outside it, exactly.
 
     Args:
-        rounds: t.
-        coins: s_1 and s_2.
+        rounds: t, the number of rounds.
+        coins: the probabilities s_1 and s_2.
         chance: lambda, the probability of the block as noise.
         inclusion: pi, the probability that a noise block contains a given value.
 

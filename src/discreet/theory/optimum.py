@@ -1,13 +1,13 @@
-"""The least error of any mechanism: the optimal block sizes with a proof, and the best probability of bits.
+"""The smallest error of any mechanism: the optimal block sizes with a proof, and the best probability of bits.
 
-No unbiased estimate from n reports of any utility-optimized mechanism that everybody uses alike has a worst-case mean
-squared error below M*/n, where M* is the maximum over alpha of the minimum over t of M(alpha, t)
-[Park, Nam, Lee]; the design found here attains it for every n.
+No unbiased estimate from n reports of any utility-optimized mechanism that all people use alike has a worst-case mean
+squared error below M*/n. M* is the maximum over alpha of the minimum over t of M(alpha, t) [Park, Nam, Lee]. The design
+found here attains it for every n.
 
-The search for it is short. The derivative of -M by t_k is k (A + B k) / ((alpha k + v tau)(k + v tau)) for some A and
-B. It takes a positive value at two places at most and is 0 at k = 0, so it rises and then falls. Hence an optimal t
-rests on one size or on two neighbours, and on the path through single sizes and mixtures of neighbours a local
-minimum is the minimum: bisection finds it. Over alpha the minimum is concave: bisection again.
+The search is short. The derivative of -M by t_k is k (A + B k) / ((alpha k + v tau)(k + v tau)) for some A and B. It
+takes a positive value for at most two k and is 0 at k = 0, so it rises and then falls. Hence an optimal t has one size
+or two neighbouring sizes. On the path through single sizes and mixtures of neighbours a local minimum is the minimum,
+which bisection finds. Over alpha the minimum is concave: bisection again.
 
 The optimal theta of unary encoding has a closed form. With theta the probability that the bit of the user's value is
 set, tau = 1/(e^eps - 1) and a the sensitive mass,
@@ -15,9 +15,9 @@ set, tau = 1/(e^eps - 1) and a the sensitive mass,
     n MSE + ||p||^2 = C / theta + B(a) / (1 - theta),   C = (1 + tau)(1 + v tau),
 
 where B(a) = tau (1 + tau)(v - a) + tau^2 a if reports in clear carry noise bits that the decoder counts (the paper's
-uRAP), and B(a) = v tau^2 + tau (v - 1) a if they do not. So theta = 1 / (1 + sqrt(B/C)) is best at a, with the value
-(sqrt(C) + sqrt(B))^2. In the worst case the loss is convex in theta and concave in a, so that the best theta is the one
-for the mass at which the best loss is largest.
+uRAP), and B(a) = v tau^2 + tau (v - 1) a otherwise. So theta = 1 / (1 + sqrt(B/C)) is best at a, with the value
+(sqrt(C) + sqrt(B))^2. In the worst case the loss is convex in theta and concave in a. So the best theta is the one for
+the mass at which the best loss is largest.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,13 @@ from discreet.theory.design import Design, Instance, Mixture
 
 
 def optimal_design(size: int, total: int, epsilon: float, *, sensitive_mass: float | None = None) -> Design:
-    """Return the design with the least worst-case mean squared error, or the least one at a given sensitive mass.
+    """Return the design with the smallest mean squared error, in the worst case or at a given sensitive mass.
 
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
         epsilon: in nats.
-        sensitive_mass: p(X_S), the share of people whose value is sensitive, if it is roughly known; None for the worst
-            case.
+        sensitive_mass: p(X_S), the share of people whose value is sensitive, if roughly known; None for the worst case.
 
     Raises:
         ParameterError: if a number is out of range.
@@ -57,13 +56,13 @@ def optimal_design(size: int, total: int, epsilon: float, *, sensitive_mass: flo
 
 
 def lower_bound(size: int, total: int, epsilon: float, n: int) -> float:
-    """Return M*/n, the least worst-case mean squared error of any unbiased estimate from n reports.
+    """Return M*/n, the smallest worst-case mean squared error of any unbiased estimate from n reports.
 
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
         epsilon: in nats.
-        n: number of reports.
+        n: the number of reports.
 
     Raises:
         ParameterError: if a number is out of range.
@@ -85,10 +84,10 @@ def _worst_mass(instance: Instance) -> float:
 
 
 def _best_mixture(instance: Instance, alpha: float) -> Mixture:
-    # The smallest size k that k + 1 does not improve on; v if there is none.
+    # The smallest size k that k + 1 does not improve on; v if each improves.
     upper = 1 + last_whole(lambda k: _climb(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
     climb = _climb(instance, alpha, upper - 1)
-    # Blocks of all v values alone say nothing of one of them.
+    # Blocks of all v values contain no information about any of them.
     alone = upper == 1 or (upper < instance.size and climb(1.0) >= 0)
     share = 1.0 if alone else last_positive(climb)
     return Mixture((upper,), (1.0,)) if share == 1 else Mixture((upper - 1, upper), (1 - share, share))
@@ -103,15 +102,15 @@ def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """An optimal theta with the error that it gives.
+    """An optimal theta with its error.
 
     Attributes:
         theta: the probability that the bit of the user's value is set.
-        complement: 1 - theta, to its own last digit where theta is rounded to 1.
-        sensitive_mass: the mass that it is best for.
-        minimax: whether that mass is the worst one, rather than given.
-        closed_form: whether the mass was given or is at an end of 0..1; else it was found by bisection.
-        value: n times the mean squared error at that mass, uniform inside each class; if ``minimax``, the largest over
+        complement: 1 - theta, accurate to the last digit where theta is rounded to 1.
+        sensitive_mass: the mass for which theta is optimal.
+        minimax: whether that mass is the worst one; otherwise it was given.
+        closed_form: whether the mass was given or is an end of 0..1; otherwise it was found by bisection.
+        value: n times the mean squared error at that mass, uniform within each class; if ``minimax``, the largest over
             all distributions.
     """
 
@@ -126,20 +125,20 @@ class Theta:
 def optimal_theta(
     size: int, total: int, epsilon: float, *, sensitive_mass: float | None = None, clear_bits: bool = False
 ) -> Theta:
-    """Return the theta of unary encoding with the least mean squared error of the linear estimate.
+    """Return the theta of unary encoding with the smallest mean squared error of the linear estimate.
 
-    With ``clear_bits`` the worst mass is 0, and theta = 1 / (1 + sqrt(v / (v + e^eps - 1))), as long as
+    With ``clear_bits`` the worst mass is 0, and theta = 1 / (1 + sqrt(v / (v + e^eps - 1))), if
     (1 - theta)(e^eps - 1) <= N/2.
 
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
         epsilon: in nats.
-        sensitive_mass: p(X_S), if it is roughly known; None for the worst case.
-        clear_bits: for the paper's uRAP, whose reports in clear carry noise bits.
+        sensitive_mass: p(X_S), if roughly known; None for the worst case.
+        clear_bits: for the paper's uRAP, where reports in clear have noise bits.
 
     Raises:
-        ParameterError: if a number is out of range, or clear_bits is set where nothing goes in clear.
+        ParameterError: if a number is out of range, or clear_bits is set where no value is reported in clear.
 
     Example:
         >>> theta = optimal_theta(76, 400, 1.0)
