@@ -169,7 +169,7 @@ class ShuffledGuarantee:
         delta: added to e^epsilon times a probability; for the probability to exceed an epsilon see `at_most`.
         rounds: the number of batches with a report of the same person, each with fresh noise.
         not_trusted: the number of reports in a batch that hide nobody: known to the reader, faked or made elsewhere.
-        placeholders: the number of placeholders of a personalized mechanism, which stand for people's own secret values.
+        placeholders: the number of placeholders of a personalized mechanism, for people's own secret values.
 
     Example:
         >>> import discreet as dc
