@@ -50,23 +50,23 @@ def rows(traces: Traces) -> list[list[int]]:
 
 def test_fewer_events_as_in_a_loop() -> None:
     before = split()
-    after = first_events(2).of(before)
+    after = first_events(2).apply(before)
     assert rows(after.target) == [row[:2] for row in rows(before.target)]
     assert after.training is before.training
     having = Counter(event for row in rows(before.target) for event in set(row))
-    rare = without_rare(3).of(before).target
+    rare = without_rare(3).apply(before).target
     assert rows(rare) == [[event for event in row if having[event] >= 3] for row in rows(before.target)]
     assert len(rare.times if rare.times is not None else []) == len(rare) < len(before.target)
 
 
 def test_coarser_events_as_in_a_loop() -> None:
     before = split()
-    after = coarser_events("place", Step("2")).of(before)
+    after = coarser_events("place", Step("2")).apply(before)
     for side, coarse in ((before.training, after.training), (before.target, after.target)):
         pairs = {(fine // 10, new) for fine, new in zip(side.events.tolist(), coarse.events.tolist(), strict=True)}
         assert len(pairs) == len({fine for fine, _ in pairs}) == len({new for _, new in pairs})
     assert after.target.event_count == 3
-    same = coarser_events("place", Step("2")).of(maximum_knowledge(before.target))
+    same = coarser_events("place", Step("2")).apply(maximum_knowledge(before.target))
     assert same.training is same.target
 
 
@@ -78,7 +78,7 @@ def test_coarser_times_tell_no_order() -> None:
     shuffled = np.lexsort((generator.random(len(before)), before.times // DAY, who))
     other = Traces(before.offsets, before.events[shuffled], PLACES, before.times)
     for step in ("day", "*"):
-        one, two = (coarser_times("at", Step(step)).of(maximum_knowledge(side)).target for side in (before, other))
+        one, two = (coarser_times("at", Step(step)).apply(maximum_knowledge(side)).target for side in (before, other))
         if step == "day":
             assert one.events.tolist() == two.events.tolist()
             assert one.times is not None
@@ -99,7 +99,7 @@ def test_entropy_bits_as_in_a_loop() -> None:
 
     assert before.times is not None
     assert entropy_bits(before) == pytest.approx(bits(before.events.tolist()) + bits(before.times.tolist()))
-    assert entropy_bits(coarser_times("at", Step("*")).of(maximum_knowledge(before)).target) == pytest.approx(
+    assert entropy_bits(coarser_times("at", Step("*")).apply(maximum_knowledge(before)).target) == pytest.approx(
         bits(before.events.tolist())
     )
     assert entropy_bits(before.first(0)) == 0
@@ -147,10 +147,10 @@ def test_combinations_apply_one_after_the_other() -> None:
     rare, two = without_rare(3), first_events(2)
     having = Counter(event for row in rows(before.target) for event in set(row))
     common = [[event for event in row if having[event] >= 3] for row in rows(before.target)]
-    assert rows(combined(rare, two).of(before).target) == [row[:2] for row in common]
+    assert rows(combined(rare, two).apply(before).target) == [row[:2] for row in common]
     first = [row[:2] for row in rows(before.target)]
     among = Counter(event for row in first for event in set(row))
-    assert rows(combined(two, rare).of(before).target) == [[e for e in row if among[e] >= 3] for row in first]
+    assert rows(combined(two, rare).apply(before).target) == [[e for e in row if among[e] >= 3] for row in first]
 
 
 def spans(*ends: tuple[float, float]) -> DefenceComparison:

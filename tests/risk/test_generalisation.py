@@ -20,20 +20,20 @@ def test_steps_are_proposed_by_what_a_column_holds() -> None:
     assert texts(np.array(["2001-05-03", "1999-01-31"], "M8[D]")) == ["as it is", "month", "year", "10-year", "*"]
     for values in (["02139", "02141", None], np.array(["2001-05-03", "1999-01-31"], "M8[D]"), [0.0, 3.5, 1e6]):
         sizes = [
-            len(pa.chunked_array([step.of("x", pa.array(values))]).unique()) for step in proposed(pa.array(values))
+            len(pa.chunked_array([step.coarsen("x", pa.array(values))]).unique()) for step in proposed(pa.array(values))
         ]
         assert sizes == sorted(sizes, reverse=True)
-    assert Step("5-digits").of("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
+    assert Step("5-digits").coarsen("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
     born = pa.array(np.array(["2001-05-03", "2001-05-30", "2001-06-01"], "M8[D]"))
-    assert len(Step("month").of("born", born).unique()) == 2
-    assert len(Step("5-year").of("born", born).unique()) == 1
+    assert len(Step("month").coarsen("born", born).unique()) == 2
+    assert len(Step("5-year").coarsen("born", born).unique()) == 1
 
 
 def test_what_is_written_is_where_the_value_is() -> None:
     generator = np.random.default_rng(4)
     for step, width in (("0.1-degree", 0.1), ("5-year", 5), ("2.5-wide", 2.5), ("0.001-wide", 0.001)):
         values = np.concatenate([np.arange(-50, 50) * width, generator.normal(0, 100 * width, 200)]).round(9)
-        for value, text in zip(values, Step(step).of("x", pa.array(values)).to_pylist(), strict=True):
+        for value, text in zip(values, Step(step).coarsen("x", pa.array(values)).to_pylist(), strict=True):
             low, high = map(float, text[1:-1].split(", "))
             assert low <= value < high
             assert high - low == pytest.approx(width)
@@ -43,6 +43,6 @@ def test_what_is_written_is_where_the_value_is() -> None:
         "week": ["2001-05-03", "1969-12-25"], "month": ["2001-05", "1969-12"], "year": ["2001", "1969"],
         "10-year": ["[2000, 2010)", "[1960, 1970)"], "*": ["*", "*"],
     }.items():  # fmt: skip
-        assert Step(step).of("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
+        assert Step(step).coarsen("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
     zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
-    assert Step("year").of("at", zoned).to_pylist() == ["2001", "1970", None]
+    assert Step("year").coarsen("at", zoned).to_pylist() == ["2001", "1970", None]

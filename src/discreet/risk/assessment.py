@@ -1,9 +1,9 @@
-"""Assessments of identification risk: measured from below by attacks, bounded from above for every attack.
+"""Assessments of identification risk: lower limits from attacks, and upper bounds for every attack.
 
     certified PSE  <=  PIE  <=  alpha,        success of the attack  <=  V.
 
-The left sides are what the strongest of some attacks achieves on these data: others may do better, so they support "at
-least" and never "less than". The right sides hold for every attack and all data.
+The left sides are results of the strongest of several attacks on these data. Other attacks may succeed more often, so
+the results support "at least" and never "less than". The right sides hold for every attack and all data.
 """
 
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ from discreet.risk.uniqueness import Uniqueness, uniqueness
 REPORTS = "likelihood of reports"
 
 MOST_UNKNOWN = 0.1
-"""The largest share of candidates of whom an attacker may know nothing."""
+"""The largest share of candidates about whom an attacker may know nothing."""
 
 YARDSTICK_USERS = 517
 YARDSTICKS = (
@@ -42,29 +42,30 @@ YARDSTICKS = (
     ("a matcher of faces", 0.886),
     ("a matcher of right index fingers", 0.930),
 )
-"""How often the right one of 517 users scores best; NIST Biometric Scores Set 1 (left finger, face matcher C, right
-finger), measured by `discreet.risk.scores.biometric`."""
+"""The rate at which the right one of 517 users scores best; NIST Biometric Scores Set 1 (left finger, face matcher C,
+right finger), measured with `discreet.risk.scores.biometric`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class Assessment(ABC):
-    """An assessment: the result of an attack, beside what no attack exceeds.
+    """An assessment of identification risk: the result of an attack, beside bounds for every attack.
 
     Attributes:
-        attack: name of the attack.
-        scores: of the attack, one trace at a time.
-        places: of the right users by what the attack names.
-        ranks: rates at which the right user is among the best.
-        pse: lower bounds on the PIE by the scores, and the paper's figure.
-        rank_pse: a lower bound on the PIE by the ranks.
+        attack: the name of the attack.
+        scores: the scores of the attack, one trace at a time.
+        places: the ranks of the right users by the attack's identification.
+        ranks: the rates at which the right user is among the best.
+        pse: lower bounds on the PIE from the scores, and the paper's figure.
+        rank_pse: a lower bound on the PIE from the ranks.
         det: the DET curve of genuine and impostor pairs.
         largest_list: k, the length of the longest list of guesses.
-        level: confidence of the attack's interval; each interval has a higher level if several attacks were tried.
-        tried: of traces, the attacks with their rates of success; empty for reports.
-        unlearned: share of the traces of which nothing was learned; 0 for reports.
-        unique: of traces, how far they differ; None for reports.
-        bounds: of reports, the bounds on every attack; None for traces.
-        list_bound: of reports, the bound on every attack with the longest list; None for traces.
+        level: the confidence level of the attack's interval; single intervals have a higher level if several attacks
+            were tried.
+        tried: for traces, the attacks with their success rates; empty for reports.
+        unlearned: the share of traces that the attack learned nothing about; 0 for reports.
+        unique: for traces, how far they differ; None for reports.
+        bounds: for reports, the bounds on every attack; None for traces.
+        list_bound: for reports, the bound on every attack with the longest list; None for traces.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -102,7 +103,7 @@ class Assessment(ABC):
     @property
     @abstractmethod
     def risk(self) -> float:
-        """The identification risk, which a limit is compared with."""
+        """The identification risk, to be compared with a limit."""
 
     @property
     @abstractmethod
@@ -112,70 +113,70 @@ class Assessment(ABC):
     @property
     @abstractmethod
     def consistent(self) -> bool:
-        """True if no measured figure is above its bound, except by chance."""
+        """True if no measured figure exceeds its bound by more than chance allows."""
 
     @property
     @abstractmethod
     def sentences(self) -> tuple[str, ...]:
-        """The assessment in sentences for a report."""
+        """The assessment as sentences."""
 
     @property
     def by_events(self) -> tuple["TraceGroup", ...]:
-        """The rates of success by the number of events of traces; empty for reports."""
+        """The success rates by the number of events per trace; empty for reports."""
         return ()
 
     @property
     def by_chance(self) -> tuple["ChanceGroup", ...]:
-        """The shares of traces by the probability of their right user; empty without such probabilities."""
+        """The shares of traces by the probability that the attack gives the right user; empty without probabilities."""
         return ()
 
     @property
     def risk_note(self) -> str:
-        """A remark on `risk` in brackets; empty where it bounds every attack."""
+        """A remark on `risk` in brackets; empty if the risk bounds every attack."""
         return ""
 
     @property
     def users(self) -> int:
-        """Number of candidates."""
+        """The number of candidates."""
         return self.pse.users
 
     @property
     def success(self) -> Rate:
-        """Rate at which the attack names the right user in one guess."""
+        """The rate at which the attack identifies the right user with one guess."""
         return self.ranks.rates[0]
 
     @property
     def listed(self) -> Rate:
-        """Rate at which the right user is among the `largest_list` best."""
+        """The rate at which the right user is among the `largest_list` best."""
         return self.ranks.rates[-1]
 
     @property
     def certified(self) -> float:
-        """Lower bound on the PIE, in bits: the largest one of those certified."""
+        """The largest certified lower bound on the PIE, in bits."""
         bounds = self.pse.best, self.pse.certified, self.rank_pse
         return max(bound.certified or 0.0 for bound in bounds)
 
     @property
     def singled_out(self) -> int:
-        """Number of probes, of a sample if that was attacked, whose best score is their own user's alone."""
+        """The number of attacked probes for which their own user alone has the best score."""
         return int(np.count_nonzero((self.places.greater == 0) & (self.places.ties == 1)))
 
     @property
     def ends(self) -> str:
-        """The interval of `success` in words."""
+        """The interval of `success` as text."""
         return f"{self.level:.0%} interval {self.success.low:.2%} {self.upper(f'{self.success.high:.2%}')}"
 
     def upper(self, limit: str) -> str:
-        """Return the upper end of an interval in words."""
+        """Return the upper end of an interval as text."""
         return f"to {limit}"
 
     def success_among(self, users: int) -> Rate:
-        """Return the rate at which the right user scores best among fewer users, drawn at random around that one.
+        """Return the rate at which the right user scores best among fewer users, who are drawn at random.
 
-        By the scores of one trace at a time, whatever the attack.
+        It uses the scores of one trace at a time, for every attack.
 
         Raises:
-            ParameterError: if there are not so many users.
+            ParameterError: if there are fewer users.
         """
         users = checked_whole("users", users, 1)
         if users > self.users:
@@ -185,7 +186,7 @@ class Assessment(ABC):
         return rate(float(np.sum(chances)), len(chances), level=self.success.level)
 
     def _named(self, what: str, how: str) -> str:
-        """Return the sentence that says how often the right user is named."""
+        """Return the sentence on the rate at which the right user is identified."""
         return (
             f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
             f"{what} {how}; guessing: {100 / self.users:.2g}%), and is among the {self.largest_list} best for "
@@ -200,12 +201,12 @@ class Assessment(ABC):
 
 @dataclass(frozen=True, slots=True)
 class TraceGroup:
-    """The traces with so many events.
+    """The traces with a similar number of events.
 
     Attributes:
-        fewest: events of a trace.
-        most: events of a trace.
-        success: how often the attack names the right user of these traces.
+        fewest: the smallest number of events of a trace.
+        most: the largest number of events of a trace.
+        success: the rate at which the attack identifies the right users of these traces.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -222,17 +223,17 @@ class TraceGroup:
 
 
 CHANCES = (0.0, 0.01, 0.1, 0.5, 0.9, 0.99)
-"""Probabilities of the right user, of which traces with as much are counted, up to the next."""
+"""Lower ends of the groups of traces by the probability that the attack gives the right user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChanceGroup:
-    """The traces whose right user has such a probability, as the attack reckons.
+    """The traces whose right user has a probability in a given range, according to the attack.
 
     Attributes:
-        least: probability.
-        below: the traces have less, or 1.
-        share: of all traces.
+        least: the lower end of the range.
+        below: the upper end of the range.
+        share: the share of all traces.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -250,7 +251,7 @@ class ChanceGroup:
 
 
 def even_groups(numbers: Any) -> IntArray:
-    """Return the groups 0, 1, ... of ``(m,)`` numbers: up to ten of about even size, in which equal ones stay together.
+    """Return groups 0, 1, ... for ``(m,)`` numbers: up to ten groups of about equal size; equal numbers share a group.
 
     Example:
         >>> even_groups(np.array([1, 1, 1, 5, 9])).tolist()
@@ -263,20 +264,20 @@ def even_groups(numbers: Any) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class TraceAssessment(Assessment):
-    """An assessment of traces that are published as they are, which nothing bounds.
+    """An assessment of traces that are published without obfuscation, for which no bound holds.
 
     Attributes:
-        tried: the attacks with their rates of success, the strongest first; the intervals of all of them hold at once.
+        tried: the attacks with their success rates, the strongest first; all their intervals hold together.
         unique: how far the traces differ.
         events: ``(probes,)`` numbers of events of the traces.
         known: ``(probes,)`` numbers of events that the attacker knows of their users.
-        margins: ``(probes,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in
+        margins: ``(probes,)`` logarithms of the ratio of the right user's probability to the largest other one, in
             nats; None if the attack has no probabilities (`markov`).
-        chances: ``(probes,)`` probabilities of the right users, as the attack reckons from each trace alone; None
-            likewise.
-        unlearned: share of the traces of which nothing was learned: they share no event with what is known of their own
-            user, or more than half of the other users resemble them more; all of them if the strongest attack is not
-            shown to name more than guessing would, unless the attacker knows the traces themselves.
+        chances: ``(probes,)`` probabilities of the right users, according to the attack, from each trace alone; None as
+            for ``margins``.
+        unlearned: the share of traces that the attack learned nothing about. Such a trace has no event in common with
+            the known events of its own user, or more than half of the other users resemble it more. All traces count if
+            the strongest attack is not shown to succeed more often than guessing, unless the attacker knows the traces.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half
@@ -300,35 +301,35 @@ class TraceAssessment(Assessment):
 
     @property
     def risk(self) -> float:
-        """The identification risk: the upper limit of this attack, which a better one may exceed.
+        """The identification risk: the upper limit for this attack, which a better attack may exceed.
 
-        Traces of which nothing was learned count as named, so that an attack that has nothing to go by supports no
-        limit. Never more than traces that are the same allow.
+        Traces that the attack learned nothing about count as identified, so that an uninformed attack supports no
+        limit. The risk is at most the limit that identical traces allow.
         """
         return min(self.success.high + self.unlearned, self.unique.limit)
 
     @property
     def risk_note(self) -> str:
-        """A remark on `risk` in brackets: it limits the attacks that were tried, and no others."""
+        """A remark on `risk` in brackets: it limits only the attacks that were tried."""
         if self.unlearned:
             return f" (with the {self.unlearned:.2%} of the traces of which nothing was learned)"
         return " (upper limit of what the strongest attack tried achieves)"
 
     @property
     def alpha(self) -> float:
-        """Upper bound on the PIE, in bits: all of them."""
+        """Upper bound on the PIE, in bits: the information that identifies every user."""
         return log2(self.users)
 
     @property
     def consistent(self) -> bool:
-        """True if no measured figure is above its bound, except by chance."""
+        """True if no measured figure exceeds its bound by more than chance allows."""
         return self.certified <= self.alpha and self.success.low <= self.unique.limit
 
     @property
     def by_events(self) -> tuple["TraceGroup", ...]:
-        """The rates of success among traces with so many events, in up to ten groups of about even size.
+        """The success rates by the number of events per trace, in up to ten groups of about equal size.
 
-        Their intervals hold at once, so that they hold for whichever group is looked at.
+        The intervals of all groups hold together, so that any group may be selected.
         """
         hits, groups = self.places.hits(), even_groups(self.events)
         level = level_of_each(self.success.level, int(groups.max()) + 1)
@@ -342,9 +343,9 @@ class TraceAssessment(Assessment):
 
     @property
     def by_chance(self) -> tuple["ChanceGroup", ...]:
-        """The shares of traces by the probability that the attack gives to the right user, the largest first.
+        """The shares of traces by the probability that the attack gives the right user, in descending order.
 
-        Their intervals hold at once. None if the attack has no probabilities.
+        Their intervals hold together. An empty tuple if the attack has no probabilities.
         """
         if self.chances is None:
             return ()
@@ -355,11 +356,11 @@ class TraceAssessment(Assessment):
 
     @property
     def chance_sentence(self) -> str:
-        """The tenth of the traces that tell most of their user, and those that tell nothing, in words."""
+        """A sentence on the tenth of the traces that reveal most of their user, and on those that reveal nothing."""
         if self.chances is None:
             return ""
         tenth = np.sort(self.chances)[-ceil(len(self.chances) / 10)]
-        # Rounded down, as so much "or more" is true; of certainty there is no more.
+        # Rounded down, so that "or more" is true; nothing exceeds certainty.
         tenth = min(floor(tenth * 10_000) / 10_000, 0.9999)
         return (
             "An average says little of single users: as the attack reckons from each trace alone, the right one has a "
@@ -368,11 +369,11 @@ class TraceAssessment(Assessment):
         )
 
     def per_user(self) -> Any:
-        """Return an Arrow table with a row per trace: whose it is, and how surely the attack tells.
+        """Return an Arrow table with a row per trace: its user, and the certainty of the attack.
 
         The columns are ``user`` (a number in the split), ``events_known``, ``events_attributed``, ``best_rank`` and
-        ``worst_rank`` of the right user (which differ by ties), ``margin`` in nats (`margins`), and ``named``: whether
-        that user alone is the best.
+        ``worst_rank`` of the right user (which differ by ties), ``margin`` in nats (`margins`), and ``named``: true if
+        only the right user is the best.
 
         Example:
             >>> from discreet.risk.traces import Traces, by_half
@@ -396,10 +397,10 @@ class TraceAssessment(Assessment):
 
     @property
     def yardstick(self) -> str:
-        """A sentence on the biometric matchers that these data equal at least; empty for too few users.
+        """A sentence on biometric matchers that identify at most as often as these data allow; empty for too few users.
 
-        What one attack achieves is a lower bound, so nothing is ever called less identifiable. Empty too where nothing
-        was learned.
+        The result of one attack is a lower bound, so the sentence never calls data less identifiable. It is also empty
+        if the attack learned nothing.
         """
         if self.users < YARDSTICK_USERS or self.unlearned == 1:
             return ""
@@ -414,16 +415,16 @@ class TraceAssessment(Assessment):
 
     @property
     def is_mostly_blind(self) -> bool:
-        """True if of more traces nothing was learned than are named: upper limits of success then say nothing."""
+        """True if the traces without information outnumber the identified ones: upper limits then say nothing."""
         return self.unlearned > self.success.value
 
     def upper(self, limit: str) -> str:
-        """Return the upper end of an interval in words; none if that says nothing."""
+        """Return the upper end of an interval as text; an empty text if it says nothing."""
         return "and more" if self.is_mostly_blind else f"to {limit}"
 
     @property
     def unlearned_sentence(self) -> str:
-        """The traces of which nothing was learned, in words; empty if there are none."""
+        """A sentence on the traces that the attack learned nothing about; empty if there are no such traces."""
         if not self.unlearned:
             return ""
         if self.unlearned == 1:
@@ -439,7 +440,7 @@ class TraceAssessment(Assessment):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The assessment in sentences for a report."""
+        """The assessment as sentences."""
         several = len(self.tried) > 1
         how = f"by the strongest of {len(self.tried)} attacks ({self.attack})"
         how = how if several else f"by one attack ({self.attack}), others not tried"
@@ -455,13 +456,13 @@ class TraceAssessment(Assessment):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
 class ReportAssessment(Assessment):
-    """An assessment of reports: attacked by their likelihood, bounded for every attack.
+    """An assessment of reports: an attack by their likelihood, and bounds for every attack.
 
     Attributes:
-        reports: t, reports per user.
-        epsilon: of one report, in nats.
-        bounds: bounds on every attack.
-        list_bound: bound on every attack with the longest list.
+        reports: t, the number of reports per user.
+        epsilon: the epsilon of one report, in nats.
+        bounds: the bounds on every attack.
+        list_bound: the bound on every attack with the longest list.
 
     Example:
         >>> import discreet as dc
@@ -489,12 +490,12 @@ class ReportAssessment(Assessment):
 
     @property
     def consistent(self) -> bool:
-        """True if no measured figure is above its bound, except by chance."""
+        """True if no measured figure exceeds its bound by more than chance allows."""
         return self.certified <= self.alpha and self.success.low <= self.risk
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The assessment in sentences for a report."""
+        """The assessment as sentences."""
         each = f" at epsilon = {self.epsilon:.3g}"
         what = f"the reports{each}" if self.reports == 1 else f"the sets of {self.reports} reports{each} each"
         alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.risk)
@@ -521,22 +522,22 @@ def assess(
     """Return the assessment of traces, or of reports made from them.
 
     Args:
-        split: the training traces, which the attacker knows by name, and the target.
-        attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or one of these. Reports are
-            attacked by their likelihood.
-        alone: whether users may have several traces, so that "all" leaves out the attack on all traces at once.
-        mechanism: over the events' codes, 0..d - 1: each user sends their first events in the target through it.
-            None for traces without obfuscation.
-        reports: t, how many events of each user, with a mechanism.
-        largest_list: k, the longest list of guesses.
-        level: confidence of intervals; each has a higher one if the attack was chosen among several, so that it holds
-            with this one whichever is chosen (`strongest`).
-        random: draws reports and folds; None for fresh words.
+        split: the training traces, which the attacker knows by user, and the target traces.
+        attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or the name of one. The attack on
+            reports uses their likelihood.
+        alone: whether users may have several traces, so that "all" excludes the joint attack on all traces.
+        mechanism: over the events' codes, 0..d - 1: it obfuscates the first events of each user in the target. None for
+            traces without obfuscation.
+        reports: t, the number of events of each user, with a mechanism.
+        largest_list: k, the length of the longest list of guesses.
+        level: the confidence level; single intervals have a higher level if the attack is selected from several, so
+            that this level holds for any selection (`strongest`).
+        random: the random words for reports and folds; None for fresh words.
 
     Raises:
         DataError: if fewer than 2 users have events in the target, or the attacker knows no event of over 10% of the
-            users, about whom nothing could be learned.
-        ParameterError: if a parameter is out of range, or goes with a mechanism only, or without one only.
+            users.
+        ParameterError: if a parameter is out of range, or is only for reports, or only for traces.
 
     Example:
         >>> import discreet as dc
@@ -577,8 +578,8 @@ def assess(
         )
         epsilon, list_bound = mechanism.guarantee.realised, several.identification
         return ReportAssessment(**shared, reports=reports, epsilon=epsilon, bounds=single, list_bound=list_bound)
-    # Nobody knows more than an attacker who has the traces themselves, and those that are the same stay together. Of
-    # few users all may be named without showing more than guessing would; the interval then limits nothing itself.
+    # No one knows more than an attacker who has the traces, and identical traces cannot be distinguished. With few
+    # users an attack may identify all without a proof of more than guessing; the interval then gives no limit.
     success: Rate = shared["ranks"].rates[0]
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
     unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
@@ -599,7 +600,7 @@ def _refuse_unknown(split: Split) -> None:
 
 
 def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
-    """Return the share of probes that share nothing with their own user, or less than with most others."""
+    """Return the share of probes that resemble their own user not at all, or less than most other users."""
     return float(np.mean(blind | (2 * ranks.greater > ranks.candidates - 1)))
 
 
@@ -612,7 +613,7 @@ def _attacked(
     level: float,
     random: RandomSource,
 ) -> tuple[Naming, tuple[Attempt, ...]]:
-    """Return the naming by the attack on reports, or by the strongest one on traces, and the attempts on these."""
+    """Return the identification by the attack on reports, or by the strongest attack on traces, with all attempts."""
     if mechanism is None:
         if reports > 1:
             raise ParameterError("reports.without-mechanism", argument="reports", reports=reports)
@@ -626,19 +627,19 @@ SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.
 
 
 def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, float]]:
-    """Return the identification risk of one report of randomized response at other epsilons.
+    """Return the identification risk of one report of randomized response for a range of epsilons.
 
-    One pass over the truth serves them all: where every user reports, and noise depends on nothing, the attack names
-    the right one of n with probability theta s + (1 - theta)/n, s its success where all tell the truth [spec of exact
-    risk, section 4].
+    One attack on the true values suffices for all epsilons. If every user reports and noise does not depend on the
+    value, the attack on n users succeeds with probability theta s + (1 - theta)/n. Here s is its success if all report
+    the truth [spec of exact risk, section 4].
 
     Args:
-        split: the training traces, and the target, of which each user reports their first event.
-        mechanism: over the events' codes; every value sensitive.
+        split: the training traces, and the target, from which each user reports the first event.
+        mechanism: over the events' codes, with every value sensitive.
 
     Returns:
-        For each of `SWEPT` epsilon, the success of the attack, and the bound on every attack; none if some user has
-        nothing to report.
+        For each epsilon in `SWEPT`, the success of the attack and the bound on every attack; an empty list if some user
+        has nothing to report.
 
     Example:
         >>> import discreet as dc
@@ -659,13 +660,13 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
 
 
 def best_among(chosen: int, users: int, above: int, same: int) -> float:
-    """Return the probability of the best score among random users, ties broken at random.
+    """Return the probability that the right user has the best score among random users; ties are broken at random.
 
     Args:
-        chosen: how many users, the right one included.
-        users: N, out of which.
-        above: how many of the others score more.
-        same: how many score the same, the right one included.
+        chosen: the number of users, including the right one.
+        users: N, the number of users to draw from.
+        above: the number of other users with a higher score.
+        same: the number of users with the same score, including the right one.
 
     Example:
         >>> round(best_among(chosen=2, users=4, above=1, same=1), 3)
@@ -674,15 +675,15 @@ def best_among(chosen: int, users: int, above: int, same: int) -> float:
     others, marked = users - 1 - above, same - 1
     if chosen - 1 > others:
         return 0.0
-    # E 1/(1 + T), T of those tied among the chosen, is hypergeometric. Products, not quotients of factorials, whose
-    # logarithms would have lost their digits.
+    # E 1/(1 + T), with T the number of tied users among the chosen, is hypergeometric. Products are used, because
+    # logarithms of factorials would lose digits.
     missed = _log_missed(others + 1, marked + 1, chosen)
     tied = (others + 1) / ((marked + 1) * chosen) * -expm1(missed)
     return exp(_log_missed(users - 1, above, chosen - 1)) * min(tied, 1.0)
 
 
 def _log_missed(size: int, marked: int, drawn: int) -> float:
-    """Return the logarithm of the probability that none of the marked are drawn, without replacement."""
+    """Return the logarithm of the probability that a draw without replacement contains no marked user."""
     few, many = sorted((marked, drawn))
     if few + many > size:
         return -inf

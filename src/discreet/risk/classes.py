@@ -1,8 +1,8 @@
 """Reports beside public columns: the identification probability within a class of people.
 
-People with the same values in all public columns are a *class*. An adversary who knows the columns of a person looks
-for that person's report among the f reports of the class. Guessing succeeds with probability 1/f. With the reports it
-succeeds with at most the identification bound of the mechanism for f users, which some source attains.
+People with the same values in all public columns are a *class*. An adversary who knows a person's columns searches for
+that person's report among the f reports of the class. A guess succeeds with probability 1/f. With the reports, the
+adversary succeeds with at most the mechanism's identification bound for f users, which some source attains.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
 from discreet.risk.bounds.identification import identification_bounds
 
-# Sizes of classes whose bound is computed. A size between two of them has the bound of the smaller one.
+# Sizes of classes for which the bound is computed. A size between two of them gets the bound of the smaller one.
 _SIZES = 40
 
 
@@ -29,11 +29,11 @@ class ClassRisk:
     Attributes:
         columns: names of the public columns.
         people: number of people, one report each.
-        missing: number of people with a missing cell; a missing cell is a value of its own.
+        missing: number of people with a missing cell; a missing cell counts as a separate value.
         classes: number of classes.
         smallest: people in the smallest class.
-        alone: number of people who are alone in their class.
-        guessed: mean over people of the probability 1/f of a guess without the reports.
+        alone: number of people without another person in their class.
+        guessed: mean over people of 1/f, the probability of success of a guess without the reports.
         identified: mean over people of the bound with the reports.
         worst: the largest bound of a class.
 
@@ -58,12 +58,12 @@ class ClassRisk:
 
     @property
     def heading(self) -> str:
-        """The number of people and classes, and the columns."""
+        """A line with the number of people and classes, and the columns."""
         return f"{_people(self.people)} in {number_of(self.classes, 'class', 'classes')} of {', '.join(self.columns)}"
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The result and its conditions in sentences."""
+        """The result and its conditions, as sentences."""
         lines = [
             f"The smallest class has {_people(self.smallest)}. Alone in their class: {_people(self.alone)} "
             f"({self.alone / self.people:.2%})."
@@ -81,8 +81,8 @@ def class_risk(mechanism: Mechanism, table: Any) -> ClassRisk:
     """Return the identification risk of reports of a mechanism beside public columns.
 
     Args:
-        mechanism: makes one report of each person.
-        table: the public columns in Arrow, a row for each person; cells are alike if they are written alike.
+        mechanism: the mechanism of one report per person.
+        table: the public columns as an Arrow table with a row per person; equal cells must have the same text.
 
     Raises:
         DataError: if there is no row, or a column holds lists or other nested values.
@@ -119,7 +119,7 @@ def _people(count: int) -> str:
 
 
 def written_cells(table: Any) -> Any:
-    """Return a table in Arrow whose columns are text; tables of several files can then be joined.
+    """Return an Arrow table with its columns as text, so that tables from several files can be joined.
 
     Raises:
         DataError: if a column holds lists or other nested values.
@@ -144,14 +144,14 @@ def _text(name: str, column: Any) -> Any:
 
 
 def _class_sizes(cells: Any) -> IntArray:
-    """Return the ``(K,)`` numbers of rows that are alike in all columns."""
+    """Return the ``(K,)`` numbers of rows that are equal in all columns."""
     keys = [str(place) for place in range(cells.num_columns)]
     grouped = cells.rename_columns(keys).group_by(keys, use_threads=False).aggregate([([], "count_all")])
     return arrow_numbers(grouped["count_all"]).astype(np.int64)
 
 
 def _bounds(mechanism: Mechanism, classes: IntArray) -> FloatArray:
-    """Return the ``(K,)`` identification bounds of classes, by their sizes; a larger class has no larger bound."""
+    """Return the ``(K,)`` identification bounds of classes, by size; the bound never grows with the size."""
     sizes = np.unique(classes)
     if len(sizes) > _SIZES:
         sizes = sizes[np.unique(np.geomspace(1, len(sizes), _SIZES).astype(np.int64)) - 1]

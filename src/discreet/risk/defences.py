@@ -1,11 +1,11 @@
-"""Defences: what a release of traces loses by each, and how many of its users are named all the same.
+"""Defences: changes of traces before a release, compared by lost information and by identification risk.
 
-A defence changes the traces that are released; the attacker knows what they knew before, and writes it likewise. What
-is *lost* is counted in bits: events, and their times if there are any, tell as much as takes to write them by their
-shares, m H of m events of entropy H. The share of these bits that is gone is the loss; of t reports of a user at least
-what their bound on the information leaves of it.
+A defence changes the released traces. The attacker's knowledge stays the same, and the attacker writes it in the same
+form. The loss is measured in bits: events (and times, if any) carry the bits that a code by their shares needs, which
+is m H for m events of entropy H. The loss is the share of these bits that is gone. For t reports of a user, it is at
+least the share that the bound on their information excludes.
 
-All intervals hold at once, so that the places which they leave open to a defence are right together, too.
+All intervals hold together, so that the possible ranks of all defences are also right together.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,22 +40,22 @@ _CLOCK_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}
 
 @dataclass(frozen=True, slots=True)
 class Defence:
-    """A way in which traces are changed before they are released.
+    """A change of traces before their release.
 
     Attributes:
-        name: in words.
-        of: the split after it, from the one before.
-        mechanism: by which events are reported instead; None if they are released.
-        reports: of each user.
+        name: a description.
+        apply: a function from the split before the defence to the split after it.
+        mechanism: the mechanism that reports events; None if events are released.
+        reports: the number of reports of each user.
 
     Example:
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc"))
-        >>> len(first_events(1).of(Split(traces.first(2), traces.after(2))).target)
+        >>> len(first_events(1).apply(Split(traces.first(2), traces.after(2))).target)
         2
     """
 
     name: str
-    of: Callable[[Split], Split]
+    apply: Callable[[Split], Split]
     mechanism: BlockMechanism | None = None
     reports: int = 1
 
@@ -64,14 +64,14 @@ AS_THEY_ARE = Defence("events as they are", lambda split: split)
 
 
 def first_events(count: int) -> Defence:
-    """Return the defence that releases the first events of each user alone."""
+    """Return the defence that releases only the first events of each user."""
     count = checked_whole("count", count)
     name = "first event of each user" if count == 1 else f"first {count:,} events of each user"
     return Defence(name, lambda split: Split(split.training, split.target.first(count)))
 
 
 def without_rare(users: int) -> Defence:
-    """Return the defence that leaves out events of fewer users of the release."""
+    """Return the defence that omits events of fewer than the given number of users."""
     least = checked_whole("users", users)
 
     def common(split: Split) -> Split:
@@ -81,7 +81,7 @@ def without_rare(users: int) -> Defence:
 
 
 def coarser_events(column: str, step: Step) -> Defence:
-    """Return the defence that writes events more coarsely; the traces must know their labels."""
+    """Return the defence that makes events coarser; the traces must have labels."""
 
     def coarser(traces: Traces) -> Traces:
         if traces.labels is None:
@@ -93,7 +93,7 @@ def coarser_events(column: str, step: Step) -> Defence:
 
 
 def coarser_times(column: str, step: Step) -> Defence:
-    """Return the defence that writes times more coarsely; the order within what is written alike is gone, too."""
+    """Return the defence that makes times coarser; the order of events with equal coarse times is also lost."""
 
     def coarser(traces: Traces, known: AnyArray, written: AnyArray) -> Traces:
         who = np.repeat(np.arange(traces.users), traces.lengths)
@@ -101,7 +101,7 @@ def coarser_times(column: str, step: Step) -> Defence:
         order = np.lexsort((traces.events, times, who))
         return replace(traces, events=traces.events[order], times=None if step.text == LEFT_OUT else times[order])
 
-    def of(split: Split) -> Split:
+    def apply(split: Split) -> Split:
         if split.target.times is None or split.training.times is None:
             raise DataError("traces.without-times")
         known, units = np.unique(np.concatenate([split.training.times, split.target.times])), clock_of(split.target)
@@ -109,16 +109,16 @@ def coarser_times(column: str, step: Step) -> Defence:
         if units is not None and known.dtype.kind == "i":
             instants = instants.cast(pa.timestamp(_CLOCK_UNITS[units]))
         groups, _ = _groups(column, step, instants)
-        # The first time of each group stands for all of them, so that clocks stay clocks.
+        # The first time of each group represents all its times, so that clocks stay clocks.
         firsts = np.unique(groups, return_index=True)[1]
         written = known[firsts][groups]
         return _both(split, lambda traces: coarser(traces, known, written))
 
-    return Defence(_written(column, step), of)
+    return Defence(_written(column, step), apply)
 
 
 def reported(name: str, mechanism: BlockMechanism, reports: int = 1) -> Defence:
-    """Return the defence that releases reports of the first events of each user; traces must know their labels."""
+    """Return the defence that releases reports of the first events of each user; the traces must have labels."""
 
     def coded(traces: Traces, domain: Domain) -> Traces:
         if traces.labels is None:
@@ -132,10 +132,10 @@ def reported(name: str, mechanism: BlockMechanism, reports: int = 1) -> Defence:
 
 
 def combined(*defences: Defence) -> Defence:
-    """Return the defence that applies some, one after the other.
+    """Return the defence that applies several defences, one after the other.
 
     Raises:
-        ParameterError: if a plan is not the last one: reports are what is released.
+        ParameterError: if a plan is not the last one, because only reports would remain.
 
     Example:
         >>> combined(without_rare(5), first_events(1)).name
@@ -145,21 +145,21 @@ def combined(*defences: Defence) -> Defence:
     if any(defence.mechanism is not None for defence in before):
         raise ParameterError("defence.plan-not-last")
 
-    def of(split: Split) -> Split:
+    def apply(split: Split) -> Split:
         for defence in defences:
-            split = defence.of(split)
+            split = defence.apply(split)
         return split
 
-    return Defence(" + ".join(defence.name for defence in defences), of, last.mechanism, last.reports)
+    return Defence(" + ".join(defence.name for defence in defences), apply, last.mechanism, last.reports)
 
 
 def proposed_defences(split: Split, event: str, time: str | None = None) -> list[Defence]:
-    """Return defences that change the traces and leave some of them: fewer events, coarser events and coarser times.
+    """Return defences that leave some of the traces: fewer events, coarser events and coarser times.
 
     Args:
-        split: whose traces may know their labels and times.
+        split: the split, whose traces may have labels and times.
         event: the column of events, for names.
-        time: that of times.
+        time: the column of times.
 
     Example:
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("abcc"))
@@ -190,18 +190,18 @@ def _written(column: str, step: Step) -> str:
 
 def _both(split: Split, change: Callable[[Traces], Traces]) -> Split:
     training = change(split.training)
-    # Whoever knows the traces themselves goes on knowing them.
+    # An attacker who knows the traces still knows them.
     return Split(training, training if split.target is split.training else change(split.target))
 
 
 def _groups(column: str, step: Step, values: Any) -> tuple[IntArray, Any]:
-    """Return the ``(d,)`` numbers of values in Arrow that are written alike, and how these are written."""
-    coded = one_array(step.of(column, values).dictionary_encode(null_encoding="encode"))
+    """Return the ``(d,)`` numbers of coarse values for values in Arrow, and the coarse values."""
+    coded = one_array(step.coarsen(column, values).dictionary_encode(null_encoding="encode"))
     return np.asarray(coded.indices).astype(np.int32), coded.dictionary
 
 
 def _having(traces: Traces) -> IntArray:
-    """Return the ``(d,)`` numbers of users who have each event."""
+    """Return the ``(d,)`` numbers of users with each event."""
     who = np.repeat(np.arange(traces.users), traces.lengths)
     pairs = np.unique(who * np.int64(max(traces.event_count, 1)) + traces.events)
     return np.bincount(pairs % max(traces.event_count, 1), minlength=traces.event_count)
@@ -213,25 +213,25 @@ def _shares(column: AnyArray) -> FloatArray:
 
 
 def entropy_bits(traces: Traces) -> float:
-    """Return the bits that events and times tell, written by their shares."""
+    """Return the number of bits in events and times, with a code by their shares."""
     columns = [traces.events] if traces.times is None else [traces.events, traces.times]
     return float(sum(-len(traces) * (shares @ np.log2(shares)) for shares in map(_shares, columns)))
 
 
 @dataclass(frozen=True, slots=True)
 class DefenceRisk:
-    """The risk under a defence; all shares are of the traces before it, whose users may have no event after it.
+    """The risk with a defence; all shares are of the traces before it, and some users may have no event after it.
 
     Attributes:
-        name: of the defence.
-        attack: the strongest one.
-        named: how often it names the right user.
-        unlearned: share of traces of which nothing was learned.
-        risk: the identification risk: the upper limit of that success with those counted as named; of reports the
-            bound.
-        most: what no attack exceeds.
-        unique: share of traces that nobody else has; None for reports.
-        loss: share of the bits that is gone; for reports the least.
+        name: the name of the defence.
+        attack: the strongest attack.
+        named: the rate at which the attack identifies the right user.
+        unlearned: the share of traces that the attack learned nothing about.
+        risk: the upper bound on the share of users identified. Traces that the attack learned nothing about count as
+            identified; for reports this is the theoretical bound.
+        most: the limit for every attack.
+        unique: the share of traces without an identical one; None for reports.
+        loss: the share of lost bits; for reports the smallest possible share.
     """
 
     name: str
@@ -246,11 +246,11 @@ class DefenceRisk:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DefenceComparison(TabularResult):
-    """Defences by identification risk, the least first, with what is lost.
+    """A comparison of defences by identification risk, the smallest first, with the lost information.
 
     Attributes:
-        rows: of all defences, events as they are among them.
-        level: with which all intervals hold at once.
+        rows: a row per defence, with the unchanged events among them.
+        level: the confidence level of all intervals together.
     """
 
     rows: tuple[DefenceRisk, ...]
@@ -258,7 +258,7 @@ class DefenceComparison(TabularResult):
 
     @property
     def places(self) -> tuple[tuple[int, int], ...]:
-        """The first and the last place that each may have: another is before it if its risk is below what is named."""
+        """The first and last possible rank of each defence: one is before another with a success above its risk."""
         low, high = (np.array(ends) for ends in zip(*((row.named.low, row.risk) for row in self.rows), strict=True))
         first = 1 + (high[None, :] < low[:, None]).sum(axis=1)
         last = len(low) - (low[None, :] > high[:, None]).sum(axis=1)
@@ -266,13 +266,13 @@ class DefenceComparison(TabularResult):
 
     @property
     def idle(self) -> tuple[str, ...]:
-        """Names of defences that are not shown to lower what these attacks name."""
+        """The names of defences that are not shown to reduce the success of these attacks."""
         plain = self._plain
         return tuple(row.name for row in self.rows if row is not plain and row.named.high >= plain.named.low)
 
     @property
     def doubtful(self) -> tuple[str, ...]:
-        """Names of defences that are shown to lower that, but where too little was learned to say so of the risk."""
+        """The names of defences that reduce the success, while too little was learned to show a smaller risk."""
         least, idle = self._plain.named.low, {AS_THEY_ARE.name, *self.idle}
         return tuple(row.name for row in self.rows if row.risk >= least and row.name not in idle)
 
@@ -287,11 +287,11 @@ class DefenceComparison(TabularResult):
         return f"Least identification risk first; {self.rows[0].named.trials:,} users"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows for programs, with their places."""
+        """Return the rows for programs, with their ranks."""
         return [asdict(row) | {"places": places} for row, places in zip(self.rows, self.places, strict=True)]
 
     def table(self) -> ResultTable:
-        """Return a row per defence: what is named, the risk, and what is lost."""
+        """Return a table with a row per defence: the success rate, the risk and the loss."""
         column = partial(ResultColumn.of, self.rows)
 
         def named(row: DefenceRisk) -> str:
@@ -310,17 +310,17 @@ class DefenceComparison(TabularResult):
         return ResultTable(self.heading, columns)
 
     def view(self) -> ResultTable:
-        """Return the defences, with the comparison in sentences below."""
+        """Return the table of defences, with the comparison as sentences below."""
         return replace(self.table(), notes=self.sentences)
 
     def plot(self) -> Any:
-        """Return an Altair chart of what is named under each, from its lower limit up to the risk."""
+        """Return an Altair chart with a span per defence, from the lower limit of success to the risk."""
         rows = [(row.name, row.named.value, row.named.low, row.risk) for row in self.rows]
         return spans_chart(rows, title="Named, from its lower limit up to the risk")
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The comparison in sentences for a report."""
+        """The comparison as sentences."""
         verdict = "Every defence is shown to lower what these attacks name."
         if self.idle:
             verdict = f"Not shown to lower what these attacks name: {', '.join(self.idle)}."
@@ -348,17 +348,17 @@ def compare_defences(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> DefenceComparison:
-    """Return defences by identification risk; events as they are come with them.
+    """Return a comparison of defences by identification risk, including the unchanged events.
 
     Args:
-        split: what the attacker knows, and the release before any defence.
-        defences: some.
+        split: the attacker's knowledge, and the release before any defence.
+        defences: the defences.
         alone: as for `assess`.
-        level: with which all intervals hold at once.
+        level: the confidence level of all intervals together.
         random: as for `assess`.
 
     Raises:
-        DataError: if a defence leaves fewer than two users an event, and as by `assess`.
+        DataError: if a defence leaves fewer than two users with an event, and as for `assess`.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -373,7 +373,7 @@ def compare_defences(
     users = int(np.count_nonzero(split.target.lengths))
     rows = []
     for defence in every:
-        after = defence.of(split)
+        after = defence.apply(split)
         left = int(np.count_nonzero(after.target.lengths))
         if left < 2:
             raise DataError("defence.leaves-too-few", name=defence.name, left=left)
@@ -385,7 +385,7 @@ def compare_defences(
 
 
 def _row(defence: Defence, after: Split, assessment: Assessment, users: int, before: float) -> DefenceRisk:
-    """Return the risk under a defence, of so many users and bits before it."""
+    """Return the risk with a defence, given the numbers of users and bits before it."""
     share, named = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
     unlearned, most, unique, bits = 0.0, assessment.risk, None, entropy_bits(after.target)
     if assessment.unique is not None:

@@ -1,4 +1,4 @@
-"""Detection error trade-off on normal-deviate axes [Martin et al. 1997], and success against the length of the list."""
+"""Charts of detection error trade-offs on normal-deviate axes [Martin et al. 1997], and of success by list length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from discreet.pictures.curves import COLOURS
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _LEAST, _MOST = 1e-7, 0.9999
 _STEPS = 1500
-# Rows with names are wide enough to be read in a region that is moved, rather than as wide as a phone.
+# Rows with names are wide enough to be legible in a scrolling region; they are wider than a phone.
 _SIZE, _SPANS = 380, 360
 _DIAGONAL = "equal rates"
 _CHANCE = "guessing"
@@ -24,13 +24,13 @@ _RATES = (("x", "recall"), ("y", "precision"))
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DetLine:
-    """The line of one DET curve.
+    """A line in a DET chart.
 
     Attributes:
-        name: in the legend.
-        far: ``(b,)`` false acceptance rates, falling.
-        frr: ``(b,)`` false rejection rates, rising.
-        equal: where they are equal.
+        name: its name in the legend.
+        far: ``(b,)`` false acceptance rates, in descending order.
+        frr: ``(b,)`` false rejection rates, in ascending order.
+        equal: the equal error rate.
     """
 
     name: str
@@ -41,12 +41,12 @@ class DetLine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankLines:
-    """The line of one rank curve, with its interval.
+    """A line in a rank chart, with its interval.
 
     Attributes:
-        name: in the legend.
+        name: its name in the legend.
         points: list length, probability, lower and upper limit.
-        level: confidence of the limits.
+        level: confidence level of the limits.
     """
 
     name: str
@@ -56,12 +56,12 @@ class RankLines:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PrecisionLine:
-    """The line of precision against recall of one attacker.
+    """A line of precision against recall for one attacker.
 
     Attributes:
-        name: in the legend.
-        recall: ``(b,)`` rising.
-        precision: ``(b,)``.
+        name: its name in the legend.
+        recall: ``(b,)`` recalls, in ascending order.
+        precision: ``(b,)`` precisions.
     """
 
     name: str
@@ -70,7 +70,7 @@ class PrecisionLine:
 
 
 def deviate(rate: float) -> float:
-    """Return the normal deviate of a rate, its axis's scale; rates of 0 and 1 lie at the ends of the axis."""
+    """Return the normal deviate of a rate, which is the scale of the axis; 0 and 1 are at the ends of the axis."""
     return NormalDist().inv_cdf(min(max(rate, _LEAST), _MOST))
 
 
@@ -79,11 +79,11 @@ def det_chart(lines: Sequence[DetLine], *, title: str = "Detection error trade-o
     """Return a chart of false rejection against false acceptance.
 
     Args:
-        lines: at least one; of each is drawn what lies strictly between the rates 0 and 1, which have no deviate.
-        title: above the chart.
+        lines: at least one; only points strictly between the rates 0 and 1 are drawn, because 0 and 1 have no deviate.
+        title: the title above the chart.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     records = [record for line in lines for record in _records(line)]
@@ -113,11 +113,11 @@ def _records(line: DetLine) -> list[dict[str, Any]]:
     """Return the corners of a curve, thinned to visible distances."""
     inside = np.flatnonzero((line.far > 0) & (line.far < 1) & (line.frr > 0) & (line.frr < 1))
     if not len(inside):
-        # Nothing but corners, which lie at the ends of the axes.
+        # Only corners, which are at the ends of the axes.
         inside = np.arange(len(line.far))
     xs = np.array([deviate(rate) for rate in line.far[inside].tolist()])
     ys = np.array([deviate(rate) for rate in line.frr[inside].tolist()])
-    # Evenly along both axes, as steps are fine in the middle and wide at the ends.
+    # Evenly along both axes, because steps are fine in the middle and wide at the ends.
     travelled = np.cumsum(np.abs(np.diff(xs, prepend=xs[:1])) + np.abs(np.diff(ys, prepend=ys[:1])))
     places_kept = inside
     if len(inside) > _STEPS:
@@ -140,7 +140,7 @@ def _domain(drawn: Sequence[float]) -> list[float]:
 
 def _axis(alt: Any, ends: Sequence[float]) -> Any:
     shown = [tick for tick in _TICKS if ends[0] <= deviate(tick) <= ends[1]]
-    # A chain of comparisons: a table would need the very digits of the deviates as keys.
+    # A chain of comparisons, because a table would need the exact deviates as keys.
     label = "".join(f"abs(datum.value - {deviate(tick):.9f}) < 1e-6 ? '{tick * 100:g}%' : " for tick in shown) + "''"
     return alt.Axis(values=[deviate(tick) for tick in shown], labelExpr=label, labelOverlap=True, gridColor="#e6e6e6")
 
@@ -163,11 +163,11 @@ def rank_chart(lines: Sequence[RankLines], *, users: int | None = None, title: s
 
     Args:
         lines: at least one.
-        users: size of the gallery, for the line of guessing; None for none.
-        title: above the chart.
+        users: the number of users, for the line of guesses; None for no line.
+        title: the title above the chart.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     fields = ("k", "value", "low", "high")
@@ -205,11 +205,11 @@ def precision_chart(
 
     Args:
         lines: at least one.
-        guessed: the precision of guessing; None for no line.
-        title: above the chart.
+        guessed: the precision of guesses; None for no line.
+        title: the title above the chart.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     records = [
@@ -217,7 +217,7 @@ def precision_chart(
         for line in lines
         for place in np.unique(np.linspace(0, len(line.recall) - 1, _STEPS).astype(np.int64))
     ]
-    # More labels than these run into each other.
+    # With more labels they would overlap.
     shares, axis = alt.Scale(domain=[0, 1]), alt.Axis(format="~%", tickCount=5)
     x = alt.X("x:Q").scale(shares).axis(axis).title("recall: of the known users' traces, named right")
     y = alt.Y("y:Q").scale(shares).axis(axis).title("precision: of the names, right")
@@ -235,14 +235,14 @@ def precision_chart(
 
 @self_contained
 def spans_chart(rows: Sequence[tuple[str, float, float, float]], *, title: str) -> Any:
-    """Return a chart with a row for each name: its share, and the span that this may lie in.
+    """Return a chart with a row for each name: its share, with the possible range of the share.
 
     Args:
         rows: name, share, lower and upper end.
-        title: above the chart.
+        title: the title above the chart.
 
     Returns:
-        an Altair layer chart.
+        An Altair layer chart.
     """
     alt = optional("altair")
     fields = ("name", "share", "low", "high")

@@ -1,7 +1,7 @@
-"""Tables of events, and the traces they hold.
+"""Readers of tables of events, which return traces.
 
-Users, events and times are of the same kinds in all files. Names become numbers by Arrow's dictionaries, a batch at a
-time: memory holds two numbers of each row, its time, and each name. Then the rows are put in the order of their users.
+Users, events and times have the same types in all files. Arrow's dictionaries replace names by numbers, one batch at a
+time. So the memory has two numbers per row, its time, and each name once. Then the rows are sorted by user.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,13 +32,13 @@ from discreet.tables.values import Defect
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TraceColumn:
-    """A column to be read from every file.
+    """A column to read from every file.
 
     Attributes:
-        name: as the files call it.
-        wanted: what it holds, for messages.
-        timed: whether it holds times; otherwise names.
-        domain: what the names are values of, if of anything.
+        name: the column's name in the files.
+        wanted: a description of the contents, for messages.
+        timed: whether the column has times; otherwise it has names.
+        domain: the domain of the names, if any.
     """
 
     name: str
@@ -47,14 +47,14 @@ class TraceColumn:
     domain: Domain | None = None
 
     def read(self, column: Any) -> Any:
-        """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; refuse what is missing."""
+        """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; missing values are refused."""
         return instants(pa.chunked_array([column])) if self.timed else identifiers(column, self.wanted)
 
     def kind(self, dtype: Any) -> str | None:
-        """Return the kind of values of an Arrow type; None if there is none.
+        """Return the kind of values for an Arrow type; None if there are no values.
 
         Raises:
-            DataError: if they cannot be what is asked for.
+            DataError: if the type does not fit the column.
         """
         none = pa.array([], dtype)
         if pa.types.is_null(dtype):
@@ -68,7 +68,7 @@ class TraceColumn:
 
     @property
     def cells(self) -> Cells:
-        """The reading of cells of text files: names, unless a domain gives labels."""
+        """The rules for reading cells of text files: as names, unless a domain has labels."""
         if self.timed:
             return ANYTHING
         return NAMES if self.domain is None or columns_of(self.domain) else cells_of(self.domain.space)
@@ -87,19 +87,19 @@ def _kind_of_times(dtype: Any) -> str:
         return "dates"
     if pa.types.is_integer(dtype):
         return "integers"
-    # Times of day and durations are taken as they are, so their units must agree.
+    # Times of day and durations are used without conversion, so their units must agree.
     return "floats" if pa.types.is_floating(dtype) else str(dtype)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventTable:
-    """The rows of all files, in the order of the files.
+    """All rows of several files, in the order of the files.
 
     Attributes:
-        files: in order.
-        columns: users, events and perhaps times.
-        alone: whether one file was named; messages then need not say which.
-        drop: whether rows are left out where something that is asked for is missing; otherwise they are refused.
+        files: the files, in order.
+        columns: the columns of users, events and perhaps times.
+        alone: whether there is only one file; messages then need not name it.
+        drop: whether to omit rows with a missing value in one of the columns; otherwise they are refused.
     """
 
     files: Sequence[TableScan]
@@ -112,12 +112,12 @@ class EventTable:
     def of(
         cls, sources: str | Path | Sequence[str | Path], asked: Sequence[TraceColumn], *, drop: bool = False
     ) -> "EventTable":
-        """Return the rows of files; all files are inspected before any is read.
+        """Return the table for files; all files are inspected before any is read.
 
         Raises:
-            DataError: if one is missing or broken, or its columns are not there, of another kind than is asked for, or
-                of another kind than in other files.
-            ParameterError: if tables are not read from such files.
+            DataError: if a file is missing or broken, or if its columns are missing, of a wrong type, or of another
+                type than in other files.
+            ParameterError: if files have no format of tables.
         """
         named = [sources] if isinstance(sources, str | Path) else list(sources)
         paths = table_files(named)
@@ -132,7 +132,7 @@ class EventTable:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
         return sum(file.rows for file in self.files)
 
     def _agree(self, column: TraceColumn) -> None:
@@ -154,10 +154,11 @@ class EventTable:
                 )
 
     def batches(self) -> Iterator[tuple[Any, ...]]:
-        """Read all rows, a batch at a time: the columns as `TraceColumn.read` returns them.
+        """Read all rows, one batch at a time: the columns as `TraceColumn.read` returns them.
 
         Raises:
-            DataError: if a value is missing or not of its kind, or a file breaks off or changes; it names the file.
+            DataError: if a value is missing or of a wrong type, or a file is truncated or changes; the error names the
+                file.
         """
         names = list(dict.fromkeys(column.name for column in self.columns))
         for file in self.files:
@@ -174,11 +175,11 @@ class EventTable:
                     raise changed()
 
     def examine(self) -> None:
-        """Read all columns once more to find the error to report.
+        """Read all columns once more, to find the error to report.
 
         Raises:
-            DataError: if a value is missing, not of its kind or not in the domain; it says how many of the first such
-                file, and where.
+            DataError: if a value is missing, of a wrong type or not in the domain; the error counts the values of the
+                first file with errors, and gives a position.
         """
         for file in self.files:
             with self._naming(file.source):
@@ -187,7 +188,7 @@ class EventTable:
 
     @contextmanager
     def _naming(self, path: File) -> Iterator[None]:
-        """Add the file's name to an error, unless only one file was named."""
+        """Add the file's name to an error, unless there is only one file."""
         refused: DiscreetError | None = None
         with readable(path):
             try:
@@ -201,7 +202,7 @@ class EventTable:
 
     @contextmanager
     def _checking(self, file: TableScan) -> Iterator[None]:
-        """Turn an error in a batch into an error of its file."""
+        """Convert an error in a batch into an error of its file."""
         with self._naming(file.source):
             try:
                 yield
@@ -212,7 +213,7 @@ class EventTable:
 
 
 def _surveyed(paths: Sequence[File], asked: Sequence[TraceColumn]) -> list[TableScan]:
-    """Return the inspected files; typed ones come first, because they decide how text files are read."""
+    """Return the inspected files; files with types come first, because they decide how text files are read."""
     cells = {column.name: column.cells for column in asked}
     typed = {path: _scanned(path, cells) for path in paths if not is_text(path)}
     for name in [column.name for column in asked if column.cells is NAMES]:
@@ -222,7 +223,7 @@ def _surveyed(paths: Sequence[File], asked: Sequence[TraceColumn]) -> list[Table
 
 
 def _scanned(path: File, cells: Mapping[str, Cells]) -> TableScan:
-    """Return an inspected file; columns that are not there just once are refused later."""
+    """Return an inspected file; columns that are missing or repeated are refused later."""
     return scan(path, lambda names: {name: cell for name, cell in cells.items() if names.count(name) == 1}, list(cells))
 
 
@@ -235,7 +236,7 @@ def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
-    """Check a column batch by batch, and raise the error of reading it at once."""
+    """Check a column batch by batch, and raise the first error."""
     missing, outside, refused, done = Defect(), Defect(), None, 0
     for batch in file.batches([column.name]):
         values = batch[column.name]
@@ -264,11 +265,11 @@ def changed() -> DataError:
 
 
 UNIFIED_NAMES = 1 << 20
-"""Names of several batches that may wait before they become one dictionary."""
+"""The most names from several batches before they are merged into one dictionary."""
 
 
 class _Names:
-    """Names of all rows as numbers, 0.. in the order of first occurrence: 4 bytes a row, and the names."""
+    """The names of all rows as numbers, in the order of first occurrence: 4 bytes per row, and each name once."""
 
     def __init__(self) -> None:
         self._batches: list[Any] = []
@@ -278,7 +279,7 @@ class _Names:
     def add(self, column: Any) -> None:
         """Add a column of a batch: ``(m,)`` int64, or text in Arrow."""
         if isinstance(column, np.ndarray):
-            # Twice as fast as Arrow's dictionaries, which are faster with text.
+            # Twice as fast as Arrow's dictionaries, which are faster for text.
             self._integers = self._integers or KeyTable()
             self._batches.append(self._integers.number(column))
             return
@@ -293,7 +294,7 @@ class _Names:
         return pa.chunked_array(self._batches).unify_dictionaries().combine_chunks()
 
     def numbers(self) -> tuple[AnyArray, Any]:
-        """Return the ``(rows,)`` int32 numbers, and the names in their order, in Arrow; then nothing is kept here."""
+        """Return the ``(rows,)`` int32 numbers and the names in Arrow; this object is then empty."""
         if not self._batches:
             return np.empty(0, np.int32), pa.array([], pa.large_string())
         if self._integers is not None:
@@ -304,10 +305,10 @@ class _Names:
 
 
 def _encoded(column: Any) -> Any:
-    """Return a column with a dictionary of what its rows say, once each, in the order of first occurrence."""
+    """Return a column with a dictionary of its distinct names, in the order of first occurrence."""
     if not pa.types.is_dictionary(column.type):
         return column.dictionary_encode()
-    # A dictionary may hold what no row says, or say the same twice.
+    # A dictionary may have unused or repeated entries.
     rows = column.indices.dictionary_encode()
     entries = column.dictionary.take(rows.dictionary).cast(pa.large_string()).dictionary_encode()
     return pa.DictionaryArray.from_arrays(entries.indices.take(rows.indices), entries.dictionary)
@@ -325,31 +326,29 @@ def read_traces(
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Traces:
-    """Return the traces of tables in files, equal to `Traces.from_table` of all rows.
+    """Return the traces of tables in files, equal to `Traces.from_table` for all rows.
 
-    Memory holds the traces, the different users and events, and 12 to 16 bytes per event, 8 more where there are times.
+    Memory has the traces, the different users and events, and 12 to 16 bytes per event, 8 more with times.
 
     Args:
-        sources: files of tables (.parquet, .arrow, .csv, .jsonl) and folders of such files; the rows of one follow
-            those of the one before.
+        sources: files of tables (.parquet, .arrow, .csv, .jsonl) and folders of such files, in the order of rows.
         user: the column of users: integers or text, the same in all files.
-        event: the column of events, likewise.
-        time: the column of times by which each user's events are ordered, numbers or dates; None if the rows are in
-            order.
+        event: the column of events, of the same types.
+        time: the column of times that order each user's events, numbers or dates; None if the rows are in order.
         domain: as for `Traces.of`.
-        keep_times: whether the traces keep the times; otherwise they only order the events.
-        keep_labels: whether the traces know the events as the table writes them, if there is no domain.
-        missing: what becomes of rows where a user, an event or a time is missing or empty text: "refuse", or "drop" to
-            leave them out; the traces say how many these were.
-        progress: called now and then with the rows read and the rows to be read.
+        keep_times: whether the traces keep the times; otherwise times only order the events.
+        keep_labels: whether the traces keep the events' labels from the table, if there is no domain.
+        missing: "refuse", or "drop" to omit rows with a missing or empty user, event or time; the traces have the
+            number of these rows.
+        progress: called repeatedly with the number of rows read and the number of all rows.
 
     Returns:
-        The traces that `Traces.of` makes of all rows; they know the names of their users.
+        The traces, equal to `Traces.of` for all rows, with the names of their users.
 
     Raises:
-        DataError: if a file is missing or broken, a column is not there or not of its kind, values are missing or not
-            in the domain, or files differ in their kinds; it names the file, unless only one was named.
-        ParameterError: if tables are not read from such files, or ``missing`` is neither of the two.
+        DataError: if a file is missing or broken, a column is missing or of a wrong type, values are missing or not in
+            the domain, or files differ in types; the error names the file, unless there is only one.
+        ParameterError: if files have no format of tables, or ``missing`` is neither "refuse" nor "drop".
 
     Example:
         >>> from importlib.resources import files
@@ -364,7 +363,7 @@ def read_traces(
 
 
 def asked_columns(user: str, event: str, time: str | None, domain: Domain | None = None) -> list[TraceColumn]:
-    """Return the columns of a table of events by name; those of events hold values of the domain, if there is one."""
+    """Return the columns of a table of events, given their names; events are values of the domain, if there is one."""
     timed = [] if time is None else [TraceColumn(time, "times", timed=True)]
     return [
         TraceColumn(user, "users"),
@@ -381,19 +380,19 @@ def read_linked(
     missing: str = "refuse",
     progress: Progress | None = None,
 ) -> Split:
-    """Return the traces of a release as target and those known from another table as training, in the same numbers.
+    """Return the traces of a release as target and the known traces of another table as training, with common numbers.
 
-    Users of one of the two have no event in the other.
+    A user of only one of the tables has no event in the other.
 
     Args:
         release: files and folders of the release.
-        known: a file or a folder.
+        known: a file or a folder with the known traces.
         asked: the columns of both, see `asked_columns`.
         missing: as for `read_traces`.
         progress: as for `read_traces`.
 
     Raises:
-        DataError: as by `read_traces`, and if users or events are of another kind in one table than in the other.
+        DataError: as for `read_traces`, and if users or events have different types in the two tables.
 
     Example:
         >>> from importlib.resources import files
@@ -423,7 +422,7 @@ def _traces_of(
     keep_times: bool = False,
     keep_labels: bool = False,
 ) -> list[Traces]:
-    """Return the traces of tables, whose users and events have the same numbers in all of them."""
+    """Return the traces of tables, with the same numbers of users and events in all tables."""
     owners, names, whens, ends = _Names(), _Names(), [], [0]
     total, done = sum(rows.count for rows in tables), 0
     for rows in tables:
@@ -439,13 +438,13 @@ def _traces_of(
         kind = np.float64 if rows.kinds.get("times") == "floats" else np.int64
         timed_rows = any(column.timed for column in rows.columns)
         whens.append(np.concatenate([np.empty(0, kind), *times]) if timed_rows else None)
-        # They are there once more, in one piece.
+        # They exist once more, as one array.
         times.clear()
     (people, who), (codes, labels) = owners.numbers(), names.numbers()
     count = len(labels)
     if domain is not None:
         codes, count = _codes(domain, labels, tables)[codes], domain.size
-    # What reading took would otherwise stay with Arrow while the traces are worked on.
+    # Otherwise Arrow would keep the memory of the readers while the traces are processed.
     pa.default_memory_pool().release_unused()
     return [
         Traces.of_numbers(
@@ -462,7 +461,7 @@ def _traces_of(
 
 
 def _codes(domain: Domain, names: Any, tables: Sequence[EventTable]) -> AnyArray:
-    """Return the domain's codes of names, by number."""
+    """Return the domain's codes of the numbered names."""
     if not len(names):
         return np.empty(0, np.int32)
     codes = domain.space.encode(names)

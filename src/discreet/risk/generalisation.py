@@ -1,14 +1,14 @@
-"""Steps: coarser ways of writing a column, and a ladder of them for a column.
+"""Steps of generalisation: coarser values for a column, and a ladder of such steps.
 
-A step is written as people say it:
+A step is written in a short form:
 
-    5-year, 10-wide, 0.1-degree   intervals of that width, counted from 0; of dates, spans of years
-    3, 3-digits                   the first characters; of whole numbers, with zeros before the shorter ones
-    6-hour, day, week             of dates with a clock, or without: spans counted from the start of 1970
-    month, year                   of dates
-    *                             one value for everybody: the column is left out
+    5-year, 10-wide, 0.1-degree   intervals of this width, counted from 0; for dates, periods of years
+    3, 3-digits                   the first characters; whole numbers are padded with zeros first
+    6-hour, day, week             for dates, with or without a clock: periods counted from the start of 1970
+    month, year                   for dates
+    *                             one value for everybody: the column is omitted
 
-A missing cell stays a value of its own, except under ``*``.
+A missing cell stays a separate value, except for ``*``.
 """
 
 import re
@@ -30,26 +30,26 @@ _SECONDS = {"hour": 3600, "day": 86400, "week": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,2})(?:-digits?)?", re.ASCII)
 _SPANS = {"month": "%Y-%m", "year": "%Y"}
 _NICE = (1, 2, 2.5, 5, 10)
-# Intervals of the steps that are proposed for a column of numbers.
+# The number of intervals for the steps that are proposed for a column of numbers.
 _INTERVALS = (20, 10, 4)
 _LONGEST_CODE, _MOST_CUTS, _DIGITS = 12, 3, 9
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A coarser way of writing a column.
+    """A step of generalisation, which makes the values of a column coarser.
 
     Attributes:
-        text: as it is written, such as ``5-year``; `AS_IT_IS` for no change.
+        text: its short form, such as ``5-year``; `AS_IT_IS` for no change.
 
     Raises:
-        ParameterError: if it is none of these.
+        ParameterError: if the text is not such a form.
 
     Example:
         >>> import pyarrow as pa
-        >>> Step("20-year").of("age", pa.array([34, 45, 66, None])).to_pylist()
+        >>> Step("20-year").coarsen("age", pa.array([34, 45, 66, None])).to_pylist()
         ['[20, 40)', '[40, 60)', '[60, 80)', None]
-        >>> Step("3").of("zip", pa.array(["81675", "81925"])).to_pylist()
+        >>> Step("3").coarsen("zip", pa.array(["81675", "81925"])).to_pylist()
         ['816', '819']
     """
 
@@ -62,27 +62,27 @@ class Step:
 
     @property
     def width(self) -> float:
-        """The width of intervals; 0 if it is no step of intervals."""
+        """The width of intervals; 0 for another kind of step."""
         match = _WIDTH.fullmatch(self.text)
         return float(match[1]) if match else 0.0
 
     @property
     def seconds(self) -> int:
-        """The length of spans of time; 0 if it is no step of hours, days or weeks."""
+        """The length of time periods; 0 unless the step is in hours, days or weeks."""
         match = _TIME.fullmatch(self.text)
         return int(match[1] or 1) * _SECONDS[match[2]] if match else 0
 
     @property
     def length(self) -> int:
-        """The number of characters that are kept; 0 if it is no such step."""
+        """The number of first characters; 0 for another kind of step."""
         match = _LENGTH.fullmatch(self.text)
         return int(match[1]) if match else 0
 
-    def of(self, name: str, values: Any) -> Any:
-        """Return values in Arrow, written more coarsely.
+    def coarsen(self, name: str, values: Any) -> Any:
+        """Return coarser values in Arrow.
 
         Raises:
-            ParameterError: if values of their type cannot be written so; ``name`` is what the column is called.
+            ParameterError: if values of this type cannot be made coarser in this way; ``name`` is the column's name.
         """
         kind = values.type
         if self.text == AS_IT_IS or pa.types.is_null(kind):
@@ -108,15 +108,15 @@ class Step:
 
 
 def _intervals(values: Any, width: float) -> Any:
-    """Return numbers as the intervals that they are in, such as ``[20, 40)``."""
+    """Return the interval of each number as text, such as ``[20, 40)``."""
 
     def multiple(factors: Any) -> Any:
-        # As many digits as the width has, so that 3 x .1 is .3.
+        # With as many digits as the width has, so that 3 x .1 is .3.
         return pc.round(pc.multiply(factors, width), _DIGITS)
 
     numbers = values.cast(pa.float64(), safe=False)
     below = pc.floor(pc.divide(numbers, width))
-    # Of .3 the tenths are 2.9999999999999996.
+    # For .3 the number of tenths is 2.9999999999999996.
     below = pc.add(below, pc.greater_equal(numbers, multiple(pc.add(below, 1.0))).cast(pa.float64()))
     low, high = (multiple(pc.add(below, step)).cast(pa.string()) for step in (0.0, 1.0))
     return pc.binary_join_element_wise("[", low, ", ", high, ")", "")
@@ -133,14 +133,14 @@ def _is_numeric(kind: Any) -> bool:
 
 
 def _padded(values: Any) -> Any:
-    """Return whole numbers as text of one length, as postcodes were before a zero got lost."""
+    """Return whole numbers as text of one length, as postcodes were before a zero was lost."""
     texts = values.cast(pa.string())
     longest = pc.max(pc.utf8_length(texts)).as_py()
     return pc.utf8_lpad(texts, longest or 0, "0")
 
 
 def _noun_of(kind: Any) -> str:
-    """Return a noun for values of an Arrow type, for messages."""
+    """Return a noun for values of an Arrow type, for use in messages."""
     if _is_numeric(kind):
         return "numbers"
     if _is_textual(kind):
@@ -149,7 +149,7 @@ def _noun_of(kind: Any) -> str:
 
 
 def proposed(values: Any) -> tuple[Step, ...]:
-    """Return a ladder for a column of distinct values in Arrow: from its own values to leaving it out.
+    """Return a ladder of steps for a column of distinct values in Arrow: from unchanged values to no column.
 
     Numbers get three widths, codes of one length lose up to three characters, dates become months, years and decades.
 
@@ -174,7 +174,7 @@ def proposed(values: Any) -> tuple[Step, ...]:
 
 
 def _widths(span: float) -> list[str]:
-    """Return round widths of intervals, each larger than the one before."""
+    """Return round widths of intervals, in ascending order."""
     if not 0 < span < 1e15:
         return []
     widths = [0.0]

@@ -1,13 +1,13 @@
-"""Linkage of two tables: a release without names, and the users that an attacker knows by name, who are partly in both.
+"""Linkage of two tables: a release without names, and a table with known users, some of whom are in both.
 
-The attacker names, for each trace of the release, the known user of the largest posterior probability, by what is
-learned from the known table alone (reports: by their likelihood), and is the *surer* of it the larger the odds of that
-user against all others who are known. That is as if the trace were one of theirs, so the odds only order the traces;
-what naming above a threshold achieves is measured by the users who are in both tables:
+For each trace of the release, the attacker names the known user with the largest posterior probability, learned from
+the known table only (for reports: from their likelihood). The *sureness* is the odds of this user against all other
+known users. The odds assume that the trace belongs to a known user, so they only order the traces. The success of
+naming above a threshold is measured with the users in both tables:
 
 - *precision*: of the traces named, the share named right;
-- *recall*: of the traces whose users are known, the share named right;
-- *false identification*: of the traces whose users are not known, the share named, which is wrong whatever the name.
+- *recall*: of the traces of known users, the share named right;
+- *false identification*: of the traces of unknown users, the share named, always wrongly.
 """
 
 from dataclasses import dataclass, replace
@@ -35,7 +35,7 @@ from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.traces import Split, Traces
 
 SURE = (0.5, 0.9, 0.99, 0.999)
-"""How sure an attacker is who names a trace; the thresholds are fixed beforehand, not chosen by what they achieve."""
+"""Levels of sureness for naming a trace; they are fixed in advance, not chosen by their success."""
 
 _SUREST = 0.01
 _RATES = {"precision": "right", "recall": "of known users", "false": "of strangers"}
@@ -47,14 +47,14 @@ LEARNED = "learned"
 
 @dataclass(frozen=True, slots=True)
 class NamedTraces:
-    """The outcome of naming some of the traces.
+    """The outcome if the attacker names some of the traces.
 
     Attributes:
-        rule: which traces are named.
-        named: how many.
-        precision: rate of names that are right; None if no trace is named.
-        recall: rate of the traces of known users that are named right.
-        false: rate of the traces of users who are not known that are named; None if there are none.
+        rule: the rule that selects the traces.
+        named: the number of traces named.
+        precision: the rate of right names; None if no trace is named.
+        recall: the rate of known users' traces that are named right.
+        false: the rate of unknown users' traces that are named; None without unknown users.
     """
 
     rule: str
@@ -70,8 +70,8 @@ class Claims:
 
     Attributes:
         sureness: ``(m,)`` logarithms of the odds of the best user.
-        right: ``(m,)`` probabilities that the name is right: ties are broken at random.
-        inside: ``(m,)`` whether the user is known.
+        right: ``(m,)`` probabilities that the name is right, with ties broken at random.
+        inside: ``(m,)`` booleans: true if the trace's user is known.
     """
 
     sureness: FloatArray
@@ -87,11 +87,11 @@ class Claims:
         return f"Claims({len(self.right)} traces, {int(self.inside.sum())} of known users)"
 
     def at(self, rows: IntArray) -> "Claims":
-        """Return those of some traces."""
+        """Return the claims on some of the traces."""
         return Claims(self.sureness[rows], self.right[rows], self.inside[rows])
 
     def naming(self, rule: str, least: float, level: float) -> NamedTraces:
-        """Return the outcome of naming all traces of which the attacker is at least so sure."""
+        """Return the outcome if the attacker names all traces with at least the given sureness."""
         named = self.sureness >= least
         count, right = int(named.sum()), float(self.right[named].sum())
         inside, outside = int(self.inside.sum()), int((~self.inside).sum())
@@ -104,7 +104,7 @@ class Claims:
         )
 
     def curve(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return thresholds, falling, with the precision and the recall at each of them."""
+        """Return thresholds in descending order, with the precision and the recall at each of them."""
         order = np.argsort(-self.sureness, kind="stable")
         sureness, right = self.sureness[order], np.cumsum(self.right[order])
         ends = np.flatnonzero(np.append(sureness[1:] != sureness[:-1], True))
@@ -113,19 +113,19 @@ class Claims:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Linkage(TabularResult):
-    """The traces of a release, named by an attacker who knows some of its users and others.
+    """The linkage of a release with an attacker's known users: outcomes and identification risk.
 
     Attributes:
-        known: number of users that the attacker knows.
-        attack: its name.
-        claims: what the attacker says of each trace.
-        namings: outcomes: everything named, by how sure, the surest, and at a threshold that was chosen on one half of
-            the traces and measured on the other.
-        chance: everything named, with the names of the known users permuted.
-        unlearned: share of the traces of known users of which nothing was learned: the attacker gives the right one no
-            more than guessing would; all of them if not shown to name more than guessing; 0 for reports.
-        level: confidence of each interval.
-        bound: what no attack exceeds, where the release is of reports; None for traces as they are.
+        known: the number of users that the attacker knows.
+        attack: the name of the attack.
+        claims: the attacker's claim on each trace.
+        namings: the outcomes for several rules: all traces, levels of sureness, the surest traces, and a threshold that
+            was chosen on one half of the traces and measured on the other.
+        chance: the outcome for all traces if the names of the known users are permuted.
+        unlearned: the share of known users' traces that the attack learned nothing about: it gives the right user at
+            most the probability of a guess. All traces count if no success beyond guesses is shown; 0 for reports.
+        level: the confidence level of each interval.
+        bound: the limit for every attack, if the release has reports; None for traces without obfuscation.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -147,30 +147,30 @@ class Linkage(TabularResult):
 
     @property
     def inside(self) -> int:
-        """Number of traces whose users are known."""
+        """The number of traces of known users."""
         return int(self.claims.inside.sum())
 
     @property
     def outside(self) -> int:
-        """Number of traces whose users are not known."""
+        """The number of traces of unknown users."""
         return len(self.claims.inside) - self.inside
 
     @property
     def recall(self) -> Rate:
-        """Rate of the traces of known users that are named right if all are named."""
+        """The rate of known users' traces that are named right if all traces are named."""
         return self.namings[0].recall
 
     @property
     def risk(self) -> float:
-        """The identification risk of a user who is in both tables: the bound, if there is one.
+        """The identification risk of a user in both tables: the bound, if there is one.
 
-        Otherwise the upper limit of `recall`, where traces of which nothing was learned count as named.
+        Otherwise the upper limit of `recall`, where traces that the attack learned nothing about count as named.
         """
         return min(self.recall.high + self.unlearned, 1.0) if self.bound is None else self.bound.value
 
     @property
     def heading(self) -> str:
-        """The numbers of traces and users."""
+        """A line with the numbers of traces and users."""
         return (
             f"{self.inside + self.outside:,} traces, {self.inside:,} of them of the {self.known:,} known users; "
             f"{self.attack}"
@@ -190,7 +190,7 @@ class Linkage(TabularResult):
         return ResultTable(self.heading, columns)
 
     def view(self) -> ResultTable:
-        """Return the same with a rate and its interval in one cell, and the result in sentences below."""
+        """Return the same table with each interval beside its rate, and the result as sentences below."""
         column = partial(ResultColumn.of, [*self.namings, self.chance], "")
         rates = [column(name, heading, _spelled) for name, heading in _RATES.items()]
         columns = [column("rule", "traces named", kind="text"), column("named", "number", ","), *rates]
@@ -198,7 +198,7 @@ class Linkage(TabularResult):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The result in sentences for a report."""
+        """The result as sentences."""
         everything, chance = self.namings[0], self.chance
         lines = [
             f"Of {self.inside:,} traces whose users are known, {everything.recall.value:.2%} are named right if all "
@@ -265,20 +265,20 @@ def link(
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> Linkage:
-    """Return the linkage of the traces of a release with the users that an attacker knows.
+    """Return the linkage of a release's traces with the users that an attacker knows.
 
     Args:
-        split: the training traces, of the users who are known, and the target, the traces of the release. A user with
-            no event in the training is not known, and one with none in the target is not in the release.
-        mechanism: over the events' codes: each user of the release sends their first events through it. None for
-            traces without obfuscation.
-        reports: t, how many events of each user, with a mechanism.
-        precision: share of right names that the threshold is to reach on the half on which it is chosen.
-        level: confidence of each interval.
-        random: draws reports, permutes names and cuts the release in halves; None for fresh words.
+        split: the traces of known users as training, and the traces of the release as target. A user without an event
+            in the training is unknown; a user without one in the target is not in the release.
+        mechanism: over the events' codes: it obfuscates the first events of each user of the release. None for traces
+            without obfuscation.
+        reports: t, the number of events of each user, with a mechanism.
+        precision: the share of right names that the threshold must achieve on the half where it is chosen.
+        level: the confidence level of each interval.
+        random: the random words for reports, permuted names and halves; None for fresh words.
 
     Raises:
-        DataError: if fewer than 2 users are known, fewer than 2 have a trace, or nobody is in both tables.
+        DataError: if fewer than 2 users are known, fewer than 2 have a trace, or no user is in both tables.
         ParameterError: if a number is out of range.
 
     Example:
@@ -337,17 +337,17 @@ def _refuse_apart(known: int, traces: int, inside: int) -> None:
 def matcher_of(
     known: Traces, release: Traces, mechanism: BlockMechanism | Channel, reports: int, random: RandomSource
 ) -> Matcher:
-    """Return the matcher of the reports of a release, numbered as they come, and all known users."""
+    """Return the matcher for the reports of a release, in their order, and all known users."""
     size = max(known.users, release.users)
     matcher = reports_matcher(
         Split(fill_users(known, size), fill_users(release, size)), mechanism, events=reports, random=random
     )
-    # Users who were added to fill up the smaller table have no event: they are no candidates.
+    # Users who were added to the smaller table have no event: they are not candidates.
     return replace(matcher, problem=replace(matcher.problem, candidates=known.users))
 
 
 def fill_users(traces: Traces, users: int) -> Traces:
-    """Return traces of so many users; those who are added have no event."""
+    """Return traces with the given number of users; added users have no event."""
     offsets = np.append(traces.offsets, np.full(users - traces.users, traces.offsets[-1]))
     return replace(traces, offsets=offsets)
 
@@ -356,7 +356,7 @@ _Leads = tuple[FloatArray, IntArray, BoolArray, FloatArray]
 
 
 def _leads_of_traces(known: Traces, release: Traces, users: IntArray, random: RandomSource) -> _Leads:
-    """Return the results of `leads_of` for the posterior of traces, and its logarithms ``(m,)`` for the first users.
+    """Return the results of `leads_of` for the posterior of traces, with logarithms ``(m,)`` for the first users.
 
     As many traces as there are known users are compared at a time.
     """
@@ -371,11 +371,11 @@ def _leads_of_traces(known: Traces, release: Traces, users: IntArray, random: Ra
 
 
 def leads_of(posterior: Posterior, users: IntArray) -> _Leads:
-    """Return the odds of the best users, their ties, which users they hold, and logarithms for the users ``(m, k)``."""
+    """Return for each trace: the odds and ties of the best users, whether ``users`` are among them, and logarithms."""
     from scipy.special import logsumexp
 
     there, rows = posterior.lists >= 0, np.arange(len(posterior.lists))
-    # Those who are not listed are one alternative more, and tie.
+    # All users outside the list are one more alternative, and tie.
     stand = np.column_stack([there, len(posterior.common) - there.sum(axis=1)])
     units = np.rint(np.clip(np.column_stack([posterior.logs, posterior.rest]), -_MOST, _MOST) / UNIT)
     units[stand == 0] = -inf
@@ -392,8 +392,8 @@ def leads_of(posterior: Posterior, users: IntArray) -> _Leads:
 
 
 def _fixed(claims: Claims, level: float) -> list[NamedTraces]:
-    """Return the outcomes of naming everything, what the attacker is sure of, and the surest traces."""
-    # By sureness alone: who is who has no part in the choice.
+    """Return the outcomes for all traces, for levels of sureness, and for the surest traces."""
+    # The choice is by sureness alone, and does not use the true users.
     surest = np.sort(claims.sureness)[-ceil(_SUREST * len(claims.sureness))]
     return [
         claims.naming("all", -inf, level),
@@ -403,7 +403,7 @@ def _fixed(claims: Claims, level: float) -> list[NamedTraces]:
 
 
 def threshold_on_halves(claims: Claims, goal: float, order: IntArray, level: float) -> NamedTraces:
-    """Return the outcome on a half of the traces of a threshold chosen on the other: the least with such precision."""
+    """Return the outcome on one half of the traces, for the smallest sufficient threshold on the other half."""
     first, second = claims.at(order[: len(order) // 2]), claims.at(order[len(order) // 2 :])
     thresholds, precision, _ = first.curve()
     enough = np.flatnonzero(precision >= goal)

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages of identification risk: of an assessment, of linked tables and of defences."""
+"""Self-contained HTML pages on identification risk: for an assessment, for linked tables and for defences."""
 
 from collections.abc import Mapping, Sequence
 from math import log2
@@ -28,19 +28,19 @@ def write_page(
     *,
     force: bool = False,
 ) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` into a folder: both of them, or none.
+    """Write ``risk.html`` and ``risk.json`` into a folder: both or none.
 
     Args:
         assessment: the answer.
-        knowledge: what the attacker knows, in words.
+        knowledge: a description of the attacker's knowledge.
         facts: the numbers.
-        folder: where to; made if need be.
-        sweep: epsilon, success and bound of other epsilons, if there are any.
-        force: whether files that exist are replaced.
+        folder: the target folder; it is created if necessary.
+        sweep: success and bound for other epsilons, if any.
+        force: whether to replace existing files.
 
     Raises:
-        OutputExistsError: if one of the files exists and ``force`` is not set.
-        ParameterError: if the folder cannot be made or written to; nothing is written then.
+        OutputExistsError: if one of the files exists, unless ``force`` is set.
+        ParameterError: if the folder cannot be created or written; then nothing is written.
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     texts = {
@@ -56,7 +56,7 @@ def risk_page(
     sweep: Sweep = (),
     facts: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the page as one HTML text.
+    """Return the page of an assessment as HTML text.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.
@@ -77,7 +77,7 @@ def risk_page(
 
 
 def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` of a release beside a known table into a folder, as `write_page`."""
+    """Write ``risk.html`` and ``risk.json`` for a linkage into a folder, as `write_page` does."""
     _, precision, recall = linkage.claims.curve()
     text = (
         f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(linkage.claims.right):,} "
@@ -95,7 +95,7 @@ def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, f
 def write_defences(
     found: DefenceComparison, knowledge: str, facts: Mapping[str, Any], folder: Path, *, force: bool = False
 ) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` of a comparison of defences into a folder, as `write_page`."""
+    """Write ``risk.html`` and ``risk.json`` for a comparison of defences into a folder, as `write_page` does."""
     text = "; ".join(f"{row.name}: {row.named.value:.1%}, risk {limit(row.risk)}" for row in found.rows)
     page = render(
         "defences.html",
@@ -109,17 +109,17 @@ def write_defences(
 
 
 def tried_in_words(assessment: Assessment) -> list[str]:
-    """Return each attack that was tried on traces with its success and interval, the strongest first."""
+    """Return the attacks tried on traces as text, with success and interval, the strongest first."""
     return [f"{attack.attack} {_with_interval(attack.success, assessment)}" for attack in assessment.tried]
 
 
 def _with_interval(rate: Rate, assessment: Assessment) -> str:
-    # As few digits as leave room for the bound beside it on a phone.
+    # As few digits as possible, so that the bound fits beside it on a phone.
     return f"{rate.value:.3g} ({rate.low:.3g} {assessment.upper(f'{rate.high:.3g}')})"
 
 
 def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTable:
-    """Return the table of what was measured, beside what bounds every attack, with more rows at its end."""
+    """Return the table of measured figures and bounds for every attack, with more rows at its end."""
     bits = log2(assessment.users)
     unique, bound = assessment.unique, assessment.list_bound
     named = limit(assessment.risk if unique is None else unique.limit)
@@ -147,7 +147,7 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
 
 
 def chances(assessment: Assessment) -> ResultTable | None:
-    """Return the table of traces by the probability that the attack gives to the right user; None if there is none."""
+    """Return the table of traces by the probability that the attack gives the right user, if there is one."""
     if not assessment.by_chance:
         return None
     rows = []
@@ -161,13 +161,13 @@ def chances(assessment: Assessment) -> ResultTable | None:
 
 def _measured(assessment: Assessment) -> ResultTable:
     paper = assessment.pse.paper
-    # A figure under its own name: it bounds nothing.
+    # A figure under its own name, because it is not a bound.
     more = [] if paper is None else [["D(f_G || f_I) of the paper, bits (no bound)", f"{paper.bits:.4g}", ""]]
     return measured(assessment, "The attack that was measured, beside what bounds every attack", *more)
 
 
 def _ranks(assessment: Assessment) -> PageFigure:
-    # As sure as the table beside it, where the attack was chosen among several.
+    # The level is the table's, also if the attack was selected from several.
     level = assessment.success.level
     places = assessment.places
     ranks = rank_curve(places.greater, places.ties, users=assessment.users, level=level)
@@ -208,7 +208,7 @@ def _swept(sweep: Sweep) -> PageFigure | None:
 
 
 def _evidence(facts: Mapping[str, Any]) -> list[str]:
-    """Return the files, the command and the verdict in sentences; none if they are not among the facts."""
+    """Return sentences on the files, the command and the verdict; an empty list without such facts."""
     if "evidence" not in facts:
         return []
     evidence = facts["evidence"]

@@ -1,8 +1,8 @@
-"""Planning for a wanted identification risk: the largest epsilon of each mechanism, both risks, and the error.
+"""Plans for a wanted identification risk: the largest epsilon of each mechanism, both risks, and the error.
 
-The two risks are shown side by side and never traded: a mechanism that hides users in the crowd may report their values
-without noise. [PIE, Thm 17] prefers more buckets at the same theta; at the same *exact* identification risk, hashing to
-few buckets without any noise has the least error of all, and no attribute privacy.
+The two risks are shown together and never traded: a mechanism that hides users in the crowd may report their values
+without noise. [PIE, Thm 17] prefers more buckets at the same theta. At the same *exact* identification risk, hashing to
+few buckets without noise has the smallest error of all, but no attribute privacy.
 """
 
 from collections.abc import Callable
@@ -28,20 +28,20 @@ SIDE_BY_SIDE = (
     "epsilon is the attribute risk, what a report says of the value; identification is what it says of the user: a "
     "small one does not make the other small."
 )
-"""The sentence that accompanies both risks wherever they are shown together."""
+"""The sentence for both risks wherever they are shown together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A mechanism at its largest epsilon for a wanted identification risk.
+    """A mechanism with the largest epsilon for a wanted identification risk.
 
     Attributes:
-        name: its plan name, with the option that was chosen.
-        mechanism: with the largest epsilon found, of one report.
+        name: its name in plans, with the chosen option.
+        mechanism: the mechanism with the largest epsilon of one report.
         bounds: both risks.
-        limited: whether identification limits epsilon; else only the limit on epsilon does, if any.
-        worst_mse: largest E ||p_hat - p||^2 over all distributions, of the linear estimate.
-        standard_error: the largest one of any value under any distribution.
+        limited: whether identification limits epsilon; otherwise only the given limit on epsilon does, if any.
+        worst_mse: largest E ||p_hat - p||^2 of the linear estimate over all distributions.
+        standard_error: the largest standard error of any value under any distribution.
 
     Example:
         >>> import discreet as dc
@@ -63,14 +63,14 @@ class Option:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IdentificationPlan:
-    """The options for a wanted identification risk.
+    """The options for a wanted identification risk, with a recommendation.
 
     Attributes:
         domain: the values.
         wanted: the identification risk.
-        epsilon: the limit on the attribute risk of all reports of a user, in nats; None if there is none.
-        options: one per mechanism, those with the least worst-case error first.
-        refused: names of the mechanisms that cannot keep the risk.
+        epsilon: the limit on the attribute risk of all reports of a user, in nats; None for no limit.
+        options: one per mechanism, by ascending worst-case error.
+        refused: names of the mechanisms that cannot achieve the risk.
 
     Example:
         >>> import discreet as dc
@@ -87,7 +87,7 @@ class IdentificationPlan:
 
     @property
     def recommendation(self) -> str:
-        """The recommendation in one sentence; none without a limit on epsilon."""
+        """The recommendation in one sentence; empty without a limit on epsilon."""
         if self.epsilon is None:
             return (
                 "Nothing is recommended without a limit on the attribute risk: give an epsilon as well, or the least "
@@ -104,7 +104,7 @@ class IdentificationPlan:
 
     @property
     def without_noise(self) -> str | None:
-        """A sentence on hashing without noise and why it is no option; None where it is not comparable."""
+        """A sentence on hashing without noise and why it is not an option; None where it is not comparable."""
         wanted, d = self.wanted, self.domain.size
         if wanted.error is None or wanted.prior is not None or wanted.largest_list > 1 or self.domain.clear_count:
             return None
@@ -120,15 +120,15 @@ class IdentificationPlan:
 
 
 def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | None = None) -> IdentificationPlan:
-    """Return, for every mechanism, the largest epsilon that keeps a wanted identification risk, with the error.
+    """Return, for every mechanism, the largest epsilon with a wanted identification risk, and the error.
 
     Args:
         domain: the values and which of them are sensitive.
         wanted: the identification risk; ``reports`` of each user have epsilon/t each, and count as independent.
-        epsilon: the most that the reports of a user may say of their values together, in nats; None for no limit.
+        epsilon: the largest epsilon of all reports of a user together, in nats; None for no limit.
 
     Raises:
-        ParameterError: if a number is out of range, nothing is sensitive, or no mechanism keeps the risk.
+        ParameterError: if a number is out of range, no value is sensitive, or no mechanism achieves the risk.
 
     Example:
         >>> import discreet as dc
@@ -158,7 +158,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
 
 
 def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
-    """Return constructors of mechanisms by name, for every class that needs a domain and an epsilon only.
+    """Return constructors of mechanisms by name, for every class that needs only a domain and an epsilon.
 
     Example:
         >>> import discreet as dc
@@ -175,7 +175,7 @@ def builders(domain: Domain) -> dict[str, Callable[[float], BlockMechanism]]:
 
 
 def _best_buckets(domain: Domain, wanted: RiskTarget, limit: float) -> Allowed | None:
-    """Return hashing with the number of buckets that has the least worst-case error under both limits."""
+    """Return hashing with the number of buckets that minimises the worst-case error under both limits."""
     choices = {int(g) for g in np.geomspace(2, _MOST_BUCKETS, _BUCKET_CHOICES)}
     if wanted.error is not None:
         choices.add(min(max(int((1 - wanted.error) * wanted.users), 2), _MOST_BUCKETS))

@@ -1,12 +1,7 @@
-"""Traces: events of users as codes, and their split into what an attacker knows and what is attributed.
+"""Traces: the events of users as codes, in order of time, and splits into known (training) and target events.
 
-Traces: the events of users in order of time, and splits into training and target.
-
-Traces hold users and events as codes; those that are read from files know the names of their users, and print none.
-
-Splits of traces by the words for them: half, all, first:N and rest:N.
-
-Numbers for users and events, and comparable times.
+Traces read from files have the names of their users, but never print them. Splits are also available by text: half,
+all, first:N and rest:N.
 """
 
 from dataclasses import dataclass, replace
@@ -32,12 +27,12 @@ class Traces:
 
     Attributes:
         offsets: ``(n + 1,)`` int64, ascending from 0; the events of user i are offsets[i] .. offsets[i + 1] - 1.
-        events: ``(m,)`` codes 0..d - 1, int32 if they were not coded before.
-        event_count: d, how many different events there may be.
-        times: ``(m,)`` numbers that do not fall within a user, in any unit; None if only the order is known.
-        left_out: number of rows of the source table left out for missing values.
-        names: ``(n,)`` names of the users, in Arrow; None if they stay with the caller. Nothing prints them.
-        labels: ``(d,)`` events as the table writes them, in Arrow; None likewise.
+        events: ``(m,)`` codes 0..d - 1, int32 unless they were coded before.
+        event_count: d, the number of possible events.
+        times: ``(m,)`` numbers in ascending order within a user, in any unit; None if only the order is known.
+        left_out: number of rows of the source table omitted for missing values.
+        names: ``(n,)`` names of the users in Arrow, which are never printed; None if only the caller has them.
+        labels: ``(d,)`` labels of the events in the table, in Arrow; None if only the caller has them.
 
     Example:
         >>> users = ["u1", "u2", "u1", "u2", "u1"]
@@ -58,10 +53,10 @@ class Traces:
     labels: Any = None
 
     def __post_init__(self) -> None:
-        """Refuse invalid columns, and make them read-only.
+        """Check the columns, and make them read-only.
 
         Raises:
-            DataError: if offsets, events and times do not fit together.
+            DataError: if offsets, events and times have inconsistent sizes.
         """
         offsets, events = np.asarray(self.offsets), np.asarray(self.events)
         if offsets.ndim != 1 or not len(offsets) or offsets.dtype != np.int64 or events.ndim != 1:
@@ -101,23 +96,23 @@ class Traces:
 
     @property
     def lengths(self) -> IntArray:
-        """``(n,)`` numbers of events of the users."""
+        """``(n,)`` numbers of events per user."""
         return np.diff(self.offsets)
 
     @classmethod
     def of(cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None) -> Self:
-        """Return the traces of columns of users, events and times.
+        """Return the traces for columns of users, events and times.
 
         Args:
             users: ``(m,)`` integers or text, in any order: NumPy, pandas, polars, Arrow or a sequence. Users are
-                numbered as they first come.
-            events: ``(m,)`` the same.
-            times: ``(m,)`` numbers or dates by which each user's events are ordered; equal ones stay in the order of
-                the rows. Dates are kept in nanoseconds. None if the rows are in order.
-            domain: what the events are values of, so that they get its codes; None to number them as they first come.
+                numbered in order of first occurrence.
+            events: ``(m,)`` integers or text, likewise.
+            times: ``(m,)`` numbers or dates that order each user's events; equal times keep the order of the rows.
+                Dates are stored in nanoseconds. None if the rows are in order.
+            domain: the domain of the events, which gives the codes; None to number events in order of first occurrence.
 
         Raises:
-            DataError: if something is missing or not of its kind, or the columns differ in length.
+            DataError: if a value is missing or of a wrong type, or the columns differ in length.
         """
         owners, n = identifier_codes(users, "users")
         codes, d = (
@@ -139,16 +134,16 @@ class Traces:
         names: Any = None,
         labels: Any = None,
     ) -> Self:
-        """Return the traces of numbered users and events.
+        """Return the traces for numbered users and events.
 
         Args:
             users: ``(m,)`` numbers 0..n - 1, and n.
             events: ``(m,)`` codes 0..d - 1, and d.
-            times: ``(m,)`` comparable times by which each user's events are ordered; None if the rows are in order.
-            keep_times: whether the traces keep them.
-            left_out: number of rows of the source table that are not among these.
-            names: ``(n,)`` names of the users in the order of their numbers, in Arrow; None to keep none.
-            labels: ``(d,)`` events in the order of their codes, in Arrow; None likewise.
+            times: ``(m,)`` comparable times that order each user's events; None if the rows are in order.
+            keep_times: whether the traces keep the times.
+            left_out: number of omitted rows of the source table.
+            names: ``(n,)`` names of the users by number, in Arrow; None for no names.
+            labels: ``(d,)`` labels of the events by code, in Arrow; None for no labels.
 
         Raises:
             DataError: if the columns differ in length.
@@ -171,26 +166,26 @@ class Traces:
     def from_table(
         cls, table: Any, *, user: str, event: str, time: str | None = None, domain: Domain | None = None
     ) -> Self:
-        """Return the traces of a table with a row per event.
+        """Return the traces for a table with a row per event.
 
         Args:
-            table: a frame, an Arrow table or a mapping: what gives a column for its name.
+            table: a frame, an Arrow table or a mapping from names to columns.
             user: the column of users.
             event: the column of events.
             time: the column of times, if any.
             domain: as for `of`.
 
         Raises:
-            DataError: if a column is not there, and as `of`.
+            DataError: if a column is missing, and as for `of`.
         """
         arrays = [None if name is None else columns.named(table, name) for name in (user, event, time)]
         return cls.of(*arrays, domain=domain)
 
     def select(self, users: Any) -> Self:
-        """Return the traces of some users, ``(k,)`` codes or ``(n,)`` booleans, in that order.
+        """Return the traces of some users, given as ``(k,)`` codes or ``(n,)`` booleans, in that order.
 
         Raises:
-            DataError: if a code is that of no user.
+            DataError: if there is no user with one of the codes.
         """
         chosen = np.asarray(users)
         chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
@@ -204,17 +199,17 @@ class Traces:
         return self.select(self.lengths >= events)
 
     def first(self, events: int) -> Self:
-        """Return the first events of each user, up to a number."""
+        """Return at most this number of first events of each user."""
         starts = self.offsets[:-1]
         return self._cut(starts, np.minimum(starts + checked_whole("events", events, 0), self.offsets[1:]))
 
     def after(self, events: int) -> Self:
-        """Return the events of each user after a number of first ones."""
+        """Return each user's events after this number of first events."""
         stops = self.offsets[1:]
         return self._cut(np.minimum(self.offsets[:-1] + checked_whole("events", events, 0), stops), stops)
 
     def only(self, rows: Any) -> Self:
-        """Return the events in some of the ``(m,)`` rows, booleans; users may be left without any.
+        """Return the events in rows selected by ``(m,)`` booleans; users may have no event left.
 
         Example:
             >>> Traces.of(["u1", "u1", "u2"], ["park", "cafe", "mall"]).only(np.array([True, False, False]))
@@ -226,11 +221,11 @@ class Traces:
 
     def _cut(self, starts: IntArray, stops: IntArray) -> Self:
         if len(starts) == self.users and (starts == self.offsets[:-1]).all() and (stops == self.offsets[1:]).all():
-            # All of it: nobody can write to it, so it need not be there twice.
+            # The whole array: it is read-only, so no copy is needed.
             return self
         offsets = np.concatenate([[0], np.cumsum(stops - starts)])
         times = None if self.times is None else copy_rows(self.times, starts, offsets)
-        # Whoever selects users gives them their names.
+        # The caller who selects users selects their names.
         names = self.names if len(starts) == self.users else None
         events = copy_rows(self.events, starts, offsets)
         return type(self)(offsets, events, self.event_count, times, names=names, labels=self.labels)
@@ -238,11 +233,11 @@ class Traces:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A split of traces: training, which the attacker knows by name, and target, which it attributes.
+    """A split of traces: training, known to the attacker by user, and target, which the attacker attributes to users.
 
     Attributes:
-        training: the events that the attacker knows by name.
-        target: the events of unknown origin; of the same users, in the same codes.
+        training: the events that the attacker knows by user.
+        target: the events to attribute, with the same users and codes.
 
     Example:
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, ["park", "cafe"] * 2 + ["mall"] * 4)
@@ -255,10 +250,10 @@ class Split:
     target: Traces
 
     def __post_init__(self) -> None:
-        """Refuse traces of different users or events.
+        """Check that both traces have the same users and events.
 
         Raises:
-            DataError: if it is so.
+            DataError: if they have not.
         """
         same = self.training.users == self.target.users and self.training.event_count == self.target.event_count
         if not same:
@@ -294,7 +289,7 @@ def by_half(traces: Traces) -> Split:
 
 
 def by_count(traces: Traces, training: int) -> Split:
-    """Return the split with a number of first events of each user as training.
+    """Return the split with a number of first events of each user as training, and the rest as target.
 
     Example:
         >>> split = by_count(Traces.of(["u1"] * 5 + ["u2"] * 2, list("aabab") + list("cc")), training=1)
@@ -335,7 +330,7 @@ def leave_out(traces: Traces, target: int) -> Split:
 
 
 def maximum_knowledge(traces: Traces) -> Split:
-    """Return the split whose training is the target: the attacker lacks only the names.
+    """Return the split with equal training and target: the attacker lacks only the names.
 
     Example:
         >>> split = maximum_knowledge(Traces.of(["u1", "u2"], ["park", "mall"]))
@@ -349,20 +344,21 @@ _MOST_DIGITS = 18
 
 
 def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Split, str]:
-    """Return the split of traces into what the attacker knows and what is attributed.
+    """Return the split of traces into known events and target events.
 
     Args:
         traces: events of each user.
-        kind: ``"half"`` (the first half of each user's events is known), ``"all"`` (the events themselves),
-            ``"first:N"`` (the first N), ``"rest:N"`` (all but the first N) or ``"time:WHEN"`` (those before a time: a
-            number, or a date such as 2024-01-01 where times are dates).
-        least: users with fewer events are left out, and those with too few for N or with none before a time.
+        kind: ``"half"`` (the first half of each user's events is known), ``"all"`` (all events are known and target),
+            ``"first:N"`` (the first N are known), ``"rest:N"`` (all but the first N) or ``"time:WHEN"`` (events before
+            a
+            time: a number, or a date such as 2024-01-01 if times are dates).
+        least: users with fewer events are omitted, and users with too few for N or none before the time.
 
     Returns:
-        the split, and the attacker's knowledge in words.
+        The split, and a description of the attacker's knowledge.
 
     Raises:
-        ParameterError: if there is no such kind, or fewer than two users are left.
+        ParameterError: if the kind is unknown, or fewer than two users are left.
 
     Example:
         >>> traces = Traces.of(["u1"] * 5 + ["u2"] * 3 + ["u3"], list("aabab") + list("ccb") + ["a"])
@@ -380,12 +376,12 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
             raise ParameterError("split.too-early", argument="split", number=number, known_count=len(known))
         words = f"each user's events before {number}; those from then on are attributed"
         return Split(split.training.select(known), split.target.select(known)), words
-    # Not isdigit, which also takes letters that int does not, such as a superscript.
+    # Not isdigit, which also accepts characters that int does not, such as a superscript.
     count = int(number) if number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS else 0
     needed = max(least, count + 1)
     eligible = traces.with_least(needed)
     if eligible.users < 2:
-        # With a row per person there is nothing to be split.
+        # A table with one row per person cannot be split.
         advice = "choose a smaller N" if count else "use `split='all'` with `least=1`"
         advice = "use a smaller `least`" if how == "all" or least > max(count + 1, 2) else advice
         raise ParameterError(
@@ -403,7 +399,7 @@ def split_of(traces: Traces, kind: str = "half", *, least: int = 2) -> tuple[Spl
 
 
 def _instant(text: str) -> int | float:
-    """Return a time that is written as a number, or as a date, which is meant in nanoseconds."""
+    """Return a time from a number or a date as text; dates are converted to nanoseconds."""
     try:
         return float(text) if "." in text else int(text)
     except ValueError:
@@ -415,7 +411,7 @@ def _instant(text: str) -> int | float:
 
 
 def instants(values: Any) -> AnyArray:
-    """Return ``(m,)`` int64 or float64 times that can be compared; dates are in nanoseconds.
+    """Return ``(m,)`` int64 or float64 times for comparison; dates are in nanoseconds.
 
     Raises:
         DataError: if they are neither numbers nor dates, or some are missing.
@@ -432,7 +428,7 @@ def instants(values: Any) -> AnyArray:
     if pa.types.is_null(array.type):
         array = array.cast(pa.int64())
     if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
-        # One unit for all of them, so that dates of any kind can be compared.
+        # One unit, so that dates of any type can be compared.
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
         try:
             array = array.cast(pa.timestamp("ns", tz=zone))

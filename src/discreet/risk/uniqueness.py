@@ -1,9 +1,9 @@
-"""Uniqueness of traces: what nobody can tell apart, and how few events tell somebody apart.
+"""Uniqueness of traces: the number of identical traces, and the number of events that single out a user.
 
-Traces that are the same stay together, whoever looks at them: of m traces, c of them different, no attack names more
-than c/m on average. Beyond that nothing bounds what traces tell as they are. How many events an attacker needs is
-counted instead: a user is *unique* by p of their events, drawn at random, if nobody else has all of them (the unicity
-of de Montjoye et al. 2013), and the number of those who have them is the k of k-map.
+No attack distinguishes identical traces: of m traces, c of them different, no attack identifies more than c/m on
+average. Beyond this there is no bound for traces without obfuscation. Instead the number of events that an attacker
+needs is measured. A user is *unique* by p random events if nobody else has all of them (the unicity of de Montjoye et
+al. 2013). The number of users with all of them is the k of k-map.
 """
 
 from collections import Counter
@@ -20,23 +20,23 @@ from discreet.risk.traces import Traces
 
 MOST_EVENTS = 10
 FEW = 5
-"""Up to this many users are few, who have the same events."""
+"""The most users with the same events that count as few."""
 
 _DRAWN = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Uniqueness:
-    """The uniqueness of traces: counts of those that differ, and rates at which few events single users out.
+    """The uniqueness of traces: counts of different traces, and rates at which few events single out a user.
 
     Attributes:
         traces: number of traces with an event.
-        different: number of different ones: the same events in the same order, at the same times if these are known.
-        unique: number of traces that nobody else has.
-        unique_sets: number of those whose set of events nobody else has.
+        different: number of different traces: the same events in the same order, at the same times if these are known.
+        unique: number of traces without an identical one.
+        unique_sets: number of traces with a set of events that nobody else has.
         singled_out: for p = 1, 2, ..., 10, the rate of users who alone have p of their different events, drawn at
             random, or all if there are fewer.
-        among_few: likewise the rate of users whose p events at most 5 users have, themselves included.
+        among_few: likewise the rate of users for whom at most 5 users, themselves included, have the p events.
     """
 
     traces: int
@@ -48,12 +48,12 @@ class Uniqueness:
 
     @property
     def limit(self) -> float:
-        """The largest share of traces that any attack gives to the right user, on average."""
+        """The largest share of traces that any attack can give to the right user, on average."""
         return self.different / self.traces
 
     @property
     def sentence(self) -> str:
-        """The uniqueness in words."""
+        """The uniqueness as a sentence."""
         first, fourth = (self.singled_out[events - 1] for events in (1, 4))
         alone, sets = (count / self.traces for count in (self.unique, self.unique_sets))
         return (
@@ -64,12 +64,12 @@ class Uniqueness:
 
 
 def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | None = None) -> Uniqueness:
-    """Return the uniqueness of traces, by counting.
+    """Return the uniqueness of traces, from counts.
 
     Args:
-        traces: of which those without an event do not count.
-        level: confidence of the intervals of rates, which are measured for 2,000 users if there are more.
-        random: draws users and their events; None for fresh words.
+        traces: the traces; those without an event do not count.
+        level: confidence level of the intervals of rates, which are measured for 2,000 users if there are more.
+        random: the random words for users and events; None for fresh words.
 
     Raises:
         DataError: if no user has an event.
@@ -113,7 +113,7 @@ def _owners(sets: list[IntArray]) -> dict[int, IntArray]:
 
 
 def _having(drawn: IntArray, owners: dict[int, IntArray]) -> IntArray:
-    """Return the ``(10,)`` numbers of users who have the first of some events, the first two, and so on."""
+    """Return the ``(10,)`` numbers of users with the first of some events, with the first two, and so on."""
     among, counts = owners[int(drawn[0])], []
     for event in drawn.tolist():
         among = among[np.isin(among, owners[event], assume_unique=True)] if len(among) > 1 else among

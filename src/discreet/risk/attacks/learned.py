@@ -1,29 +1,30 @@
-"""The attack that learns: which of the users known does a trace come from?
+"""The attack that learns from the known events: which of the known users does a trace belong to?
 
-It learns from what is known only. The known events of each user are cut in two, the later part is attributed to the
-earlier ones, and a conditional logit [McFadden 1974] learns how much each *feature* of a pair of a trace and a user
-speaks for it. So the scores of a trace are a posterior over all users, P(u | y) = exp(w x(y, u)) / sum, and the mean of
-ln(n P(u | y)) is InfoNCE: a certified lower bound on the PIE [spec of exact risk, section 4].
+The known events of each user are cut in two. The later part is attributed with the earlier one, and a conditional logit
+[McFadden 1974] learns a weight for each *feature* of a pair of a trace and a user. So the scores of a trace are a
+posterior over all users, P(u | y) = exp(w x(y, u)) / sum. The mean of ln(n P(u | y)) is InfoNCE: a certified lower
+bound on the PIE [spec of exact risk, section 4].
 
-Only users on a *list* are compared: those who share most with the trace, the rarest events first, and of at most
-`DENSE_USERS` users those with the most similar profile who share nothing with it. All others are one alternative of the
-logit, and share its probability by their activity A alone.
+Only users on a *list* are compared: the users who share most with the trace, above all rare events, and with at
+most `DENSE_USERS` users also the users with the most similar profile who share no event. All other users are one
+alternative of the logit, and share its probability according to their activity A.
 
-Features, sums over the events x that both have unless said otherwise, with a visits of the user, of A in all, at D
-places, b of B and C of the trace, r(x) the rarity ln(n / users who have x), and p(x) the share of x in all events:
+Features are sums over the events x of both, unless stated otherwise. The user has a visits of x, A visits in all, at D
+places; the trace has b of B visits, at C places. r(x) is the rarity ln(n / users with x), p(x) the share of x in all
+events:
 
 - b ln(1 + (1 - lambda)/lambda (a/A) / p(x)) for two lambda: the likelihood of smoothed visits;
 - sqrt(ab / AB), the affinity of visits; 1 / sqrt(DC), the cosine of sets; the cosines of r sqrt(a) and of r a;
-- r(x), and r(x) by how late the user and how early the trace had x;
-- ln(1 + sum of r) over the steps that both made;
-- whether they share nothing, and ln A;
-- the cosine of profiles: of the sets of events, weighted by r and projected on their largest singular vectors;
+- r(x), and r(x) weighted by how late the user and how early the trace had x;
+- ln(1 + sum of r) over the steps of both;
+- whether they have no common event, and ln A;
+- the cosine of profiles: sets of events, weighted by r and projected on their largest singular vectors;
 - where there is a clock, the affinity of the hours of the week.
 
-The length of a trace is no feature: cut in halves, everybody would have two of the same length.
+The length of a trace is not a feature, because after a cut in halves everybody would have two traces of equal length.
 
-All at once: where every user has one trace at most, powers of the posteriors are scaled until each user has one trace's
-worth of probability (Sinkhorn), and each trace is attributed by what comes of it.
+Joint attack: where every user has at most one trace, powers of the posteriors are scaled until each user has the
+probability of one trace (Sinkhorn), and each trace is attributed with the result.
 """
 
 from dataclasses import dataclass, replace
@@ -40,13 +41,13 @@ from discreet.risk.scores.scores import Ranks, Scores, folded
 from discreet.risk.traces import Split, Traces, by_lengths
 
 UNIT = 2.0**-20
-"""Of a weight: scores of the Markov model are multiples of it, in nats."""
+"""The unit of a weight: scores of the Markov model are multiples of it, in nats."""
 DENSE_USERS = 20_000
-"""Up to so many users the profiles of all pairs are compared."""
+"""The most users for which the profiles of all pairs are compared."""
 
 SHARES = (0.3, 0.03)
 _EVENTS, _SET, _STEPS_MADE, _NOTHING, _ACTIVITY, _PROFILE, _HOURS, _ALL = 8, 4, 8, 9, 10, 11, 12, 13
-"""Numbers of features: those that are sums over shared events, the one of sets, the others, and how many there are."""
+"""Numbers of features: sums over shared events, the one for sets, the others, and the number of features."""
 LISTED, ALIKE, _LISTED_OF_MANY = 600, 160, 64
 _BUDGET = 1 << 15
 _TAUGHT = 4_000
@@ -62,7 +63,7 @@ _MOST = 1000.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Visits:
-    """The different events of each user: counts, how early the first one and how late the last one came."""
+    """The different events of each user: counts, the time of the first one and of the last one."""
 
     offsets: IntArray
     keys: AnyArray
@@ -97,7 +98,7 @@ class _Visits:
         return np.repeat(of_user, self.sizes)
 
     def unit(self, weights: FloatArray) -> FloatArray:
-        """Return weights divided by the Euclidean norm of their user's."""
+        """Return weights divided by the Euclidean norm of their user's weights."""
         who = self.each(np.arange(len(self.sizes)))
         norms = np.sqrt(np.bincount(who, weights**2, len(self.sizes)))
         return weights / np.maximum(norms[who], 1e-300)
@@ -147,7 +148,7 @@ class Pairs:
         return rows[0], rows[1]
 
     def _step_rows(self) -> tuple[Any, Any, int]:
-        """Return the different steps of the probes, and those of the candidates that some probe has, by rarity."""
+        """Return the different steps of the probes, and the candidates' steps that some probe has, by rarity."""
         table = KeyTable()
         (offsets, keys, _), (starts, others, _) = (
             count_keys(side.offsets, transitions(side.offsets, side.events, side.event_count, start=False))
@@ -162,14 +163,14 @@ class Pairs:
 
     @property
     def strangers(self) -> BoolArray:
-        """``(probes,)`` true where a trace shares no event with what is known of its own user."""
+        """``(probes,)`` booleans: true for a trace that shares no known event with its own user."""
         size = self.training.event_count
         shared = shared_sums(*self._rows, self.users[:, None].astype(np.int32), size)[:, 0, _SET]
         strangers: BoolArray = shared == 0
         return strangers
 
     def lists(self) -> AnyArray:
-        """Return ``(probes, l)`` candidates worth a comparison, ascending, `NOBODY` first."""
+        """Return the ``(probes, l)`` candidates to compare, ascending, with `NOBODY` first."""
         n, (offsets, keys, weights) = self.training.users, self._rows[1]
         most = min(LISTED if n <= DENSE_USERS else _LISTED_OF_MANY, n)
         index: Any = invert(self.training.event_count, [(offsets, keys, weights[:, 0])], np.float32)
@@ -183,15 +184,15 @@ class Pairs:
         return candidates
 
     def alternatives(self, lists: AnyArray, start: int = 0) -> tuple[FloatArray, FloatArray]:
-        """Return the features of all alternatives of some probes, and the logarithms of how many users each stands for.
+        """Return the features of all alternatives of some probes, and the logarithm of the number of users in each.
 
         Args:
             lists: ``(m, l)`` candidates of some probes.
-            start: the first of these.
+            start: the number of the first probe.
 
         Returns:
-            ``(m, l + 1, f + 1)`` and ``(m, l + 1)``; the last alternative is everybody who is not listed, with a
-            feature of its own.
+            ``(m, l + 1, f + 1)`` and ``(m, l + 1)``; the last alternative is all users outside the list, with its own
+            feature.
         """
         there = lists >= 0
         features = np.zeros((len(lists), lists.shape[1] + 1, _ALL + 1), np.float32)
@@ -200,7 +201,7 @@ class Pairs:
         return features, np.log(stands, out=np.full(stands.shape, -np.inf), where=stands > 0)
 
     def features(self, lists: AnyArray, start: int = 0) -> FloatArray:
-        """Return the ``(m, l, f)`` features of probes start .. start + m - 1 with the candidates of their lists."""
+        """Return the ``(m, l, f)`` features of probes start .. start + m - 1 with the candidates on their lists."""
         rows, there = slice(start, start + len(lists)), lists >= 0
         features = np.zeros((*lists.shape, _ALL), np.float32)
         events, size = features[:, :, :_EVENTS], self.training.event_count
@@ -225,9 +226,9 @@ def _cut(rows: Any, part: slice) -> Any:
 
 
 def clock_of(traces: Traces) -> int | None:
-    """Return the units of time in a second; None without a clock.
+    """Return the units of time per second; None without a clock.
 
-    A clock counts from 1970, in the unit in which times of today have 10, 13, 16 or 19 digits.
+    A clock counts from 1970, in a unit in which present times have 10, 13, 16 or 19 digits.
     """
     if traces.times is None or not len(traces):
         return None
@@ -235,7 +236,7 @@ def clock_of(traces: Traces) -> int | None:
 
 
 def _hours(*sides: Traces) -> list[FloatArray] | None:
-    """Return the roots of the ``(users, 168)`` shares of hours of the week of each side; None without a clock."""
+    """Return, for each side, the roots of the ``(users, 168)`` shares of hours of the week; None without a clock."""
     roots = []
     for side in sides:
         unit = clock_of(side)
@@ -250,7 +251,7 @@ def _hours(*sides: Traces) -> list[FloatArray] | None:
 
 
 def _sets(pairs: Pairs) -> tuple[Any, Any]:
-    """Return matrices of the sets of events of probes and of candidates, weighted by rarity, rows of length 1."""
+    """Return matrices of the probes' and candidates' sets of events, weighted by rarity, with rows of length 1."""
     from scipy.sparse import csr_array
 
     sides = []
@@ -261,7 +262,7 @@ def _sets(pairs: Pairs) -> tuple[Any, Any]:
 
 
 def _profiles(pairs: Pairs, random: RandomSource) -> tuple[FloatArray, FloatArray]:
-    """Return unit vectors of probes and candidates: their sets, projected on the largest singular vectors."""
+    """Return unit vectors for probes and candidates: sets of events, projected on the largest singular vectors."""
     from scipy.sparse import vstack
 
     both = vstack(_sets(pairs)).tocsr()
@@ -275,7 +276,7 @@ def _profiles(pairs: Pairs, random: RandomSource) -> tuple[FloatArray, FloatArra
 
 
 def _most_alike(pairs: Pairs, profiles: tuple[FloatArray, FloatArray], most: int) -> AnyArray:
-    """Return the ``(probes, most)`` candidates with the most similar profiles, those who share events come last."""
+    """Return the ``(probes, most)`` candidates with the most similar profiles; users with common events come last."""
     (asked, known), sets = profiles, _sets(pairs)
     lists = np.empty((len(asked), most), np.int32)
     for start in range(0, len(asked), _PROBES_PER_BLOCK):
@@ -292,20 +293,20 @@ class Logit:
     """A conditional logit: the weight of each feature of a pair.
 
     Attributes:
-        weights: ``(f + 1,)``, the last one that of everybody who is not listed.
+        weights: ``(f + 1,)``, the last one for all users outside the list.
     """
 
     weights: FloatArray
 
     @classmethod
     def taught(cls, split: Split, random: RandomSource) -> Self:
-        """Return the logit that best tells from each other the later parts of what is known.
+        """Return the logit fitted to attribute the later parts of the known events.
 
-        With little to learn from it stays close to the likelihood of smoothed visits.
+        With little data it stays close to the likelihood of smoothed visits.
 
         Args:
-            split: of the known events is learned; of the target only the usual length counts.
-            random: chooses up to 1,500 users to learn from.
+            split: the known events for learning; the target only for its usual length.
+            random: the random words that select up to 1,500 users to learn from.
         """
         known, lengths = split.training, split.target.lengths
         later = np.minimum(known.lengths // 2, int(np.median(lengths[lengths > 0])))
@@ -322,7 +323,7 @@ class Logit:
         return cls(_fitted((features / scale).astype(np.float32), offsets, places, before * scale) / scale)
 
     def posterior(self, pairs: Pairs) -> "Posterior":
-        """Return the probabilities of all users to be the one of each trace."""
+        """Return the probability of each user for each trace."""
         lists = pairs.lists()
         logs = np.empty((len(lists), lists.shape[1] + 1))
         for start in range(0, len(lists), _PROBES_PER_BLOCK):
@@ -344,7 +345,7 @@ def _log_shares(worth: FloatArray) -> FloatArray:
 
 
 def _fitted(features: FloatArray, offsets: FloatArray, places: IntArray, before: FloatArray) -> FloatArray:
-    """Return the weights of the largest likelihood, with a small ridge around those of before, by Newton's method."""
+    """Return the maximum likelihood weights, with a small ridge around earlier weights, by Newton's method."""
     weights, rows, size = before, np.arange(len(places)), len(before)
     flat, chosen = features.reshape(-1, size), features[rows, places]
 
@@ -371,15 +372,15 @@ def _fitted(features: FloatArray, offsets: FloatArray, places: IntArray, before:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Posterior:
-    """The probabilities of users to be the one of each trace.
+    """The probabilities of users for each trace.
 
     Attributes:
         users: ``(m,)`` users of the traces.
         lists: ``(m, l)`` candidates, -1 for nobody.
-        logs: ``(m, l)`` logarithms of their probabilities.
-        rest: ``(m,)`` logarithms of the probability of users who are not listed.
-        common: ``(n,)`` logarithms of the factor of each user where that one is not listed, for all traces.
-        strangers: ``(m,)`` true where a trace shares no event with what is known of its own user.
+        logs: ``(m, l)`` logarithms of the candidates' probabilities.
+        rest: ``(m,)`` logarithms of the total probability of users outside the list.
+        common: ``(n,)`` logarithms of each user's factor where the user is not on the list, for all traces.
+        strangers: ``(m,)`` booleans: true for a trace that shares no known event with its own user.
     """
 
     users: IntArray
@@ -391,7 +392,7 @@ class Posterior:
 
     @property
     def _listed(self) -> Any:
-        """``(m, l)`` where the right user is listed."""
+        """``(m, l)`` booleans: true for the right user."""
         return self.lists == self.users[:, None]
 
     @property
@@ -402,12 +403,12 @@ class Posterior:
 
     @property
     def margins(self) -> FloatArray:
-        """``(m,)`` logarithms of the ratios of the right users' probabilities to the largest of others, in nats."""
+        """``(m,)`` logarithms of the ratio of the right user's probability to the largest other one, in nats."""
         n, listed = len(self.common), self._listed.any(axis=1)
         order = np.argsort(-self.common, kind="stable")
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
-        # The best user who is neither listed nor the right one has the first place that none of these has.
+        # The best user outside the list, other than the right one, has the first position that none of these has.
         nobody = n + self.lists.shape[1] + 1
         occupied = np.where(self.lists >= 0, place[self.lists], nobody)
         right = np.where(listed, nobody, place[self.users])
@@ -424,7 +425,7 @@ class Posterior:
         listed, others = self._listed, (self.lists >= 0) & ~self._listed
         right = np.where(listed.any(axis=1), _in_units(self.own), rest + common[self.users])
         ascending, gap = np.sort(common), right - rest
-        # All users but those who are listed, and oneself.
+        # All users outside the list, other than the right user.
         above, upto = (len(common) - np.searchsorted(ascending, gap, side) for side in ("right", "left"))
         above -= np.where(self.lists >= 0, common[self.lists] > gap[:, None], False).sum(axis=1)
         same = upto - (len(common) - np.searchsorted(ascending, gap, "right"))
@@ -434,7 +435,7 @@ class Posterior:
         return Ranks(above, same, self.users, len(common))
 
     def scores(self) -> Scores:
-        """Return the logarithms as scores, in units; users who are not listed tie."""
+        """Return the logarithms as scores, in units; users outside the list tie."""
         even = replace(self, common=np.zeros(len(self.common)))
         units, rest, right = (_in_units(logs) for logs in (self.logs, self.rest, even.own))
         others = (self.lists >= 0) & ~self._listed
@@ -447,14 +448,14 @@ class Posterior:
         return Scores(right, thresholds, *folded(counts), places=even.ranks(), unit=UNIT)
 
     def jointly(self) -> Self:
-        """Return the probabilities if every user has one trace at most: rows and columns scaled (Sinkhorn).
+        """Return the joint probabilities if every user has at most one trace: rows and columns are scaled (Sinkhorn).
 
-        Their powers are: of two users and two traces, scaled squares are the shares of both permutations exactly, of
-        many with little known of each scaled probabilities nearly are. The traces that are missing are one row that may
-        be anybody's.
+        Powers are scaled. For two users and two traces, scaled squares are exactly the shares of both permutations; for
+        many users with little known about each, scaled probabilities nearly are. Missing traces form one row that may
+        belong to anybody.
         """
         m, n, there = len(self.users), len(self.common), self.lists >= 0
-        # Factors of rows do not matter here: the largest weight of each is about 1, for single precision.
+        # Factors of rows do not matter here: the largest weight of a row is made about 1, for single precision.
         largest, factors = np.maximum(self.logs.max(axis=1), self.rest), _SHARPER * self.common
         common, columns = np.exp(factors), np.ones(n)
         rest = np.exp(_SHARPER * (self.rest - largest)).astype(np.float32)

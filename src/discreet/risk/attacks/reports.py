@@ -1,17 +1,17 @@
-"""Attacks on obfuscated events: whose report is it?
+"""Attacks on obfuscated events: which user sent a report?
 
-Each user sends one event, or some, through a mechanism, and the attacker compares every report with what it knows of
-every user. A block A is 1 + c pi_i(A) times as likely to come from user i as to be noise, with c = e^eps - 1 and pi_i
-the shares of the user's visits in training; a value x in clear comes from them with probability pi_i(x).
+Each user sends one or several events through a mechanism. The attacker compares every report with the known events of
+every user. A block A is 1 + c pi_i(A) times as likely from user i as noise, with c = e^eps - 1 and pi_i the shares of
+the user's visits in training. A value x in clear comes from the user with probability pi_i(x).
 
-People also do what they were never seen to do, and more so the less is known of them. So some of their visits, a share
-w, are anybody's, with the shares p of all visits, and m visits of anybody are added to the n_i of each user:
+People also do things without a precedent in their known events, and more so if few events are known. So a share w of
+their visits follows the shares p of all visits, and m visits with shares p are added to the n_i visits of each user:
 
     pi_i(A) = (1 - w) n_i(A) / (n_i + m) + lambda p(A),
 
-with lambda the mean of w + (1 - w) m / (n_i + m), for all users alike: so those who share nothing with a report tie. w
-and m are chosen from what is known alone: the last known events of each user are likeliest, given the earlier ones,
-under them. A report counts the log-likelihood ratio of a user to anybody, whose shares are p.
+with lambda the mean of w + (1 - w) m / (n_i + m) over users, so that all users who share nothing with a report tie. w
+and m are chosen from the known events only: they maximise the likelihood of each user's last known events, given the
+earlier ones. A report's score is the log-likelihood ratio of a user to an average user, with shares p.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,10 @@ from discreet.risk.scores import Scores
 from discreet.risk.traces import Split, Traces, by_lengths
 
 UNIT = 2.0**-40
-"""Of the scores of reports, in nats: a small epsilon makes likelihoods that differ by little."""
+"""The unit of reports' scores, in nats: with a small epsilon likelihoods differ by little."""
 
 SHARES, ADDED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8), (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-"""Shares w of visits that are anybody's, and numbers m of visits added, that are tried."""
+"""The shares w and the numbers m of added visits that are tried."""
 
 _MOST_MEMBERS = 500_000_000
 _TINY = 1e-100
@@ -51,13 +51,13 @@ def match_reports(
     random: RandomSource | None = None,
     threads: int | None = None,
 ) -> Scores:
-    """Let each user send their first events in the target through a mechanism, and attack the reports.
+    """Obfuscate each user's first events in the target with a mechanism, and attack the reports.
 
     Args:
-        split: training and target, in the codes of the mechanism's domain.
-        mechanism: any, or a channel.
-        events: how many each user sends (all of them, if fewer), with fresh noise.
-        random: the words for the reports; None for fresh ones.
+        split: training and target, with the codes of the mechanism's domain.
+        mechanism: a mechanism or a channel.
+        events: the number of events that each user sends (or all, if fewer), with fresh noise.
+        random: the random words for the reports; None for fresh words.
         threads: as for `match`.
 
     Example:
@@ -77,17 +77,17 @@ def match_reports(
 def reports_matcher(
     split: Split, mechanism: BlockMechanism | Channel, *, events: int = 1, random: RandomSource | None = None
 ) -> Matcher:
-    """Let each user send their first events in the target through a mechanism; return the matcher of the reports.
+    """Obfuscate each user's first events in the target with a mechanism; return the matcher of the reports.
 
     Args:
-        split: training and target, in the codes of the mechanism's domain.
-        mechanism: any.
-        events: how many each user sends (all of them, if fewer), with fresh noise.
-        random: the words for the reports; None for fresh ones.
+        split: training and target, with the codes of the mechanism's domain.
+        mechanism: the mechanism.
+        events: the number of events that each user sends (or all, if fewer), with fresh noise.
+        random: the random words for the reports; None for fresh words.
 
     Raises:
-        DataError: if the traces are not in the mechanism's codes, or the reports' blocks are too large to be listed.
-        ParameterError: if it is a matrix, whose reports are compared by `match_reports` alone.
+        DataError: if the traces do not have the mechanism's codes, or the reports' blocks are too large to be listed.
+        ParameterError: for a channel; its reports can only be compared with `match_reports`.
     """
     checked, training = BlockMechanism.checked(mechanism), split.training
     share, added, weight = smoothing(split, events)
@@ -98,10 +98,10 @@ def reports_matcher(
     # A block may be empty.
     inside = np.where(np.diff(offsets), np.add.reduceat(np.append(visited[features], 0), offsets[:-1]), 0)
     inside = inside / max(len(training), 1)
-    # A value in clear is never noise.
+    # Noise is never a value in clear.
     noise = np.ones(reports.n) if reports.in_clear is None else np.where(reports.in_clear, 0.0, 1.0)
     contrasts = np.where(noise > 0, checked.contrast, 1.0)
-    # What nobody was seen with does not tell users apart.
+    # An event that no user has in training does not distinguish users.
     anybody = np.maximum(noise + contrasts * inside, _TINY)
     strangers = np.maximum(noise + weight * contrasts * inside, weight * _TINY)
     return Matcher(
@@ -127,7 +127,7 @@ def reports_matcher(
 def _sent(
     target: Traces, mechanism: BlockMechanism | Channel, events: int, random: RandomSource | None
 ) -> tuple[Reports, IntArray, IntArray]:
-    """Return reports of the first events of each user, the users who have some, and the rows where theirs begin."""
+    """Return reports of each user's first events, the users with an event, and the first row of each."""
     if target.event_count != mechanism.domain.size:
         raise DataError("traces.other-domain", event_count=target.event_count, size=mechanism.domain.size)
     sent = target.first(events)
@@ -138,11 +138,11 @@ def _sent(
 
 
 def smoothing(split: Split, events: int) -> tuple[float, float, float]:
-    """Return w, the share of anybody's visits in those of a user, m, the number that is added, and their mean lambda.
+    """Return w, the share of average visits, m, the number of added average visits, and lambda, their mean share.
 
     Args:
-        split: its training alone is looked at. An attacker who has the target itself smooths nothing.
-        events: how many last known events of each user, at most half of these, are told by the earlier ones.
+        split: only its training is used. An attacker who has the target needs no smoothing.
+        events: the number of last known events per user, at most half, that the earlier ones predict.
     """
     known = split.training
     if known is split.target:
@@ -169,13 +169,13 @@ def smoothing(split: Split, events: int) -> tuple[float, float, float]:
 
 
 def _popular(known: Traces) -> FloatArray:
-    """Return the ``(d,)`` shares of events in all traces."""
+    """Return the ``(d,)`` shares of the events in all traces."""
     popular: FloatArray = np.bincount(known.events, minlength=known.event_count) / max(len(known), 1)
     return popular
 
 
 def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyArray]:
-    """Return, for every report, the values that it may stand for: ``(r + 1,)`` offsets and int32 codes."""
+    """Return the values in every report's block or in clear: ``(r + 1,)`` offsets and int32 codes."""
     codes, n = mechanism.domain.sensitive_codes, reports.n
     clear = np.zeros(n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
     lengths, parts, total = np.ones(n, dtype=np.int64), [np.empty(0, dtype=np.int32)], len(reports.clear)
@@ -196,12 +196,12 @@ def _listed(mechanism: BlockMechanism, reports: Reports) -> tuple[IntArray, AnyA
 def _channel_rows(
     split: Split, channel: Channel, events: int, random: RandomSource | None
 ) -> tuple[Callable[[int, int], IntArray], IntArray]:
-    """Return a function that scores probes by the likelihoods sum_x pi_i(x) Q(y | x), and their users."""
+    """Return a function that scores probes by the likelihoods sum_x pi_i(x) Q(y | x), and the probes' users."""
     training, (share, added, weight) = split.training, smoothing(split, events)
     reports, users, rows = _sent(split.target, channel, events, random)
     known, outputs = counted_visits(training), reports.blocks["output"].astype(np.int64)
     totals = np.maximum(training.lengths + added, 1) / (1 - share)
-    # What an output has at least is noise, which tells nobody from anybody.
+    # The smallest probability of an output is noise, which does not distinguish users.
     noise = channel.matrix.min(axis=0)
     matrix = channel.matrix - noise
     popular = _popular(training) @ matrix

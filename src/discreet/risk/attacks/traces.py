@@ -1,17 +1,17 @@
-"""Attacks on traces: every trace is compared with every user, and the strongest of several attacks is stated.
+"""Attacks on traces: each compares every trace with every user, and the strongest of several attacks counts.
 
-An attack scores how well a trace goes with a user. Every score is a constant for the trace plus a sum over features,
-events and steps, that the trace and the user share,
+An attack scores how well a trace fits a user. Every score is a constant for the trace plus a sum over features (events
+and steps) of both the trace and the user,
 
     score = constant + sum_f B[trace, f] A[user, f],  B, A > 0,
 
-in integers: numbers are rounded once, to multiples of a unit, and sums are exact after that. So scores that are equal
-stay equal, in whatever order they are added up, and users who share no feature with a trace tie exactly. Features of
-traces are numbered first, a part of the users at a time; features of users that no trace has are dropped. Scores are
-streamed and counted, never stored.
+in integers: numbers are rounded once to multiples of a unit, and sums are then exact. So equal scores stay equal, in
+any order of summation, and users who share no feature with a trace tie exactly. Traces' features are numbered first,
+then a part of the users at a time; a user's feature that no trace has is dropped. Scores are counted at once and never
+stored.
 
-Whoever reports the best of k attacks reports the luckiest one too. So the interval of each has level 1 - a/k: then all
-of them hold together with probability 1 - a at least (Bonferroni), and the interval of the chosen one with them.
+The best of k attacks may be the luckiest one. So the interval of each attack has level 1 - a/k. Then all of them,
+including the best attack's interval, hold together with probability at least 1 - a (Bonferroni).
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ SMALLEST = 1e-8
 """The replacement of probabilities of 0 [PIE, section 5]."""
 
 LONGEST = 200.0
-"""Seconds of a processor that comparing all pairs may take; beyond, a random sample of the traces is compared."""
+"""The most seconds of processor time for comparing all pairs; beyond that a random sample of traces is compared."""
 
 _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
 _SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 1.8e-4, 3e-3
@@ -46,7 +46,7 @@ _LOOKED_AT = 2_000
 EVENTS_PER_PART = 1 << 21
 
 Keys = Callable[[Traces], IntArray]
-"""The ``(m,)`` keys of the events of traces."""
+"""A function from traces to the ``(m,)`` keys of their events."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,27 +59,27 @@ class KeyCounts:
 
     @classmethod
     def of(cls, traces: Traces, keys: Keys) -> "KeyCounts":
-        """Return the keys of each user's trace with their counts."""
+        """Return the different keys of each user's trace with their counts."""
         return cls(*count_keys(traces.offsets, keys(traces)))
 
 
 def events_of(traces: Traces) -> IntArray:
-    """Return the events themselves as keys."""
+    """Return the events as keys."""
     return traces.events.astype(np.int64)
 
 
 def first_and_steps(traces: Traces) -> IntArray:
-    """Return keys of the first event of each user and of their steps from one event to the next."""
+    """Return keys for each user's first event and for the steps from one event to the next."""
     return transitions(traces.offsets, traces.events, traces.event_count, start=True)
 
 
 def steps(traces: Traces) -> IntArray:
-    """Return keys of each user's steps; the first event does not count."""
+    """Return keys for each user's steps, without the first event."""
     return transitions(traces.offsets, traces.events, traces.event_count, start=False)
 
 
 def parts(traces: Traces) -> Iterator[Traces]:
-    """Yield the traces of consecutive users, with few events in each part, or one user."""
+    """Yield the traces of consecutive users; each part has few events, or one user."""
     start, offsets = 0, traces.offsets
     while start < traces.users:
         most = offsets[start] + EVENTS_PER_PART
@@ -90,15 +90,15 @@ def parts(traces: Traces) -> Iterator[Traces]:
 
 
 Entries = tuple[IntArray, AnyArray, AnyArray]
-"""Offsets, features and ``(m,)`` weights of rows."""
+"""Offsets of rows, and ``(m,)`` features and weights."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probes:
-    """The probes of a split: their users and their features.
+    """The probes of a split (the users with a trace in the target), with their features.
 
     Attributes:
-        users: ``(probes,)`` users with a probe.
+        users: ``(probes,)`` users of the probes.
         offsets: ``(probes + 1,)``; the features of probe i are offsets[i] .. offsets[i + 1] - 1.
         features: ``(m,)`` numbers of the keys.
         counts: ``(m,)`` weights.
@@ -113,13 +113,13 @@ class Probes:
 
     @classmethod
     def of(cls, target: Traces, keys: Keys) -> "tuple[Probes, KeyTable]":
-        """Return the probes: one for every user with an event, features numbered.
+        """Return one probe per user with an event, with numbered features.
 
         Returns:
-            The probes, and the table of their keys, which is larger than they are.
+            The probes, and the table of their keys, which needs more memory than the probes.
 
         Raises:
-            DataError: if nobody has one.
+            DataError: if no user has an event.
         """
         users, table = np.flatnonzero(target.lengths), KeyTable()
         if not len(users):
@@ -132,11 +132,11 @@ class Probes:
         return cls(users, np.append(offsets[users], offsets[-1]), features, counts, table.size), table
 
     def problem(self, candidates: int, constants: IntArray, known: Sequence[Entries]) -> "Problem":
-        """Return the integer problem, without features that no candidate has."""
+        """Return the matching problem in integers, without features that no candidate has."""
         had = np.zeros(self.size, np.bool_)
         for _, features, _ in known:
             had[features] = True
-        # Fewer than 2^31, as the features are.
+        # There are fewer than 2^31 features.
         ranks = np.cumsum(had, dtype=np.int32) - np.int32(1)
         index = invert(int(np.count_nonzero(had)), [(rows, ranks[features], each) for rows, features, each in known])
         places = np.flatnonzero(had[self.features])
@@ -145,28 +145,28 @@ class Probes:
 
 
 class Known:
-    """The features of candidates, restricted to those of probes."""
+    """The features of candidates, restricted to the probes' features."""
 
     def __init__(self, table: "KeyTable") -> None:
         self._table: KeyTable | None = table
         self._rows = _Gathered()
 
     def add(self, rows: KeyCounts, weights: AnyArray) -> None:
-        """Add the users who come next, with whole weights, of which those below 1 do not count."""
+        """Add the next users, with integer weights; weights below 1 do not count."""
         assert self._table is not None
         features = self._table.find(rows.keys)
         places = np.flatnonzero((features >= 0) & (weights > 0))
         self._rows.add(np.diff(np.searchsorted(places, rows.offsets)), features[places], weights[places])
 
     def joined(self) -> Entries:
-        """Return ``(users + 1,)`` offsets, features and weights of all candidates; this ends the adding."""
+        """Return ``(users + 1,)`` offsets, features and weights of all candidates; nothing can be added afterwards."""
         self._table = None
         return self._rows.joined()
 
 
 @dataclass(slots=True, eq=False)
 class _Gathered:
-    """Rows that come some at a time."""
+    """Rows that arrive in parts."""
 
     lengths: list[IntArray] = field(default_factory=list)
     features: list[AnyArray] = field(default_factory=list)
@@ -178,7 +178,7 @@ class _Gathered:
         self.weights.append(weights.astype(np.int32))
 
     def joined(self) -> Entries:
-        """Return ``(rows + 1,)`` offsets, features and weights, and forget them."""
+        """Return ``(rows + 1,)`` offsets, features and weights, and release them."""
         lengths, features = np.concatenate(self.lengths), np.concatenate(self.features)
         self.features.clear()
         weights = np.concatenate(self.weights)
@@ -188,11 +188,11 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Matcher:
-    """A matching problem: probes, candidates and the rule that scores a pair.
+    """A matching problem: probes, candidates and a rule for the score of a pair.
 
     Attributes:
         problem: both sides in integers.
-        unit: what 1 stands for in a score.
+        unit: the size of one score unit.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half
@@ -209,7 +209,7 @@ class Matcher:
 
     @property
     def probes(self) -> int:
-        """Number of probes."""
+        """The number of probes."""
         return len(self.problem.users)
 
     @property
@@ -224,13 +224,13 @@ class Matcher:
 
     @property
     def seconds(self) -> FloatArray:
-        """``(probes,)`` expected seconds of a processor that matching takes; of plain sums."""
+        """``(probes,)`` expected seconds of processor time for matching with plain sums."""
         additions = self.problem.additions
-        # Candidates without a feature of the probe cost nothing: they are counted together.
+        # Candidates without a common feature cost nothing, because they are counted together.
         return additions * _SECONDS_PER_ADDITION + np.minimum(additions, self.candidates) * _SECONDS_PER_SCORE
 
     def within(self, seconds: float, random: RandomSource) -> "Matcher":
-        """Return the matcher of a random sample of the probes that takes about so long; all of them if they take less.
+        """Return the matcher for a random sample of the probes within the given time, or for all probes.
 
         Example:
             >>> from discreet.core.random import SeededRandom
@@ -248,14 +248,14 @@ class Matcher:
 
 
 def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
-    """Return the matcher that scores by the likelihood under each user's Markov chain, in nats [PIE, section 5].
+    """Return the matcher with scores from each user's Markov chain: log-likelihoods in nats [PIE, section 5].
 
     ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of their steps
     from a place, in training.
 
     Args:
         split: training and target.
-        zero: what probabilities of 0 become; in (0, 1).
+        zero: the replacement for probabilities of 0; in (0, 1).
 
     Example:
         >>> from discreet.risk.attacks.traces import match
@@ -267,7 +267,7 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
     floor, size = _floor(zero), split.training.event_count
     probes, table = Probes.of(split.target, first_and_steps)
     been, moved = Known(table), Known(table)
-    # They let go of it when they have all that it is for.
+    # They release it as soon as they have all they need.
     del table
     for part in parts(split.training):
         visits, rows = counted_visits(part), KeyCounts.of(part, steps)
@@ -278,7 +278,7 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
 
 
 def _step_totals(rows: KeyCounts, size: int) -> IntArray:
-    """Return, for every step of a user, the summed counts of that user's steps from the same event."""
+    """Return, for every step of a user, the total count of this user's steps from the same event."""
     if not len(rows.keys):
         return np.empty(0, dtype=np.int64)
     # Keys ascend within a user, and steps from one event have neighbouring keys.
@@ -306,11 +306,11 @@ def _rounded_logs(probabilities: FloatArray) -> IntArray:
 def match(matcher: Matcher, *, threads: int | None = None) -> Scores:
     """Return the scores of every probe for every candidate.
 
-    The result is the same to the last digit whatever the threads are.
+    The result is exactly the same for any number of threads.
 
     Args:
         matcher: from one of the matching algorithms.
-        threads: how many to use; None for as many as there are processors.
+        threads: the number of threads; None for the number of processors.
 
     Returns:
         Scores in the matcher's unit.
@@ -339,9 +339,9 @@ class Attempt:
     """The success of one attack.
 
     Attributes:
-        attack: its name.
-        success: how often it names the right user in one guess; the intervals of all attempts hold at once.
-        traces: number of all traces, of which the attack may have been tried on a random sample.
+        attack: the name of the attack.
+        success: the rate at which it names the right user with one guess; the intervals of all attempts hold together.
+        traces: the number of all traces; the attack may have been tried on a random sample.
 
     Example:
         >>> from discreet.risk.scores.rates import rate
@@ -356,7 +356,7 @@ class Attempt:
 
     @property
     def sample_sentence(self) -> str:
-        """The sample in words; empty if the attack was tried on all traces."""
+        """A sentence on the sample; empty if the attack was tried on all traces."""
         tried = self.success.trials
         if tried == self.traces:
             return ""
@@ -365,7 +365,7 @@ class Attempt:
 
 
 def level_of_each(level: float, attempts: int) -> float:
-    """Return the level of each of several intervals that makes all of them hold at once (Bonferroni).
+    """Return the level of each of several intervals for which all hold together (Bonferroni).
 
     Raises:
         ParameterError: if the level is not in (0, 1).
@@ -379,16 +379,16 @@ def level_of_each(level: float, attempts: int) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Naming:
-    """The users whom an attack names, and by which scores.
+    """The identification of traces by an attack, with the scores behind it.
 
     Attributes:
-        scores: of each trace by itself.
-        ranks: of the right users by what the attack names; of a sample of the probes if all would take too long.
-        blind: ``(probes,)`` of all probes, true where nothing was learned of the trace: it shares nothing with its own
-            user by which this attack goes, and is given to that one no more than guessing would.
-        own: ``(probes,)`` logarithms of the probabilities of the right users; None if scores are no posterior.
-        margins: ``(probes,)`` logarithms of the ratios of these to the largest one of another user, by what the attack
-            names; None likewise.
+        scores: the scores of each trace by itself.
+        ranks: the right users' ranks in the attack; for a sample of the probes if all would take too long.
+        blind: ``(probes,)`` booleans: true if the attack learned nothing about the trace. Then the trace shares no
+            feature with its own user, and the attack gives this user at most the probability of a guess.
+        own: ``(probes,)`` logarithms of the right users' probabilities; None if scores are not a posterior.
+        margins: ``(probes,)`` logarithms of the ratio of the right user's probability to the largest other one,
+            according to the attack; None as for ``own``.
     """
 
     scores: Scores
@@ -399,34 +399,34 @@ class Naming:
 
 
 class Attacker:
-    """Somebody who knows the training traces by name, and what they have worked out so far."""
+    """An attacker who knows the training traces by user, with cached results."""
 
     def __init__(self, split: Split, random: RandomSource) -> None:
         self.split, self.random = split, random
 
     @cached_property
     def posterior(self) -> Posterior:
-        """The probabilities of users to be the one of each trace."""
+        """The probability of each user for each trace."""
         probes = np.flatnonzero(self.split.target.lengths)
         if not len(probes):
             raise DataError("traces.empty-target")
         return Logit.taught(self.split, self.random).posterior(Pairs(self.split, probes, self.random))
 
     def by_markov(self) -> Naming:
-        """Attack by the Markov chains of users."""
+        """Attack with the users' Markov chains."""
         matcher = markov(self.split)
         scores = match(matcher.within(LONGEST, self.random))
         return Naming(scores, scores.ranks, genuine_scores(matcher.problem) == matcher.problem.constants)
 
     @cached_property
     def learned(self) -> Naming:
-        """The attack on each trace by the posterior."""
+        """Attack each trace separately, with the posterior."""
         right, scores = self.posterior.own, self.posterior.scores()
         blind = self.posterior.strangers & (right <= -np.log(scores.ranks.candidates))
         return Naming(scores, scores.ranks, blind, right, self.posterior.margins)
 
     def of_all_at_once(self) -> Naming:
-        """Attack all traces together, where every user has one at most."""
+        """Attack all traces jointly, if every user has at most one."""
         together = self.posterior.jointly()
         return replace(self.learned, ranks=together.ranks(), margins=together.margins)
 
@@ -436,9 +436,9 @@ class Attack:
     """An attack on traces.
 
     Attributes:
-        name: of the attack.
-        words: what the attacker does, for people.
-        outcome: of the attack by somebody.
+        name: the name of the attack.
+        words: a description of the attack for people.
+        outcome: a function from an attacker to the naming.
 
     Example:
         >>> from discreet.core.random import SeededRandom
@@ -464,17 +464,17 @@ ATTACKS = {
         Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
     )
 }
-"""Attacks on traces by name; obfuscated reports are always attacked by their likelihood."""
+"""Attacks on traces by name; the attack on obfuscated reports always uses their likelihood."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strongest:
-    """The attack that names the right user most often, among those tried.
+    """The attack that names the right user most often, of all attacks tried.
 
     Attributes:
-        outcome: of that attack.
+        outcome: the outcome of this attack.
         attempts: all attacks, the strongest one first.
-        blind: ``(probes,)`` of those of the outcome, true where nothing was learned of the trace by any attack.
+        blind: ``(probes,)`` booleans for the outcome's probes: true if no attack learned anything about the trace.
     """
 
     outcome: Naming
@@ -485,16 +485,16 @@ class Strongest:
 def strongest(
     split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, random: RandomSource | None = None
 ) -> Strongest:
-    """Return the attack that names the right user most often, the first of equal ones.
+    """Return the attack that names the right user most often; the first one if several are equal.
 
     Args:
-        split: the training traces, which the attacker knows by name, and the target.
+        split: the training traces, which the attacker knows by user, and the target.
         names: some of `ATTACKS`.
-        level: with which the intervals of all attempts hold together.
-        random: chooses what is learned from; None for fresh words.
+        level: the confidence level of all attempts' intervals together.
+        random: the random words that select data to learn from; None for fresh words.
 
     Raises:
-        ParameterError: if no attack is named, or one that there is not.
+        ParameterError: if no attack is named, or an unknown one.
         DataError: if no user has an event in the target.
 
     Example:
@@ -511,7 +511,7 @@ def strongest(
         )
     attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
     outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
-    # Sorting keeps the order of equals.
+    # Sorting keeps the order of equal attacks.
     outcomes.sort(key=lambda outcome: -float(outcome[1].ranks.hits().mean()))
     blind, probes = (
         np.logical_and.reduce([outcome.blind for _, outcome in outcomes]),
@@ -526,7 +526,7 @@ def strongest(
 
 
 def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> float:
-    """Return about how many seconds of a processor attacks take, from the pairs of up to 2,000 users.
+    """Return the approximate seconds of processor time for attacks, from the pairs of up to 2,000 users.
 
     Args:
         split: training and target.
@@ -539,13 +539,13 @@ def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> flo
         True
     """
     users = np.flatnonzero(split.target.lengths)
-    # Arrays of very many users do not stay near the processor.
+    # Arrays of very many users do not fit into the caches.
     each = _SECONDS_PER_LIST * max(split.training.users / _MANY, 1.0) ** _SLOWER
     each = each if split.training.users > DENSE_USERS else _SECONDS_PER_LONG_LIST
     seconds = each * len(users) * (list(names) != [MARKOV])
     if MARKOV not in names or not len(users):
         return seconds
-    # Evenly, as tables may be sorted.
+    # Evenly spaced, because tables may be sorted.
     some = users[:: -(-len(users) // _LOOKED_AT)]
     compared = markov(Split(split.training.select(some), split.target.select(some))).seconds.sum()
     pairs = len(users) * split.training.users / len(some) ** 2

@@ -1,4 +1,4 @@
-"""Bounds on the identification risk for any adversary: leakage, capacity, guessing, and the calibration of epsilon."""
+"""Bounds on identification risk for any adversary: leakage, capacity, guesses, and the largest epsilon."""
 
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds
 

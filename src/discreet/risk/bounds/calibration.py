@@ -1,7 +1,7 @@
-"""The largest epsilon that keeps a wanted identification risk.
+"""The largest epsilon for a wanted identification risk.
 
-That epsilon is the *attribute* risk that the wanted *identification* risk permits; it may be so large that reports
-state values almost without noise. So a limit on epsilon belongs beside it, and both risks are returned.
+This epsilon is the *attribute* risk that the wanted *identification* risk permits. It may be so large that reports have
+almost no noise. So a limit on epsilon belongs beside it, and both risks are returned.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,10 @@ from discreet.risk.bounds.leakage import Prior
 from discreet.theory.arithmetic import bisected
 
 LARGEST_EPSILON = 200.0
-"""The limit on epsilon in place of none, in nats: no mechanism accepts more."""
+"""The limit on epsilon if none is given, in nats; no mechanism accepts more."""
 
 _SMALLEST = 1e-6
-# To 9 digits of epsilon.
+# Epsilon has 9 digits.
 _HALVINGS = 31
 _SLACK = 1e-12
 
@@ -31,15 +31,15 @@ class RiskTarget:
     """A wanted identification risk.
 
     Attributes:
-        users: n.
-        error: beta, the identification error that no adversary may go below, in (0, 1); None if alpha is given.
-        pie: alpha, the most information on the user, in bits; None if beta is given.
-        reports: t, reports per user.
-        prior: ``(n,)`` how likely each user is; None if all are equally likely.
-        largest_list: k, how many users the adversary may name.
+        users: n, the number of users.
+        error: beta, the smallest identification error of any adversary, in (0, 1); None if alpha is given.
+        pie: alpha, the most information about the user, in bits; None if beta is given.
+        reports: t, the number of reports per user.
+        prior: ``(n,)`` prior probability of each user; None if all are equally likely.
+        largest_list: k, the number of users that the adversary may name.
 
     Raises:
-        ParameterError: if a number is out of range, not one of the two is given, or guessing blindly does better.
+        ParameterError: if a number is out of range, not exactly one of the two is given, or a blind guess does better.
 
     Example:
         >>> import discreet as dc
@@ -56,7 +56,7 @@ class RiskTarget:
     largest_list: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse a risk that no mechanism has."""
+        """Refuse a risk that no mechanism can achieve."""
         people = Prior.of(self.users, self.prior)
         checked_whole("reports", self.reports)
         if (self.error is None) == (self.pie is None):
@@ -71,12 +71,12 @@ class RiskTarget:
             raise ParameterError("calibration.impossible-error", argument="error", error=self.error, blind=blind)
 
     def bounds(self, mechanism: Mechanism) -> Bounds:
-        """Return the bounds on both risks of a mechanism."""
+        """Return the bounds on a mechanism's two risks."""
         options = {"reports": self.reports, "prior": self.prior, "largest_list": self.largest_list}
         return identification_bounds(mechanism, self.users, **options)
 
     def keeps(self, bounds: Bounds) -> bool:
-        """Return true if the wanted identification risk is kept."""
+        """Return true if the bounds are within the wanted identification risk."""
         if self.error is not None:
             return bounds.identification.value <= (1 - self.error) * (1 + _SLACK)
         return self.pie is not None and bounds.pie.value <= self.pie * (1 + _SLACK)
@@ -87,9 +87,9 @@ class Allowed:
     """The mechanism with the largest epsilon for a wanted identification risk.
 
     Attributes:
-        mechanism: with the largest epsilon that was found.
-        bounds: both its risks.
-        limited: whether identification is what limits epsilon; else the limit on epsilon, or what can be built, does.
+        mechanism: the mechanism with the largest epsilon found.
+        bounds: the bounds on both risks.
+        limited: whether identification limits epsilon; otherwise the limit on epsilon does, or the mechanism itself.
 
     Example:
         >>> import discreet as dc
@@ -108,21 +108,21 @@ class Allowed:
 def largest_epsilon(
     build: Callable[[float], Mechanism], wanted: RiskTarget, *, limit: float = LARGEST_EPSILON
 ) -> Allowed | None:
-    """Return the mechanism with the largest epsilon of one report that keeps a wanted identification risk.
+    """Return the mechanism with the largest epsilon of one report for a wanted identification risk.
 
-    By bisection, to nine digits from below. Where ``build`` chooses other parameters by epsilon too, the risk may not
-    grow with epsilon throughout: then what is returned keeps it, but a larger epsilon might.
+    It is found by bisection, to nine digits from below. If ``build`` adapts other parameters to epsilon, the risk may
+    not always grow with epsilon. Then the result achieves the risk, but a larger epsilon might too.
 
     Args:
-        build: makes a mechanism of an epsilon.
-        wanted: the risk.
-        limit: on epsilon, in nats.
+        build: a function from epsilon to a mechanism.
+        wanted: the wanted risk.
+        limit: the limit on epsilon, in nats.
 
     Returns:
-        None if no epsilon that ``build`` takes keeps it.
+        The mechanism; None if no epsilon that ``build`` accepts achieves the risk.
 
     Raises:
-        ParameterError: if the limit is no epsilon.
+        ParameterError: if the limit is not a valid epsilon.
 
     Example:
         >>> import discreet as dc
@@ -143,7 +143,7 @@ def largest_epsilon(
     def more(logarithm: float) -> bool:
         nonlocal allowed, risky
         attempt = _attempt(build, wanted, exp(logarithm))
-        # What is too large an epsilon to be built, or too small, says on which side to go on.
+        # An epsilon that is too large or too small for the mechanism shows on which side to continue.
         if attempt is not None and attempt[0]:
             allowed = Allowed(attempt[1], attempt[2], limited=True)
         elif attempt is not None or allowed is not None:

@@ -1,7 +1,7 @@
-"""Fano's inequality and its relatives: from a bound on information to a bound on identification.
+"""Fano's inequality and related ones: from a bound on information to a bound on identification.
 
-V_k is the probability that the right user is among k guesses, P_k that of the k likeliest before anything is seen. All
-information is in nats. [PIE, Prop. 7, Cor. 8; spec of exact risk, section 3]
+V_k is the probability that the right user is among k guesses; P_k is the probability for the k likeliest users before
+any report. All information is in nats. [PIE, Prop. 7, Cor. 8; spec of exact risk, section 3]
 """
 
 from collections.abc import Callable
@@ -36,13 +36,13 @@ def tight_fano(information: float, likeliest: float) -> float:
 
     Args:
         information: I, in nats.
-        likeliest: P, the probability of guessing right before anything is seen.
+        likeliest: P, the probability of a right guess before any report.
     """
     return _largest(likeliest, information, lambda u: binary_divergence(likeliest, u))
 
 
 def of_order(information: float, likeliest: float, order: float) -> float:
-    """Return the largest V with D_a(V || P) <= I_a, where I_a is of a finite order a > 1 in Sibson's sense, in nats."""
+    """Return the largest V with D_a(V || P) <= I_a, where I_a has a finite order a > 1 in Sibson's sense, in nats."""
 
     def divergence(u: float) -> float:
         rest = max(1 - likeliest * (1 + u), 0.0)
@@ -54,7 +54,7 @@ def of_order(information: float, likeliest: float, order: float) -> float:
 
 
 def _largest(likeliest: float, limit: float, divergence: Callable[[float], float]) -> float:
-    """Return the largest V = P (1 + u) whose divergence, which grows with u, is within a limit; from above."""
+    """Return the largest V = P (1 + u) with a divergence, increasing in u, within a limit; rounded up."""
     if likeliest >= 1:
         return 1.0
     if limit <= 0:
@@ -67,20 +67,19 @@ def _largest(likeliest: float, limit: float, divergence: Callable[[float], float
 
 
 def distortion_rate(information: float, prior: FloatArray) -> float:
-    """Return the largest V that information I allows for a prior: Erokhin's function, which is tight.
+    """Return the largest V that information I allows for a prior: Erokhin's function, which is attained.
 
-    The best guesses fall on the users with p_j > lambda, of which there are J; then
-    V = lambda + sum over them of (p_j - lambda), and I/lambda = F(sum of c_j) - sum of F(c_j), where
-    c_j = p_j/lambda - 1 and F(c) = (1 + c) ln(1 + c).
+    The best guesses are J users, those with p_j > lambda. Then V = lambda + sum over them of (p_j - lambda), and
+    I/lambda = F(sum of c_j) - sum of F(c_j), where c_j = p_j/lambda - 1 and F(c) = (1 + c) ln(1 + c).
 
     Args:
         information: I, in nats.
-        prior: ``(n,)`` probabilities of the users, falling.
+        prior: ``(n,)`` probabilities of the users, in descending order.
     """
     if information <= 0 or len(prior) == 1:
         return float(prior[0])
     positive = prior[prior > 0]
-    # How many users may be guessed: the rate at lambda = p_(J+1) grows with J.
+    # The number of users to guess: the rate at lambda = p_(J+1) grows with J.
     last = 1 + last_whole(lambda j: _rate(positive[:j], positive[j]) <= information, 0, len(positive))
     guessable = positive[:last]
     floor = float(positive[last]) if last < len(positive) else 0.0
@@ -95,28 +94,28 @@ def distortion_rate(information: float, prior: FloatArray) -> float:
 
 
 def _rate(guessable: FloatArray, level: float) -> float:
-    """Return the mutual information I where guesses fall on users whose probabilities are above lambda."""
+    """Return the mutual information I if guesses are the users with probabilities above lambda."""
     over = guessable / level - 1
     return level * (float(excess(over.sum())) - float(excess(over).sum()))
 
 
 def ldp_success(epsilon: float, guessed: float) -> float:
-    """Return V_k <= P E/(1 + P (E - 1)), E = e^eps, which holds for every single report under epsilon-LDP."""
+    """Return P E/(1 + P (E - 1)), E = e^eps, a bound on V_k for every single report under epsilon-LDP."""
     return guessed / (guessed + (1 - guessed) * exp(-epsilon)) if guessed < 1 else 1.0
 
 
 def erased_success(revealed: float, reports: int, guessed: float, values: int) -> float:
-    """Return a bound on V_k after t reports, each of which reveals its value with a probability, else nothing.
+    """Return a bound on V_k after t reports, where each reveals its value with a given probability, and else nothing.
 
-    V <= E min(1, P d^B), B ~ Bin(t, revealed), since B values have at most d^B different outcomes. For one report the
-    smaller one of this and Doeblin's bound, P + (1 - P) revealed, is returned.
+    V <= E min(1, P d^B), B ~ Bin(t, revealed), because B values have at most d^B different outcomes. For one report the
+    result is the minimum of this and Doeblin's bound, P + (1 - P) revealed.
 
     Args:
-        revealed: the probability: 1 - delta, with Doeblin's delta, the sum over outputs of their least probability; s
-            for truth or noise.
-        reports: t.
+        revealed: the probability: 1 - delta, where Doeblin's delta is the sum over outputs of their smallest
+            probability; s for truth or noise.
+        reports: t, the number of reports.
         guessed: P_k.
-        values: d.
+        values: d, the number of values.
     """
     heard = _heard(revealed, reports)
     if heard is None:
@@ -131,9 +130,9 @@ def erased_success(revealed: float, reports: int, guessed: float, values: int) -
 def erased_information(eta: float, reports: int, users: int, values: int) -> float:
     """Return E min(ln n, B ln d), B ~ Bin(t, eta), a bound on I(U; t reports), in nats.
 
-    A channel that contracts information by eta_KL tells no more than one that erases its input with probability
-    1 - eta_KL, and so do t of them together. It needs fresh noise each time, and data that do not react to reports; the
-    data may depend on each other, and the mechanisms on earlier reports.
+    A channel that contracts information by eta_KL reveals at most as much as one that erases its input with probability
+    1 - eta_KL. The same holds for t channels together, with fresh noise each time and data that do not react to
+    reports. The data may depend on each other, and the mechanisms on earlier reports.
     """
     heard = _heard(eta, reports)
     if heard is None:

@@ -1,12 +1,13 @@
-"""Hit distributions: how many of m values in use a noise block contains.
+"""Hit distributions: the number of given values that a noise block contains.
 
-The leakage of a report about its *sender* depends on a block law only through K, the number of members of a noise block
-in the set S of the m values in use. The formulas need the share z = K/m, whose mean is pi for every block law.
+The leakage of a report about its *sender* depends on a block law only through K. This is the number of members of a
+noise block in the set S of the m values in use. The formulas need the share z = K/m, whose mean is pi for every block
+law.
 
-Where all sets of m values are alike, the block law gives the distribution of K exactly. Otherwise two numbers bound the
-leakage: z lies in 0..1 and has the mean pi and at least the variance pi (rho - pi) + pi (1 - rho)/m, whatever S and its
-weights are. Information is the mean of a concave function of z whose third derivative is positive, so it is largest for
-the distribution on two points, one of them 1, with that mean and variance [Krein; Chebyshev systems].
+If all sets of m values are alike, the block law gives the distribution of K exactly. Otherwise two numbers bound the
+leakage: z in 0..1 has mean pi and at least the variance pi (rho - pi) + pi (1 - rho)/m, for any S with any weights.
+Information is the mean of a concave function of z with a positive third derivative. So it is largest for the
+distribution on two points, one of them 1, with this mean and variance [Krein; Chebyshev systems].
 """
 
 from dataclasses import replace
@@ -26,17 +27,17 @@ from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.theory.arithmetic import stirling_remainder
 from discreet.theory.capacity import HitDistribution
 
-# e^-46 < 1e-19: what is left out of a law.
+# e^-46 < 1e-19: the neglected probability.
 _TAIL = 46.0
 
 
 @singledispatch
 def hit_distribution(law: BlockLaw, m: int) -> HitDistribution:
-    """Return the hit distribution of the m values that leak most about their users, or one that leaks no less."""
+    """Return the hit distribution for the m values that leak most about their users, or a bounding distribution."""
     if hasattr(law, "hit_distribution"):
         stated: HitDistribution = law.hit_distribution(m)
         return stated
-    # Where rho depends on the two values, it is at least 0.
+    # Where rho depends on the two values, 0 is a lower bound.
     return from_pairs(m, law.inclusion, law.conditional_inclusion or Fraction(0))
 
 
@@ -62,15 +63,16 @@ def _(law: MixedSubsets, m: int) -> HitDistribution:
 
 @hit_distribution.register
 def _(law: HashedBlocks, m: int) -> HitDistribution:
-    # Given the function, a report is randomized response over the g buckets: as much as m values of which no two
-    # collide, or as all g buckets evenly. Under a public function that is uniformly random, K is binomial.
+    # Given the function, a report is randomized response over the g buckets. It leaks at most as much as with m values
+    # without collisions, or as with all g buckets equally likely. For a uniformly random public function, K is
+    # binomial.
     bound = single(min(m, law.buckets), law.inclusion, exact=False)
     return replace(bound, ideal=binomial(m, law.inclusion), idealised="a uniformly random public hash function")
 
 
 @singledispatch
 def hits_of(law: BlockLaw, m: FloatArray) -> FloatArray:
-    """Return P(a noise block contains one of m values) for each m: the largest over the sets, or an upper bound."""
+    """Return P(a noise block contains one of m values) for each m: the largest over all sets, or an upper bound."""
     hits: FloatArray = law.hits(m) if hasattr(law, "hits") else np.minimum(1.0, m * float(law.inclusion))
     return hits
 
@@ -99,13 +101,13 @@ def _(law: HadamardColumns, m: FloatArray) -> FloatArray:
 
 
 def single(m: int, inclusion: Fraction, *, exact: bool = True) -> HitDistribution:
-    """Return the hit distribution where a block contains at most one of the m values: P(K = 1) = m pi."""
+    """Return the hit distribution if a block contains at most one of the m values: P(K = 1) = m pi."""
     hit = m * inclusion
     return _overlap(np.array([0.0, 1 / m]), np.array([float(1 - hit), float(hit)]), exact=exact)
 
 
 def from_pairs(m: int, inclusion: Fraction, conditional_inclusion: Fraction) -> HitDistribution:
-    """Return the hit distribution on two points that leaks at least as much as any set of m values."""
+    """Return the hit distribution on two points, which leaks at least as much as any set of m values."""
     rest = 1 - inclusion
     if rest == 0:
         return single(1, inclusion, exact=False)
@@ -147,11 +149,11 @@ def mixed(laws: list[HitDistribution], shares: tuple[Fraction, ...]) -> HitDistr
 def hits_of_subsets(size: int, count: int, m: FloatArray) -> FloatArray:
     """Return ``m``-shaped P(K > 0) = 1 - C(v - m, k)/C(v, k) of uniform k-subsets of v values.
 
-    By Stirling's formula with its remainder, in terms that do not cancel.
+    It is computed with Stirling's formula and its remainder, without cancellation.
     """
     m = np.asarray(m, dtype=np.float64)
     left = size - m - count
-    # Nothing is left over: the step from one value less, for which one is.
+    # One value less is needed at the end of the range, where no value is left.
     last = left == 0
     a = np.maximum(np.where(last, m - 1, m), 0.0)
     rest = np.maximum(size - a - count, 1.0)
@@ -169,13 +171,13 @@ def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = Tru
 
 
 def _window(m: int, mean: float, variance: float) -> FloatArray:
-    """Return the counts that K exceeds or falls below with less than 1e-18, also weighted by K (Bernstein)."""
+    """Return the range that K leaves with probability less than 1e-18, also if weighted by K (Bernstein)."""
     reach = _TAIL / 3 + sqrt((_TAIL / 3) ** 2 + 2 * _TAIL * variance) + 2
     return np.arange(max(int(mean - reach), 0), min(int(mean + reach) + 1, m) + 1, dtype=np.float64)
 
 
 def _from_ratios(k: FloatArray, ratios: FloatArray, m: int, mode: int) -> HitDistribution:
-    """Return the distribution with these ratios of successive probabilities, computed outwards from the mode."""
+    """Return the distribution with the given ratios of successive probabilities, computed outwards from the mode."""
     at = int(np.clip(mode - k[0], 0, len(k) - 1))
     up = np.cumprod(ratios[at:])
     down = np.cumprod(1 / ratios[:at][::-1])[::-1]

@@ -1,9 +1,10 @@
-"""Bounds on the identification risk of a mechanism for any adversary, beside its attribute risk.
+"""Bounds on the identification risk of a mechanism for any adversary, together with its attribute risk.
 
-Two risks, which neither bound each other nor may be traded silently: the *attribute* risk of the value (epsilon), and
-the *identification* risk of the user. The latter is stated as the PIE in bits, I(user; reports), and as the probability
-that the right user is among k guesses. Its bounds hold for every source, a joint distribution of users and values, and
-for every adversary with any prior knowledge of the users. A bound is a number with its unit, source and condition.
+The two risks do not bound each other, and neither should be traded silently: the *attribute* risk of the value
+(epsilon), and the *identification* risk of the user. Identification risk is given as the PIE in bits, I(user; reports),
+and as the probability that the right user is among k guesses. The bounds hold for every source, which is a joint
+distribution of users and values, and for every adversary with any prior knowledge of the users. A bound is a number
+with its unit, source and condition.
 
 [PIE]: Murakami and Takahashi. Bounds beyond the paper are derived in the modules that their sources name.
 """
@@ -31,13 +32,13 @@ from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
 from discreet.theory.capacity import BITS, ldp_capacity
 
 Unit: TypeAlias = Literal["bits", "probability", "share"]
-"""Of information; of being right or wrong; of information let through, or of certainty."""
+"""Units: of information; of the success of guesses; of shares such as total variation."""
 
 ERROR = "error at least"
-"""The bound that is one from below."""
+"""The name of the only lower bound."""
 
 NO_LIMIT = "no limit"
-"""Of a bound that says nothing."""
+"""The text for a bound without effect."""
 
 _SAME = 1 + 1e-12
 
@@ -49,10 +50,10 @@ class Bound:
     Attributes:
         value: the number.
         unit: its unit.
-        what: its name, in words.
-        source: its derivation, in words.
+        what: its name.
+        source: a description of its derivation.
         exact: whether some source attains it.
-        condition: a condition beyond those on users and mechanism; empty if there is none.
+        condition: a condition beyond the conditions on users and mechanism; empty if there is no other.
 
     Example:
         >>> print(Bound(2.5, "bits", "PIE", "capacity of n values", exact=True))
@@ -75,7 +76,7 @@ class Bound:
 
 
 def limit(value: float, ceiling: float = 1.0) -> str:
-    """Return a bound in figures; "no limit" where they reach those of what holds anyway, such as a probability of 1.
+    """Return a bound as text; "no limit" if it does not improve on the given ceiling, such as a probability of 1.
 
     Example:
         >>> limit(0.25), limit(0.99999), limit(12.5592, ceiling=12.5596)
@@ -86,7 +87,7 @@ def limit(value: float, ceiling: float = 1.0) -> str:
 
 
 def at_most(value: float, ceiling: float = 1.0, *, otherwise: str = NO_LIMIT) -> str:
-    """Return a bound in words: "at most" with its figures, or other words where it is no limit.
+    """Return a bound with "at most", or another text if it is no limit.
 
     Example:
         >>> at_most(0.25), at_most(1.0)
@@ -97,7 +98,7 @@ def at_most(value: float, ceiling: float = 1.0, *, otherwise: str = NO_LIMIT) ->
 
 
 def least(bounds: Iterable[Bound]) -> Bound:
-    """Return the smallest bound; of those equal up to rounding an exact one, then the first.
+    """Return the smallest bound; of bounds equal up to rounding an exact one, then the first one.
 
     Example:
         >>> bounds = [Bound(2.5, "bits", "PIE", "one bound"), Bound(1.5, "bits", "PIE", "another bound")]
@@ -114,17 +115,17 @@ ANY_DATA = f"{FRESH}, even if values are correlated or depend on earlier reports
 DATA_DO_NOT_REACT = f"{FRESH} and values do not depend on earlier reports, even if they are correlated"
 NOT_ADAPTIVE = f"{FRESH} and neither values nor mechanisms depend on earlier reports, even if values are correlated"
 OF_SEVERAL = (ANY_DATA, DATA_DO_NOT_REACT, NOT_ADAPTIVE)
-"""The conditions of figures for several reports, each stronger than the one before."""
+"""The conditions on results for several reports, each stronger than the one before."""
 
 _PIE = "PIE"
 _WORST_PRIOR = "attained by the worst prior over users"
 
 
 def paper_information(leakage: ReportLeakage, prior: Prior, reports: int) -> list[Bound]:
-    """Return alpha by the paper's theorems, in bits: Prop. 10, and Thms 11 and 13 with t reports as in 12 and 14.
+    """Return alpha from the paper's theorems, in bits: Prop. 10, and Thms 11 and 13 with t reports as in 12 and 14.
 
-    Capped by log n, which the paper leaves out for t reports. Thms 11 and 13 are about randomized response and hashing;
-    their proof holds for every mechanism of truth or noise, with theta = s.
+    It is capped by log n, which the paper omits for t reports. Thms 11 and 13 are for randomized response and hashing.
+    Their proof holds for every mechanism of truth or noise, with theta = s.
     """
     both, cap = min(log(prior.users), log(leakage.values)), log(prior.users)
     when = NOT_ADAPTIVE if reports > 1 else ""
@@ -139,18 +140,18 @@ def paper_information(leakage: ReportLeakage, prior: Prior, reports: int) -> lis
 
 
 def information_bounds(leakage: ReportLeakage, prior: Prior, reports: int) -> list[Bound]:
-    """Return every bound on the information that t reports give on the user, in bits."""
+    """Return all bounds on the information of t reports about the user, in bits."""
     entropy = prior.entropy
     figures = [_bits(entropy, _PIE, "the entropy of the user")]
     if reports == 1:
-        # The supremum is over priors as well, unless one is given.
+        # The supremum is also over priors, unless one is given.
         exact = leakage.information.exact and prior.probabilities is None
         when = _WORST_PRIOR if exact else ""
         figures.append(_bits(leakage.information.value, _PIE, "capacity of n values", when, exact=exact))
     else:
         figures += _of_several(leakage, prior, reports)
     if leakage.local is not None:
-        # No more than 63 reports of two values are needed to tell all users apart.
+        # At most 63 reports of two values are needed to distinguish all users.
         used = min(prior.users, leakage.values ** min(reports, 63))
         figures.append(_bits(ldp_capacity(reports * leakage.local, used), _PIE, "any LDP mechanism", ANY_DATA))
     return figures
@@ -171,7 +172,7 @@ def _bits(nats: float, what: str, source: str, condition: str = "", *, exact: bo
 
 
 def identification_bounds_of(leakage: ReportLeakage, prior: Prior, reports: int, listed: int) -> list[Bound]:
-    """Return every bound on V_k after t reports."""
+    """Return all bounds on V_k after t reports."""
     guessed = prior.guessed(listed)
     when = ANY_DATA if reports > 1 else ""
     figures = []
@@ -187,7 +188,7 @@ def identification_bounds_of(leakage: ReportLeakage, prior: Prior, reports: int,
         leaked = leaked_success(leakage.leakage, reports, guessed)
         figures.append(_chance(leaked, "maximal leakage (Sibson's order infinity)", when))
     figures += _by_information(leakage, prior, reports, listed)
-    # Reports never make guessing harder; rounding might.
+    # Reports never make guesses harder, but rounding might.
     return [replace(figure, value=max(figure.value, guessed)) for figure in figures]
 
 
@@ -210,7 +211,7 @@ def _chance(value: float, source: str, condition: str = "", *, exact: bool = Fal
     return Bound(min(value, 1.0), "probability", "identification", source, exact, condition)
 
 
-# e^epsilon beyond which a ratio of likelihoods limits nothing.
+# Above this e^epsilon, a likelihood ratio is no limit.
 _USELESS = 50.0
 _EVEN = 1e-9
 
@@ -223,23 +224,24 @@ class Bounds:
     """Bounds on both risks of one mechanism.
 
     Attributes:
-        name: the mechanism's plan name.
+        name: the mechanism's name in plans.
         guarantee: the attribute risk of one report.
-        users: n.
-        reports: t, reports per user.
-        largest_list: k, how many guesses the adversary has.
+        users: n, the number of users.
+        reports: t, the number of reports per user.
+        largest_list: k, the number of the adversary's guesses.
         entropy: H(U), the entropy of the user, in bits.
         guessed: P_k, the probability of a right guess without any report.
-        pie: alpha, the least bound on the information about the user, in bits.
-        pies: all bounds on that information.
-        paper_pie: alpha by the paper's theorems, the least of them; None where it has none.
-        identification: V_k, the least bound on the probability of guessing right.
-        identifications: all bounds on that probability.
-        paper_error: beta by the paper's Cor. 8 and ``paper_pie``; None where it has none, or for lists.
+        pie: alpha, the smallest bound on the information about the user, in bits.
+        pies: all bounds on this information.
+        paper_pie: alpha from the paper's theorems, the smallest of them; None if no theorem applies.
+        identification: V_k, the smallest bound on the probability of a right guess.
+        identifications: all bounds on this probability.
+        paper_error: beta from the paper's Cor. 8 and ``paper_pie``; None if it does not apply, or for lists.
         eta_tv: the largest total variation between reports of two values, in 0..1.
-        eta_kl: the share of the information about a user that a report lets through at most, in 0..1.
-        ideal: figures under an idealisation of the mechanism; empty if there is none.
-        in_clear: the probability that one report states a value in clear, if it is not sensitive; 0 if every value is.
+        eta_kl: the largest share of the information about a user that a report lets through, in 0..1.
+        ideal: figures for an idealised mechanism; empty if there is no idealisation.
+        in_clear: the probability that a value that is not sensitive is reported in clear; 0 if every value is
+            sensitive.
 
     Example:
         >>> import discreet as dc
@@ -268,12 +270,12 @@ class Bounds:
 
     @property
     def error(self) -> float:
-        """The identification error beta = 1 - V_k, which no adversary goes below."""
+        """The identification error beta = 1 - V_k, a lower bound for every adversary."""
         return 1 - self.identification.value
 
     @property
     def epsilon(self) -> float:
-        """The attribute risk of one report, the realised epsilon in nats; infinite if nothing is protected."""
+        """The attribute risk of one report: the realised epsilon in nats; infinite without protection."""
         return self.guarantee.realised
 
     @property
@@ -283,7 +285,7 @@ class Bounds:
 
     @property
     def attribute_sentence(self) -> str:
-        """The attribute risk in words."""
+        """The attribute risk as a sentence."""
         if self.total_epsilon == inf:
             return "Attribute risk: no limit; a report may tell the value for sure."
         several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
@@ -294,12 +296,12 @@ class Bounds:
 
     @property
     def condition_sentence(self) -> str:
-        """The conditions of the figures for several reports, in words; empty where there are none."""
+        """The conditions on the figures for several reports, as a sentence; empty if there are no conditions."""
         return conditions([self])
 
     @property
     def identification_sentence(self) -> str:
-        """The identification risk in words."""
+        """The identification risk as a sentence."""
         guesses = "one guess" if self.largest_list == 1 else f"{self.largest_list:,} guesses"
         reports = "a report" if self.reports == 1 else f"{self.reports} reports"
         bits = at_most(self.pie.value, self.entropy, otherwise="perhaps all")
@@ -312,7 +314,7 @@ class Bounds:
 
     @property
     def per_user_sentence(self) -> str:
-        """The bound for each single user, not on average, in words."""
+        """The bound for each single user, not on average, as a sentence."""
         if self.in_clear or self.guarantee.notion != "LDP":
             chance = 1 - (1 - min(self.in_clear, 1.0)) ** self.reports
             return (
@@ -331,12 +333,11 @@ class Bounds:
 
     @property
     def attribution(self) -> Bound | None:
-        """The bound on naming the sender of a report with a whole sealed batch and everybody's value at hand.
+        """The bound on identifying a report's sender, given a complete sealed batch and everybody's values.
 
-        Swapping the reports of two people changes the likelihood of a batch by at most E^2, E = e^epsilon, so that
-        nobody is its sender with probability above E^2/(E^2 + n - 1); that of a report alone is E/(E + n - 1). None
-        where a value may be told in clear, for several reports or guesses, and where some users are likelier than
-        others.
+        A swap of two people's reports changes the likelihood of a batch by at most E^2, E = e^epsilon. So no user is
+        the sender with probability above E^2/(E^2 + n - 1); for a single report the bound is E/(E + n - 1). None if a
+        value may be reported in clear, for several reports or guesses, and if some users are likelier than others.
         """
         single = self.reports == self.largest_list == 1 and abs(self.guessed * self.users - 1) < _EVEN
         if not single or self.in_clear or self.guarantee.notion != "LDP" or self.epsilon == inf:
@@ -346,7 +347,7 @@ class Bounds:
 
     @property
     def attribution_sentence(self) -> str:
-        """The bound on attribution within a sealed batch, in words; empty where there is none."""
+        """The bound on attribution within a sealed batch, as a sentence; empty if there is no bound."""
         if self.attribution is None or limit(self.attribution.value) == NO_LIMIT:
             return ""
         return (
@@ -396,9 +397,9 @@ class Bounds:
 
 
 def conditions(bounds: Iterable[Bounds]) -> str:
-    """Return the conditions of the leading figures for several reports of a user, in words; empty for single reports.
+    """Return the conditions on the main figures for several reports of a user, as a sentence; empty for single reports.
 
-    For several mechanisms the strongest condition is given, which suffices for all of them.
+    For several mechanisms it is the strongest condition, which suffices for all of them.
 
     Example:
         >>> import discreet as dc
@@ -424,20 +425,20 @@ def _strongest(figures: Iterable[Bound]) -> str:
 def identification_bounds(
     mechanism: AnyMechanism, users: int, *, reports: int = 1, prior: Any = None, largest_list: int = 1
 ) -> Bounds:
-    """Return bounds on both risks of a mechanism, for any source and any adversary.
+    """Return bounds on a mechanism's two risks, for any source and any adversary.
 
-    A figure of one report marked as exact is attained by some source. For t reports the noise must be fresh each time;
-    each figure states its further conditions.
+    A figure for one report that is marked as exact is attained by some source. For t reports the noise must be fresh
+    each time; each figure states its further conditions.
 
     Args:
         mechanism: a block mechanism, a matrix, or a personalized mechanism.
-        users: n.
-        reports: t, how many reports of the same user the adversary knows to belong together.
-        prior: ``(n,)`` how likely each user is beforehand, in any order; None if all are equally likely.
-        largest_list: k, how many users the adversary may name.
+        users: n, the number of users.
+        reports: t, the number of reports of one user that the adversary can link.
+        prior: ``(n,)`` prior probability of each user, in any order; None if all are equally likely.
+        largest_list: k, the number of users that the adversary may name.
 
     Raises:
-        ParameterError: if a number is not a whole one of at least 1, or the prior is not n probabilities.
+        ParameterError: if a number is not an integer of at least 1, or the prior is not n probabilities.
 
     Example:
         >>> import discreet as dc

@@ -1,7 +1,7 @@
-"""Information that a report holds on who sent it, for each prior over the users: bounds for every attack.
+"""The information that a report contains about its sender, for each prior over users: bounds for every attack.
 
-All bounds follow from a few numbers of one report among n users. For a block mechanism these follow from its numbers
-and the law of K; for a matrix they are computed. Information is in nats here.
+All bounds follow from a few numbers of one report among n users. For a block mechanism these come from its numbers and
+the distribution of K. For a matrix they are computed. Information is in nats here.
 """
 
 from dataclasses import dataclass, replace
@@ -43,8 +43,8 @@ class Prior:
     """A prior over the users who may have sent a report.
 
     Attributes:
-        users: n.
-        probabilities: ``(n,)`` of the users, falling; None if all are equally likely.
+        users: n, the number of users.
+        probabilities: ``(n,)`` of the users, in descending order; None if all are equally likely.
     """
 
     users: int
@@ -55,11 +55,11 @@ class Prior:
         """Return a prior.
 
         Args:
-            users: n.
+            users: n, the number of users.
             probabilities: ``(n,)`` in any order; None if all users are equally likely.
 
         Raises:
-            ParameterError: if the number is none, or there are not n probabilities.
+            ParameterError: if n is not a positive integer, or there are not n probabilities.
         """
         users = checked_whole("users", users)
         if probabilities is None:
@@ -73,7 +73,7 @@ class Prior:
         if not np.isfinite(numbers).all() or numbers.min() < 0 or abs(numbers.sum() - 1) > _TOLERANCE:
             raise ParameterError("prior.wrong-sum", argument="prior", float=float(numbers.sum()))
         falling = np.sort(numbers / numbers.sum())[::-1]
-        # The same as nothing known, and that has closed forms.
+        # Equal to no prior, for which there are closed forms.
         return cls(users) if falling[0] == falling[-1] else cls(users, frozen(falling))
 
     @property
@@ -91,7 +91,7 @@ class Prior:
 
     @property
     def entropy(self) -> float:
-        """H(U), in nats: the information that would name the user."""
+        """H(U), in nats: the information that identifies the user."""
         if self.probabilities is None:
             return log(self.users)
         positive = self.probabilities[self.probabilities > 0]
@@ -118,7 +118,7 @@ class UpperBound:
 
 @dataclass(frozen=True, slots=True)
 class ReportLeakage:
-    """The leakage of one report among n users.
+    """The leakage of one report among n users: information, contraction and success of guesses.
 
     Attributes:
         guarantee: the attribute risk.
@@ -126,14 +126,14 @@ class ReportLeakage:
         information: alpha_n, in nats.
         eta_tv: the largest total variation between the reports of two values.
         eta_kl: the largest share of the information about a user that a report lets through.
-        informative: 1 - delta, an upper bound on the probability that a report depends on the value at all; s for
-            truth or noise.
-        theta: s, the parameter of the MI-loss of Thms 11 and 13; None for a matrix.
-        leakage: ML, the sum over reports of the largest probability that one of n values gives them.
-        success: V_k, where that is known for the prior and the list; None where only general bounds are.
-        orders: (a, I_a) in nats, the largest mutual information of order a, where that is known.
-        ideal: alpha_n and V_k under an idealisation, and which; None if there is none.
-        in_clear: the probability with which a value that is not sensitive is reported in clear; 0 if there is none.
+        informative: 1 - delta, an upper bound on the probability that a report depends on the value; s for truth or
+            noise.
+        theta: s, the parameter of the MI-loss in Thms 11 and 13; None for a matrix.
+        leakage: ML, the sum over reports of the largest probability from one of n values.
+        success: V_k, if known for the prior and the list; None if there are only general bounds.
+        orders: (a, I_a) in nats, the largest mutual information of order a, if known.
+        ideal: alpha_n and V_k for an idealised law, and its name; None if there is no idealisation.
+        in_clear: the probability that a value that is not sensitive is reported in clear; 0 without such values.
     """
 
     guarantee: Guarantee
@@ -151,7 +151,7 @@ class ReportLeakage:
 
     @property
     def local(self) -> float | None:
-        """Return epsilon, in nats, if the mechanism is epsilon-LDP; None if it is not."""
+        """Epsilon, in nats, if the mechanism is epsilon-LDP; otherwise None."""
         promised = self.guarantee.notion == "LDP" and self.guarantee.realised < inf
         return self.guarantee.realised if promised else None
 
@@ -160,10 +160,10 @@ def report_leakage(mechanism: AnyMechanism, prior: Prior, listed: int) -> Report
     """Return the leakage of one report among n users.
 
     Args:
-        mechanism: a block mechanism, a matrix, or a personalized mechanism, whose common one is meant: users' own
-            replacements are a part of the source.
-        prior: over the users who may have sent it.
-        listed: k.
+        mechanism: a block mechanism, a matrix, or a personalized mechanism; then its common mechanism is used, and
+            users' replacements are a part of the source.
+        prior: the prior over the users who may have sent the report.
+        listed: k, the number of guesses.
     """
     maker = common_of(mechanism)
     if maker.is_explicit:
@@ -198,7 +198,7 @@ def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLe
 
 
 def _inputs(mechanism: BlockMechanism, prior: Prior) -> Inputs:
-    """Return the numbers of the mechanism, and of the values in use that tell n users apart best."""
+    """Return the numbers of the mechanism, and the values in use that distinguish n users best."""
     domain, moments = mechanism.domain, mechanism.numbers
     clear = min(prior.users, domain.clear_count)
     sensitive = min(prior.users - clear, domain.sensitive_count)
@@ -212,7 +212,7 @@ def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
         return UpperBound(0.0, True), UpperBound(0.0, True)
     if domain.clear_count:
         return UpperBound(s, True, s), UpperBound(s, True, s)
-    # Where rho is a mean over what was drawn once for all, two values may never be in one block.
+    # If rho is a mean over public draws, two values may never share a block.
     shared = bool(mechanism.numbers.pool_bias)
     apart = s * float(1 - (0 if shared else law.conditional_inclusion or 0))
     through = apart * tanh(mechanism.guarantee.realised / 2)
@@ -259,7 +259,7 @@ def _ideal(
     return capacity(inputs, members.ideal), probability, members.idealised
 
 
-# A matrix
+# Explicit matrices
 
 
 def _of_matrix(channel: Channel, prior: Prior, listed: int) -> ReportLeakage:
@@ -293,6 +293,6 @@ def _matrix_success(channel: Channel, prior: Prior, most: Interval, listed: int)
     if listed == 1 and prior.probabilities is not None:
         return _certain(matrix_success(channel.matrix, prior.probabilities))
     if prior.probabilities is None and (listed == 1 or n >= d * listed):
-        # Lists of k users who share a value.
+        # Lists of k users with a common value.
         return _certain(Interval(listed * most.low / n, min(listed * most.high / n, 1.0)))
     return None

@@ -1,1 +1,1 @@
-"""Compiled kernels of events, of matching and of pairs of traces."""
+"""Compiled kernels for events, for matching and for pairs of traces."""

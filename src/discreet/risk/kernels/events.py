@@ -1,19 +1,11 @@
-"""Compiled kernels of events: numbered, ordered, counted.
+"""Compiled kernels for events: numbers for names, sorting, counting, and an inverted index.
 
-Numbers of names in the order of first occurrence, a batch at a time.
+Names get numbers in the order of first occurrence, one batch at a time. A table has a power of two of slots, and the
+names in the order of their numbers; the search for a name starts at the slot of its hash. A kernel stops when a table
+is full, and continues after the table has been enlarged.
 
-A table has a power of two of slots, and the names in the order of their numbers; the search for a name starts at the
-slot of its hash. A kernel stops when a table is full, and continues after the table has been enlarged.
-
-Rows of events in one array: grouping, ordering and copying.
-
-Row i of an array is ``array[offsets[i]:offsets[i + 1]]``; ``offsets`` has shape ``(rows + 1,)``.
-
-An inverted index: for every feature its owners.
-
-Transitions of traces as integer keys, and the counts of keys in each row.
-
-Rows are those of `events`: row i of an array is ``array[offsets[i]:offsets[i + 1]]``.
+Rows of events are stored in one array: row i is ``array[offsets[i]:offsets[i + 1]]``, and ``offsets`` has shape
+``(rows + 1,)``. An inverted index lists the owners of every feature. Transitions of traces are integer keys.
 """
 
 from dataclasses import dataclass, field
@@ -31,22 +23,22 @@ _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.int32]
 
 ABSENT = -1
-"""The number of a name that is not in the table, and what an empty slot holds."""
+"""The number of a name that is not in the table, and the entry of an empty slot."""
 
 SMALLEST = 1 << 10
-"""Slots of a table at first."""
+"""The number of slots of a new table."""
 
 _MOST = 1 << 31
 _NAMES_PER_TASK = 1 << 20
-# 2^64 divided by the golden ratio: neighbours end up far from each other.
+# 2^64 divided by the golden ratio, which spreads neighbours far from each other.
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def room(slots: int) -> int:
-    """Return the number of names that a number of slots has room for: a quarter stays empty, for short searches.
+    """Return the capacity of a table with a given number of slots: a quarter stays empty, for short searches.
 
     Raises:
-        DataError: if numbers would no longer fit into 32 signed bits.
+        DataError: if numbers would not fit into 32 bits.
     """
     if slots > _MOST:
         raise DataError("traces.too-many", room=room(_MOST))
@@ -54,11 +46,11 @@ def room(slots: int) -> int:
 
 
 FIRST_ROOM = room(SMALLEST)
-"""The room of a new table."""
+"""The capacity of a new table."""
 
 
 def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
-    """Return a larger array that begins with the used part of another one."""
+    """Return a larger array that begins with the used part of the given one."""
     wider: NDArray[Any] = np.empty(size, array.dtype)
     wider[:used] = array[:used]
     return wider
@@ -66,7 +58,7 @@ def widened(array: NDArray[Any], used: int, size: int) -> NDArray[Any]:
 
 @dataclass(slots=True, eq=False)
 class KeyTable:
-    """A table of integers and their numbers: 8 bytes each, and 5 to 11 for the search.
+    """A table of integers and their numbers: 8 bytes for each, and 5 to 11 for the search.
 
     Attributes:
         size: number of different integers.
@@ -93,7 +85,7 @@ class KeyTable:
         _refill(self._slots, self._keys[: self.size])
 
     def find(self, keys: _Ints, *, threads: int | None = None) -> _Numbers:
-        """Return the ``(m,)`` numbers of keys, `ABSENT` for those that are not in the table."""
+        """Return the ``(m,)`` numbers of keys, or `ABSENT` for keys that are not in the table."""
         numbers = np.empty(keys.size, np.int32)
 
         def find(start: int, stop: int) -> None:
@@ -133,7 +125,7 @@ def _number(values: _Ints, slots: _Numbers, names: _Ints, size: int, numbers: _N
 
 @compiled()
 def find_numbers(keys: _Ints, slots: _Numbers, names: _Ints, numbers: _Numbers) -> None:
-    """Write the numbers of keys, `ABSENT` for those that are not in the table."""
+    """Write the numbers of keys, or `ABSENT` for keys that are not in the table."""
     for i in range(keys.size):
         numbers[i] = slots[_slot(keys[i], slots, names)]
 
@@ -148,7 +140,7 @@ _Integers = NDArray[np.integer[Any]]
 
 _MOST_TASKS = 32
 SHORT_ROW = 48
-"""Events up to which a row is sorted by insertion, which is faster; most rows are short."""
+"""Rows with up to this number of events are sorted by insertion, which is faster; most rows are short."""
 
 
 def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
@@ -156,10 +148,10 @@ def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
 
     Args:
         owners: shape ``(m,)``, in 0..size - 1.
-        size: how many owners there are.
+        size: the number of owners.
 
     Returns:
-        ``(size + 1,)`` offsets and ``(m,)`` places, int32 where that suffices.
+        ``(size + 1,)`` offsets and ``(m,)`` places, int32 if that suffices.
     """
     offsets = np.zeros(size + 1, np.int64)
     _count_owners(owners, offsets)
@@ -170,14 +162,14 @@ def group(owners: _Integers, size: int) -> tuple[_Ints, _Integers]:
 
 
 def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
-    """Sort the places of each row by time, in place; places of equal times keep their order.
+    """Sort the places of each row by time, in place; places with equal times keep their order.
 
     Args:
         offsets: shape ``(rows + 1,)``.
         places: shape ``(m,)``.
         times: shape ``(m,)``, by place.
     """
-    # Arrays that may be written and arrays that may not would be two kernels.
+    # Without this, writable and read-only arrays would need two compiled kernels.
     whens = frozen(times)
 
     def order(start: int, stop: int) -> None:
@@ -188,12 +180,12 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
 
 
 def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any]:
-    """Return rows, or parts of them, one after the other.
+    """Return rows, or parts of rows, one after the other.
 
     Args:
         array: shape ``(m,)``.
-        starts: shape ``(rows,)``, where each begins in the array.
-        offsets: shape ``(rows + 1,)``, where each is to begin.
+        starts: shape ``(rows,)``, the start of each in the array.
+        offsets: shape ``(rows + 1,)``, the start of each in the result.
 
     Returns:
         The rows, shape ``(offsets[-1],)``.
@@ -204,7 +196,7 @@ def copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints) -> NDArray[Any
 
 
 def rows_per_task(rows: int) -> int:
-    """Return the number of rows per task; it does not depend on the threads."""
+    """Return the number of rows per task; it does not depend on the number of threads."""
     return max(-(-rows // _MOST_TASKS), 1)
 
 
@@ -239,7 +231,7 @@ def _order(offsets: _Ints, places: _Integers, times: NDArray[Any], start: int, s
 @compiled()
 def _copy_rows(array: NDArray[Any], starts: _Ints, offsets: _Ints, rows: NDArray[Any]) -> None:
     for row in range(starts.size):
-        # In a loop: most rows are short, and a slice costs more than what it copies.
+        # In a loop, because most rows are short, and a slice costs more than the copy.
         shift = starts[row] - offsets[row]
         for i in range(offsets[row], offsets[row + 1]):
             rows[i] = array[i + shift]
@@ -251,9 +243,9 @@ def invert(
     """Return the owners of every feature, with their weights.
 
     Args:
-        size: how many features there are.
-        entries: groups of offsets ``(rows + 1,)``, features ``(m,)`` and weights ``(m,)``; row i belongs to owner
-            i. `ABSENT` features and weights of 0 are left out. No feature may be in two of the groups.
+        size: the number of features.
+        entries: groups of offsets ``(rows + 1,)``, features ``(m,)`` and weights ``(m,)``; row i belongs to owner i.
+            `ABSENT` features and weights of 0 are omitted. No feature may be in two groups.
         dtype: the type of the weights.
 
     Returns:
@@ -291,7 +283,7 @@ def _scatter_features(
 
 
 NOTHING = -1
-"""A key that does not count."""
+"""A key that is not counted."""
 
 
 def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) -> _Ints:
@@ -302,7 +294,7 @@ def transitions(offsets: _Ints, events: _Integers, size: int, *, start: bool) ->
     Args:
         offsets: shape ``(rows + 1,)``.
         events: shape ``(m,)``, in 0..size - 1.
-        size: how many different events there are; below 2^31.
+        size: the number of different events; below 2^31.
         start: whether the first event counts; otherwise its key is `NOTHING`.
 
     Returns:
@@ -318,10 +310,10 @@ def count_keys(offsets: _Ints, keys: _Ints) -> tuple[_Ints, _Ints, NDArray[np.in
 
     Args:
         offsets: shape ``(rows + 1,)``.
-        keys: shape ``(m,)``; taken over, and sorted within each row. `NOTHING` does not count.
+        keys: shape ``(m,)``; sorted within each row, in place. `NOTHING` does not count.
 
     Returns:
-        ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and how often each came.
+        ``(rows + 1,)`` offsets of the result, its keys, ascending in each row, and their counts.
     """
     counts, distinct = np.empty(keys.size, np.int32), np.zeros(offsets.size, np.int64)
 
@@ -378,7 +370,7 @@ def _count_keys(offsets: _Ints, keys: _Ints, counts: NDArray[np.int32], distinct
 
 @compiled()
 def _pack(offsets: _Ints, packed: _Ints, keys: _Ints, counts: NDArray[np.int32]) -> None:
-    # Rows only move towards the front, so none is written over before it has moved.
+    # Rows only move to the front, so none is overwritten before it has moved.
     for row in range(offsets.size - 1):
         shift = offsets[row] - packed[row]
         for i in range(packed[row], packed[row + 1]):

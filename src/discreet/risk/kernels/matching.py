@@ -1,23 +1,19 @@
-"""Compiled kernels that match traces: scores of all pairs, counted and searched.
+"""Compiled kernels that match traces: scores of all pairs, which are counted at once and never stored.
 
-An index of thresholds: cells of a scale, and the first threshold of each.
-
-Compiled kernels of scores: one probe at a time, its weighted features summed over the candidates that own them.
-
-They take the arrays of a `matching.Problem` in the order of its ``parts``, and room for one task.
-
-Scores of every probe for every candidate, computed one probe at a time and never stored.
+The kernels take the arrays of a `matching.Problem` in the order of its ``parts``, and the arrays of one task. They
+process one probe at a time, and sum its weighted features over the candidates with these features. An index of
+thresholds finds the threshold for a score.
 
 The *index* of the candidates lists, for every feature, its owners and their weights. A *probe* lists features and
 counts. The score of a probe for a candidate, in integers, is
 
     constant[probe] + sum over its features of count[probe, feature] * weight[candidate, feature],
 
-so a candidate who has none of the probe's features scores its constant, the *floor*, and all of these are counted at
-once. Weights and counts are at least 1.
+so a candidate without any of the probe's features scores its constant, the *floor*, and all such candidates are counted
+together. Weights and counts are at least 1.
 
 Reports are matched by likelihood: the features of one *report* are the values in its block, the weights are a
-candidate's visits to them, and the sum t of these scores ln(1 + contrast t / total), in units, with a total for each
+candidate's visits to them, and their sum t gives the score ln(1 + contrast t / total), in units, with a total for each
 candidate. A probe is then several reports, whose scores add up.
 """
 
@@ -37,7 +33,7 @@ _Ints = NDArray[np.int64]
 _Numbers = NDArray[np.integer[Any]]
 
 SHIFT_BITS = 6
-"""A coarse cell is its first fine cell and, in so many lowest bits, by how many bits the fine ones are narrower."""
+"""A coarse cell is its first fine cell and, in this number of lowest bits, the difference in width to fine cells."""
 
 _COARSE_BITS = 12
 _CELLS_PER_THRESHOLD = 4
@@ -45,10 +41,11 @@ _CELLS_PER_THRESHOLD = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Thresholds with an index for the search of a score among them.
+    """Thresholds with an index that finds the threshold for a score.
 
-    Coarse cells are equally wide, and each is cut into fine ones in proportion to its thresholds, since scores may
-    crowd anywhere: log-likelihoods at one end, likelihood ratios at the other.
+    Coarse cells are equally wide. Each is cut into fine cells in proportion to its thresholds, because scores may be
+    dense
+    anywhere: log-likelihoods at one end, likelihood ratios at the other.
 
     Attributes:
         thresholds: ``(k + 1,)``; the last one is an upper bound on scores.
@@ -73,7 +70,7 @@ class Bins:
         above = thresholds - thresholds[0]
         shift = max(int(above[-1]).bit_length() - _COARSE_BITS, 0)
         inside = np.bincount(above >> shift)
-        # bit_length of how many fine cells there should be, which are not narrower than 1.
+        # The bit length of the number of fine cells, which are at least 1 wide.
         bits = np.minimum(np.ceil(np.log2(np.maximum(_CELLS_PER_THRESHOLD * inside, 1))).astype(np.int64), shift)
         starts = np.concatenate([[0], np.cumsum(1 << bits)])
         fine = np.arange(starts[-1]) - np.repeat(starts[:-1], 1 << bits)
@@ -84,7 +81,7 @@ class Bins:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The arrays in the order in which kernels take them."""
+        """The arrays in the order of the kernels' arguments."""
         return self.thresholds, self.ends, self.first, self.coarse, self.shift
 
 
@@ -92,17 +89,17 @@ _Floats = NDArray[np.float64]
 
 _TINY = 1e-300
 
-# With more additions than one for so many candidates, all sums are gone through; with fewer, a list of those begun.
+# With more additions than one per this number of candidates, all sums are read; with fewer, a list of those in use.
 _CROWDED = 2
 _EVERYBODY = -1
 
 
 @compiled()
 def locate(scores: _Ints, count: int, bins: Any, places: _Numbers) -> None:
-    """Return, for each score, twice the number of thresholds below it, plus 1 if it is one.
+    """Write, for each score, twice the number of thresholds below it, plus 1 if it equals a threshold.
 
-    In one piece for all of them: a call per score, of a function that takes arrays, would cost more than the search.
-    Without a branch where a cell has at most one threshold, and unsigned, which spares the check for negative indices.
+    One function for all scores, because a call per score with array arguments would cost more than the search. It has
+    no branch where a cell has at most one threshold, and unsigned indices, which need no check for negative ones.
     """
     thresholds, (least, most), first, coarse, shift = bins
     for i in range(count):
@@ -126,7 +123,7 @@ def locate(scores: _Ints, count: int, bins: Any, places: _Numbers) -> None:
 
 @compiled()
 def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers) -> int:
-    """Add the weighted features of one row to their owners' sums; return the number of owners with a first entry."""
+    """Add the weighted features of one row to their owners' sums; return the number of owners with a new sum."""
     offsets, owners, weights = index
     rows, features, counts = queries
     new = 0
@@ -136,7 +133,7 @@ def _add_row(index: Any, queries: Any, row: int, sums: _Ints, touched: _Numbers)
         for i in range(offsets[feature], offsets[feature + 1]):
             owner = owners[i]
             before = sums[owner]
-            # Always written, kept only if new: without a branch.
+            # Always written, but kept only if new, without a branch.
             touched[new] = owner
             new += before == 0
             sums[owner] = before + count * weights[i]
@@ -175,7 +172,7 @@ def _add_probe(parts: Any, probe: int, room: Any) -> int:
 
 @compiled()
 def _add_crowd(parts: Any, probe: int, room: Any) -> int:
-    """Add one probe's weights; return the number of listed candidates, or `_EVERYBODY` if most have some."""
+    """Add one probe's weights; return the number of listed candidates, or `_EVERYBODY` if most have a sum."""
     offsets, owners, weights = parts[1]
     rows, features, counts = parts[2]
     sums, additions = room[0], 0
@@ -187,7 +184,7 @@ def _add_crowd(parts: Any, probe: int, room: Any) -> int:
     for q in range(rows[probe], rows[probe + 1]):
         feature, count = features[q], np.int64(counts[q])
         for i in range(offsets[feature], offsets[feature + 1]):
-            # Unsigned: it spares the check for negative indices.
+            # Unsigned, which needs no check for negative indices.
             sums[np.uint32(owners[np.uint64(i)])] += count * weights[np.uint64(i)]
     return _EVERYBODY
 
@@ -197,9 +194,9 @@ def _take(room: Any, crowd: int, floor: int) -> int:
     """Write the scores of candidates with a sum, then the floor; clear the sums; return the number of scores.
 
     Args:
-        room: of the task.
-        crowd: as many are listed, or `_EVERYBODY`.
-        floor: of the probe.
+        room: the arrays of the task.
+        crowd: the number of listed candidates, or `_EVERYBODY`.
+        floor: the probe's score for candidates without a sum.
     """
     sums, touched, scores = room[0], room[1], room[5]
     count = 0
@@ -219,7 +216,7 @@ def _take(room: Any, crowd: int, floor: int) -> int:
 
 @compiled()
 def _room(candidates: int) -> Any:
-    # One place more than there are candidates: the last one written may be thrown away.
+    # One more place than candidates, because the last entry written may be dropped.
     sums, touched, places = (
         np.zeros(candidates, np.int64),
         np.empty(candidates + 1, np.int32),
@@ -242,7 +239,7 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
     sums, places, scores = room[0], room[4], room[5]
     for probe in range(rows[0], rows[1]):
         crowd, true_score, floor = _add_crowd(parts, probe, room), genuine[probe], parts[0][probe]
-        # Oneself is nobody else: gains nothing, and is not among the rest either.
+        # The right user is not among the others: it gains nothing, and does not count in the rest.
         sums[users[probe]], above, equal = 0, 0, 1
         others = _take(room, crowd, floor)
         locate(scores, others + 1, bins, places)
@@ -258,7 +255,7 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
 
 @compiled(steps=lambda _, people, *__: people[0].size * people[1])
 def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> None:
-    """Find the best score of each probe, by how much it leads, how many have it, and two users' share in it."""
+    """Find the best score of each probe: its lead, the number of candidates with it, and whether two users have it."""
     users, candidates = people
     odds, ties, holds = out
     room = _room(candidates)
@@ -272,7 +269,7 @@ def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> No
         rest, best = candidates - others, floor
         for i in range(others):
             best = max(best, scores[i])
-        # One of the best is left out, not taken off later, when nothing would be left of small numbers.
+        # One of the best is skipped, not subtracted later, when small numbers would have lost their digits.
         left_out = best == floor
         same, mass = rest * left_out, (rest - left_out) * exp((floor - best) * unit)
         for i in range(others):
@@ -322,7 +319,7 @@ def score_pairs(parts: Any, probes: _Ints, owners: _Ints, scores: _Ints) -> None
                 scores[i] += _worth(hits, totals[owner], contrasts[report], scale)
 
 
-# A task has sums and counts of its own, so there are few of them; their number does not depend on the threads.
+# Every task has its own sums and counts, so there are few tasks; their number does not depend on the threads.
 _MOST_TASKS = 64
 _LEAST_ROWS = 64
 
@@ -336,14 +333,14 @@ class Problem:
     """A matching problem in integers: probes, candidates and their features.
 
     Attributes:
-        users: ``(m,)`` the candidate whose probe it is.
+        users: ``(m,)`` the candidate to whom each probe belongs.
         candidates: n.
         constants: ``(m,)`` the floor of each probe.
         index: offsets ``(features + 1,)``, owners int32, ascending for each feature, and weights.
         queries: offsets ``(m + 1,)`` (or one row per report), features int32, and counts.
         reports: offsets ``(m + 1,)`` of each probe's reports; empty if scores are plain sums.
         contrasts: one per report.
-        totals: ``(n,)`` weights by which the sums of each candidate are divided; with reports only.
+        totals: ``(n,)`` divisors for each candidate's sums; with reports only.
         scale: units per nat; with reports only.
     """
 
@@ -359,18 +356,18 @@ class Problem:
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """The arrays in the order in which kernels take them."""
+        """The arrays in the order of the kernels' arguments."""
         worth = self.reports, self.contrasts, self.totals, self.scale
         return self.constants, self.index, self.queries, worth
 
     @property
     def additions(self) -> _Ints:
-        """``(m,)`` numbers of owners of the features of each probe, where scores are plain sums."""
+        """``(m,)`` total numbers of owners of each probe's features, where scores are plain sums."""
         (starts, *_), (rows, features, _) = self.index, self.queries
         return np.diff(np.append(0, np.cumsum(np.diff(starts)[features]))[rows])
 
     def of_probes(self, chosen: _Ints) -> "Problem":
-        """Return the problem of some probes only, by ascending index, where scores are plain sums."""
+        """Return the problem for some of the probes, by ascending index, where scores are plain sums."""
         rows, features, counts = self.queries
         lengths = np.diff(rows)
         entries = np.repeat(np.isin(np.arange(lengths.size), chosen), lengths)
@@ -416,9 +413,9 @@ def rank(
         threads: as in `map_blocks`.
 
     Returns:
-        ``(m,)`` how many others score more, ``(m,)`` how many score the same, oneself included, and ``(2 k + 1,)``
-        counts of the other candidates' scores: below the first threshold, equal to it, between it and the second,
-        and so on.
+        ``(m,)`` numbers of others with a higher score, ``(m,)`` numbers with the same score, including the own
+        candidate, and ``(2 k + 1,)`` counts of the other candidates' scores: below the first threshold, equal to it,
+        between it and the second, and so on.
     """
     bins, people = Bins.of(thresholds).parts, (problem.users, problem.candidates, genuine)
     greater, ties = np.empty(genuine.size, np.int64), np.empty(genuine.size, np.int64)
@@ -438,17 +435,17 @@ def rank(
 def leads(
     problem: Problem, users: _Ints, unit: float, *, threads: int | None = None
 ) -> tuple[_Floats, _Ints, NDArray[np.bool_]]:
-    """Return by how much the best candidate of each probe leads.
+    """Return the lead of the best candidate for each probe.
 
     Args:
         problem: probes and candidates.
         users: ``(2, m)`` two candidates for each probe, -1 for none.
-        unit: of the scores, in nats.
+        unit: the unit of the scores, in nats.
         threads: as in `map_blocks`.
 
     Returns:
         ``(m,)`` logarithms of the odds of the best candidate against all others, if scores are likelihoods; ``(m,)``
-        how many candidates have its score; and ``(2, m)`` whether each of the two has it.
+        numbers of candidates with its score; and ``(2, m)`` whether each of the two users has it.
     """
     size = problem.constants.size
     odds, ties, holds = np.empty(size), np.empty(size, np.int64), np.zeros((2, size), np.bool_)
@@ -461,5 +458,5 @@ def leads(
 
 
 def rows_per_task(rows: int) -> int:
-    """Return the number of probes per task; it does not depend on the threads."""
+    """Return the number of probes per task; it does not depend on the number of threads."""
     return max(-(-rows // _MOST_TASKS), _LEAST_ROWS)

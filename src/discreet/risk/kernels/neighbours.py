@@ -1,7 +1,7 @@
 """Nearest neighbours of scores on a line, in one pass over two sorted samples.
 
-Every function takes float64 or int64 scores in ascending order. Differences of int64 scores must fit into 63 bits and
-those of float64 scores must be finite; the difference of two unequal scores is then never zero.
+Every function takes float64 or int64 scores in ascending order. Differences of int64 scores must fit into 63 bits, and
+differences of float64 scores must be finite. The difference of two unequal scores is then never zero.
 """
 
 from typing import Any, TypeAlias
@@ -28,17 +28,17 @@ def digamma(x: float) -> float:
 
 @compiled()
 def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[Any, ...]:
-    """Return scores without atoms: values so frequent that a k-th neighbour would be at distance 0.
+    """Return scores without atoms, which are values so frequent that a k-th neighbour would be at distance 0.
 
     Args:
         genuine: shape ``(n,)``.
         impostors: shape ``(m,)``.
-        k: the neighbour asked for; with 0 every value is taken out.
-        light: below so many genuine scores an atom counts as light.
+        k: the number of the neighbour; with 0 every value is removed.
+        light: an atom with fewer genuine scores than this counts as light.
 
     Returns:
-        The sum of X (psi(X) - psi(Y + 1)) over the atoms, X and Y their counts; the genuine scores on light atoms and
-        the number of those; the other genuine and the other impostor scores, still sorted.
+        The sum of X (psi(X) - psi(Y + 1)) over the atoms, with X and Y their counts; the numbers of genuine scores on
+        light atoms and of light atoms; the other genuine and impostor scores, still sorted.
     """
     n, m = genuine.size, impostors.size
     genuine_rest, impostor_rest = np.empty_like(genuine), np.empty_like(impostors)
@@ -65,7 +65,7 @@ def take_atoms(genuine: Scores, impostors: Scores, k: int, light: int) -> tuple[
 
 @compiled()
 def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
-    """Return the distance of the k-th nearest score among those up to index ``left`` and from index ``right``."""
+    """Return the distance of the k-th nearest score, among scores up to index ``left`` and from index ``right``."""
     distance = 0.0
     for _ in range(k):
         if left < 0 or (right < scores.size and scores[right] - x < x - scores[left]):
@@ -79,7 +79,7 @@ def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
 
 @compiled()
 def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
-    """Return the first index within the radius, of those up to ``left``; ``left + 1`` if there is none."""
+    """Return the first index within the radius, up to ``left``; ``left + 1`` if no score is."""
     inside, step = left + 1, 1
     while inside - step >= 0 and float(x - scores[inside - step]) <= radius:
         inside -= step
@@ -96,7 +96,7 @@ def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
 
 @compiled()
 def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
-    """Return the last index within the radius, of those from ``right``; ``right - 1`` if there is none."""
+    """Return the last index within the radius, from ``right``; ``right - 1`` if no score is."""
     inside, step = right - 1, 1
     while inside + step < scores.size and float(scores[inside + step] - x) <= radius:
         inside += step
@@ -127,12 +127,12 @@ def _within(x: Any, scores: Scores, left: int, right: int, radius: float) -> tup
 def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
     """Return the sum of ln nu - ln rho + psi(l) - psi(k) over the genuine scores, with one radius for both samples.
 
-    The radius is the larger of the two distances to the k-th neighbours; l and k count the scores within it, and rho
-    and nu are how far the farthest of those are.
+    The radius is the larger of the two distances to the k-th neighbours. l and k count the scores within it, and rho
+    and nu are the distances of the farthest of these scores.
 
     Args:
-        genuine: shape ``(n,)``, n > k, none of them more than k times.
-        impostors: shape ``(m,)``, m >= k, none of them k times or more where a genuine score is.
+        genuine: shape ``(n,)``, n > k, with no value more than k times.
+        impostors: shape ``(m,)``, m >= k, with no genuine score k times or more.
         k: at least 1.
     """
     total, place = 0.0, 0
@@ -149,16 +149,16 @@ def generalized_sum(genuine: Scores, impostors: Scores, k: int) -> float:
 
 @compiled()
 def group_bins(genuine: NDArray[np.int64], least: int) -> NDArray[np.int64]:
-    """Return groups of consecutive bins with ``least`` genuine scores each; a bin that has them alone stays alone.
+    """Return groups of consecutive bins with at least ``least`` genuine scores; a bin with enough of them stays alone.
 
     Args:
         genuine: shape ``(b,)`` counts.
         least: at least 1.
 
     Returns:
-        The first bin of every group, ascending. Bins of no genuine scores join the group before them, or after a bin
-        that stays alone are a group of their own; too few genuine scores left over at the end join the group before
-        them unless that is one of these two.
+        The first bin of every group, ascending. Bins without genuine scores join the group before them; after a bin
+        that stays alone they form their own group. A remainder with too few genuine scores joins the group before it,
+        unless that is one of these two.
     """
     starts = np.empty(genuine.size, np.int64)
     groups, held, closed, apart, alone = 0, least, True, True, False

@@ -1,6 +1,6 @@
-"""Compiled kernels of pairs of a probe and a candidate: shortlists, and sums over what both of them have.
+"""Compiled kernels for pairs of a probe and a candidate: shortlists, and sums over common keys.
 
-Rows are those of `events`: row i of an array is ``array[offsets[i]:offsets[i + 1]]``.
+Rows are as in `events`: row i of an array is ``array[offsets[i]:offsets[i + 1]]``.
 """
 
 from typing import Any
@@ -20,27 +20,27 @@ Rows = tuple[_Ints, _Numbers, _Floats]
 """Offsets ``(rows + 1,)``, keys ``(m,)`` and weights, ``(m,)`` or ``(m, k)``."""
 
 NOBODY = -1
-"""Fills a list that is shorter than others."""
+"""Fills the end of a list that is shorter than others."""
 
 _NEAR = 1 << 16
 _TINY = 1e-300
 
 
 def nearest(index: Rows, probes: Rows, candidates: int, most: int, budget: int) -> _Numbers:
-    """Return the candidates with the largest sums of products of weights over the keys that they share with a probe.
+    """Return the candidates with the largest sums of products of weights over keys in common with a probe.
 
-    Keys are gone through from the rarest on, as long as they have no more owners together than the budget: what most
-    candidates have tells little, and would cost the square of their number.
+    Keys are processed from the rarest on, while their total number of owners is within the budget. A key that most
+    candidates have is hardly informative, and would cost the square of their number.
 
     Args:
         index: by key, ``(keys + 1,)`` offsets, the owners and their weights ``(m,)``, above 0.
         probes: rows with weights ``(m,)``, above 0.
-        candidates: their number.
-        most: length of a list.
-        budget: owners looked at for each probe.
+        candidates: the number of candidates.
+        most: the length of a list.
+        budget: the number of owners to process for each probe.
 
     Returns:
-        ``(probes, most)`` candidates in any order, `NOBODY` where fewer share anything.
+        ``(probes, most)`` candidates in any order; `NOBODY` where fewer have a common key.
     """
     lists = np.full((probes[0].size - 1, most), NOBODY, np.int32)
 
@@ -52,13 +52,13 @@ def nearest(index: Rows, probes: Rows, candidates: int, most: int, budget: int) 
 
 
 def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _Floats:
-    """Return the sums of products of weights over the keys that a probe shares with each candidate of its list.
+    """Return the sums of products of weights over common keys of a probe and each candidate on its list.
 
     Args:
         probes: rows with weights ``(m, k)``.
         candidates: rows with weights ``(m, k)``.
         lists: ``(probes, l)`` candidates.
-        keys: number of different keys.
+        keys: the number of different keys.
 
     Returns:
         Shape ``(probes, l, k)``; 0 for `NOBODY`.
@@ -75,16 +75,16 @@ def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _
 def balanced(
     lists: _Numbers, weights: _Floats, columns: _Doubles, unlisted: tuple[_Floats, float]
 ) -> tuple[_Doubles, _Doubles]:
-    """Return the factors that make the rows of weighted lists 1, and what the candidates then have of them.
+    """Return the factors that make each row of weighted lists sum to 1, and the resulting sum for each candidate.
 
     Args:
         lists: ``(m, l)`` candidates, or `NOBODY`.
-        weights: ``(m, l)`` of these.
+        weights: ``(m, l)`` weights of these candidates.
         columns: ``(n,)`` factors of the candidates.
-        unlisted: ``(m,)`` weights of everybody, and the sum of their factors.
+        unlisted: ``(m,)`` weights of users outside the list, and the sum of their factors.
 
     Returns:
-        ``(m,)`` factors of the rows, and ``(n,)`` sums over the lists, each before the factor of the candidate.
+        ``(m,)`` factors of the rows, and ``(n,)`` sums over the lists, each before the candidate's factor.
     """
     rows = np.empty(len(lists))
 
@@ -93,7 +93,7 @@ def balanced(
         _balanced((lists, weights), columns, unlisted, (start, stop), (rows, sums))
         return sums
 
-    # Sums in double precision, as many as there are candidates, for each of few tasks.
+    # Sums in double precision, one per candidate, for each of few tasks.
     return rows, sum(map_blocks(add, len(lists), block=max(-(-len(lists) // 4), 1)), np.zeros(columns.size))
 
 
@@ -127,9 +127,9 @@ def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -
     offsets, _, _ = index
     starts, keys, asked = probes
     candidates, budget = limits
-    # Sums of so many candidates at a time stay near the processor.
+    # The sums of this number of candidates at a time fit into the cache.
     sums, touched, most = np.zeros(_NEAR), np.empty(_NEAR + 1, np.int32), lists.shape[1]
-    # What may be listed, some at a time: most candidates are below the least of those that came before.
+    # Possible entries of the list, some at a time: most candidates are below the smallest earlier entry.
     owners, values = np.empty(3 * most, np.int32), np.empty(3 * most)
     for probe in range(rows[0], rows[1]):
         row = keys[starts[probe] : starts[probe + 1]]
@@ -156,7 +156,7 @@ def _nearest(index: Any, probes: Any, limits: Any, rows: Any, lists: _Numbers) -
 
 @compiled()
 def _add(index: Any, asked: Any, sums: Any, touched: _Numbers) -> int:
-    """Add to the sums of some candidates what they share with a probe, from where its keys are; return how many do."""
+    """Add the products of common keys with a probe to the candidates' sums; return the number of candidates."""
     _, owners, weights = index
     (places, stops, amounts), (first, sums) = asked, sums
     count = 0
@@ -164,7 +164,7 @@ def _add(index: Any, asked: Any, sums: Any, touched: _Numbers) -> int:
         place, stop, amount = places[key], stops[key], amounts[key]
         while place < stop and owners[place] < first + sums.size:
             owner = owners[place] - first
-            # Always written, kept only if new: without a branch.
+            # Always written, but kept only if new, without a branch.
             touched[count] = owner
             count += sums[owner] == 0
             sums[owner] += amount * weights[place]
@@ -175,7 +175,7 @@ def _add(index: Any, asked: Any, sums: Any, touched: _Numbers) -> int:
 
 @compiled()
 def _keep_largest(owners: _Numbers, values: _Doubles, most: int) -> float:
-    """Move the largest values to the front, the first ones of equal values, and return the least of them."""
+    """Move the largest values to the front, the first ones of equal values, and return the smallest of them."""
     least: float = np.partition(values, values.size - most)[values.size - most]
     equal, place = most - np.count_nonzero(values > least), 0
     for i in range(values.size):

@@ -1,4 +1,4 @@
-"""Figures from the scores of an attack: rates, ranks, DET curves, divergences, and lower bounds on information."""
+"""Figures computed from an attack's scores: rates, ranks, DET curves, divergences, and bounds on information."""
 
 from discreet.risk.scores.scores import Scores
 

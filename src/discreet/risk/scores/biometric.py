@@ -1,7 +1,7 @@
 """Biometric systems as a yardstick: the information in their scores (BSE) and their error rates [PIE, sec. 5].
 
 A matcher's scores come as a matrix, a row per probe and a column per user of the gallery, genuine scores on the
-diagonal. Where enrolment failed, matchers write a mark such as -1 instead of a score.
+diagonal. Where enrolment failed, matchers store a mark such as -1 instead of a score.
 """
 
 from collections.abc import Mapping
@@ -25,12 +25,12 @@ class Biometric:
     """The figures of one biometric matcher.
 
     Attributes:
-        name: of the matcher.
+        name: the name of the matcher.
         bse: the information about the user in the scores.
         det: the DET curve of genuine and impostor pairs.
         ranks: the rates at which the right user is among the k best.
         users: number of users assessed.
-        dropped: number of users left out for failed comparisons, with themselves or with users assessed.
+        dropped: number of users omitted for failed comparisons, with themselves or with assessed users.
 
     Example:
         >>> import discreet as dc
@@ -65,11 +65,11 @@ def biometric(
 
     Args:
         matchers: by name, an ``(N, N)`` matrix each, row u the probe of user u against the gallery.
-        distances: whether a lower number means more alike.
-        failed: what is written where there is no score, besides NaN; None if there always is one.
-        halves: how many halves of the users the interval of D(f_G || f_I) takes; 0 for none.
-        level: confidence of the intervals.
-        random: chooses folds and halves; None for fresh words.
+        distances: whether a lower number means more similar.
+        failed: the mark for a missing score, besides NaN; None if no score is missing.
+        halves: the number of halves of the users for the interval of D(f_G || f_I); 0 for no interval.
+        level: confidence level of the intervals.
+        random: the random words for folds and halves; None for fresh words.
 
     Returns:
         A result per matcher, in the same order.
@@ -98,7 +98,7 @@ def biometric(
 
 
 def _without_failed(matrix: Any, failed: float | None) -> tuple[AnyArray, int]:
-    """Return the scores of users without failed comparisons, and the number of users left out, most failures first."""
+    """Return the scores of users without failed comparisons, and the number of omitted users, most failures first."""
     scores = as_array(matrix, "scores")
     if scores.ndim != 2 or scores.shape[0] != scores.shape[1]:
         raise DataError("scores.not-square", shape=scores.shape)

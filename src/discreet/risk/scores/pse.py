@@ -1,13 +1,11 @@
-"""Personal identification entropy of scores, estimated and certified.
+"""The personal identification entropy (PSE) of scores: estimates and certified bounds, with intervals.
 
-Measured information, with its interval and its meaning.
-
-Intervals by half-samples: unlike a bootstrap they repeat no score, and repeated scores would be ties.
+Intervals come from half-samples. Unlike a bootstrap they repeat no score, and repeated scores would be ties.
 
 A half drawn without replacement has, for a statistic that is nearly a mean, the variance sigma^2 (1/b - 1/n) around the
-whole sample's value; with b = n/2 that is sigma^2 / n, the variance of the whole sample's value itself (delete-d
-jackknife [Shao and Wu 1989]; subsampling [Politis, Romano and Wolf 1999]). Only the spread of the halves is used, not
-their centre, since the bias of a smaller sample is another one.
+whole sample's value. With b = n/2 that is sigma^2 / n, the variance of the whole sample's value (delete-d jackknife
+[Shao and Wu 1989]; subsampling [Politis, Romano and Wolf 1999]). Only the spread of the halves is used, not their
+centre, because a smaller sample has another bias.
 
 Step functions of a score: estimates of the likelihood ratio of genuine and random pairs.
 
@@ -21,21 +19,21 @@ other genuine and among the impostor scores,
 
     mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1)),                                   [sec. III there]
 
-by the l and k neighbours within one radius for both samples, the larger of the distances to the nearest ones.
+where l and k count the neighbours within one radius for both samples, the larger distance to the nearest ones.
 
 Scores have *atoms*: all candidates without a common feature have the same score, and distance 0 has no logarithm. By
-the chain rule the divergence is that of the distribution over the atoms and their complement, from counts, plus
-P_G(complement) times that of the other scores, by neighbours. The estimate from counts is
+the chain rule the divergence has two terms: the divergence over the atoms and their complement, from counts, plus
+P_G(complement) times the divergence of the other scores, by neighbours. The estimate from counts is
 
     sum of X/n (psi(X) - psi(n) + psi(m + 1) - psi(Y + 1))        [Zhang and Grabchak 2014, in closed form]
 
-with X and Y the counts of an atom: unlike that of the plug-in estimate its bias vanishes exponentially, and it stays
-finite where Y = 0.
+with X and Y the counts of an atom. Unlike the plug-in estimate, its bias vanishes exponentially, and it is finite for
+Y = 0.
 
-Scores on a *lattice* (rounded, or in fixed point) collide by chance, and taking every collision for an atom biases the
-answer upwards, by 0.6 nats and more. So where many light atoms are found, the line is cut into intervals with about
-sqrt(n)/2 genuine scores each, which are counted like atoms [Wang, Kulkarni and Verdu 2005]: at most the divergence, up
-to noise, and the same for any increasing function of the scores.
+Scores on a *lattice* (rounded, or in fixed point) collide by chance. To count every collision as an atom biases the
+estimate upwards, by 0.6 nats and more. So if there are many light atoms, the line is cut into intervals with about
+sqrt(n)/2 genuine scores each, which are counted like atoms [Wang, Kulkarni and Verdu 2005]. The result is at most the
+divergence, up to noise, and the same for any increasing function of the scores.
 
 Variational bounds on information, in nats, from a function L of a score fitted to other probes.
 
@@ -47,15 +45,15 @@ For any function L > 0 of a score,
     sum_u p_u E[ln L(s_u)] - ln sum_u p_u E[T]  <=  sum_u p_u E[ln L(s_u) - ln T]  <=  I(U;S)  <=  I(U;Y),
     T = sum_j p_j L(s_j).
 
-The first is the variational form of D(f_G || f_mix) [Donsker and Varadhan 1983], with f_mix the law of s_u(Y) for u
-drawn from the prior independently of Y; for a uniform prior f_mix = f_G / N + (1 - 1/N) f_I. The second is InfoNCE
-[van den Oord et al. 2018]: p_u L(s_u) / T is an estimated posterior of the user, and its expected log-ratio to the
-prior is at most I(U;S). L is fitted to other probes (cross-fitting), so both are at most I(U;S) in expectation however
-badly L fits, and both have an interval from their variance over probes. Users are assigned to folds at random, so that
-those on whom an L is evaluated represent all.
+The first is the variational form of D(f_G || f_mix) [Donsker and Varadhan 1983], with f_mix the distribution of s_u(Y)
+for u drawn from the prior independently of Y; for a uniform prior f_mix = f_G / N + (1 - 1/N) f_I. The second is
+InfoNCE [van den Oord et al. 2018]: p_u L(s_u) / T is an estimated posterior of the user, and its expected log-ratio to
+the prior is at most I(U;S). L is fitted to other probes (cross-fitting), so both are at most I(U;S) in expectation,
+however badly L fits. Both have an interval from their variance over probes. Users are assigned to folds at random, so
+that the users in a fold represent all.
 
-D(f_G || f_I), which [PIE, sec. 3] calls the PSE, is their limit for many users only, and exceeds I(U;S) for few: it is
-stated beside them under that name.
+D(f_G || f_I), which [PIE, sec. 3] calls the PSE, is their limit for many users only, and exceeds I(U;S) for few. It is
+reported beside them under that name.
 """
 
 from collections.abc import Callable
@@ -75,7 +73,7 @@ from discreet.risk.scores.scores import Scores, as_array, checked, checked_numbe
 
 NATS_PER_BIT = log(2)
 MUCH_BEYOND = 0.01
-"""From which share of genuine scores beyond all impostor scores on an estimate has no upper limit."""
+"""With at least this share of genuine scores beyond all impostor scores, an estimate has no upper limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +81,18 @@ class Information:
     """An estimate of information, in bits.
 
     Attributes:
-        name: what is estimated, such as ``D(f_G || f_mix)``.
-        bits: the estimate; near 0 it may come out negative.
+        name: the quantity, such as ``D(f_G || f_mix)``.
+        bits: the estimate; near 0 it may be negative.
         interval: lower and upper confidence limit, in bits; the upper one is infinite where the scores show no limit;
-            None if none was asked for.
-        level: confidence of the interval.
-        method: how it was estimated.
+            None without an interval.
+        level: confidence level of the interval.
+        method: the method of estimation.
         n: number of genuine scores.
         m: number of impostor scores.
-        bounds_pie: whether what is estimated is at most I(U;S), hence at most the PIE, for any number of users.
-        capped: whether the estimate stopped at what m impostor scores can show at most.
+        bounds_pie: whether the quantity is at most I(U;S), hence at most the PIE, for any number of users.
+        capped: whether the estimate reached the largest value possible with m impostor scores.
         separated: whether the genuine scores lie in a gap of the impostor scores, whose width decides.
-        beyond: the share of genuine scores that lie beyond all impostor scores, where the estimate is too low.
+        beyond: the share of genuine scores beyond all impostor scores, where the estimate is too low.
     """
 
     name: str
@@ -111,7 +109,7 @@ class Information:
 
     @property
     def certified(self) -> float | None:
-        """Lower bound on the PIE by the lower limit, in bits; None if this is no bound or has no interval."""
+        """The lower limit as a lower bound on the PIE, in bits; None if it is not a bound or has no interval."""
         return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
 
     def __str__(self) -> str:
@@ -136,7 +134,7 @@ class Information:
 
 
 def bits(nats: float) -> float:
-    """Return nats in bits."""
+    """Convert nats to bits."""
     return nats / NATS_PER_BIT
 
 
@@ -150,7 +148,7 @@ _FEWEST = 4
 
 
 def half(count: int, random: RandomSource) -> BoolArray:
-    """Return a random half of ``count`` places, rounded up; of very many, each with probability 1/2.
+    """Return a random half of ``count`` places, rounded up; for very many, each place with probability 1/2.
 
     Returns:
         ``(count,)`` booleans.
@@ -171,7 +169,7 @@ def half_sample_spread(
     halves: int,
     random: RandomSource,
 ) -> float | None:
-    """Return the standard error of a statistic of two independent samples; None if they are too small to be halved."""
+    """Return the standard error of a statistic of two independent samples; None if they are too small for halves."""
     if min(len(genuine), len(impostors)) < _FEWEST:
         return None
 
@@ -185,7 +183,7 @@ def half_sample_spread(
 def half_users_spread(
     statistic: Callable[[AnyArray], float], users: int, *, halves: int, random: RandomSource
 ) -> float | None:
-    """Return the standard error of a statistic of users, given by their ``(b,)`` places, who share impostor scores."""
+    """Return the standard error of a statistic of users, given their ``(b,)`` places, with common impostor scores."""
     if users < _FEWEST:
         return None
     return _spread([statistic(np.flatnonzero(half(users, random))) for _ in range(halves)])
@@ -240,11 +238,11 @@ class StepFunction:
 
 
 def fitted_steps(scores: Scores, users: int) -> StepFunction:
-    """Return the step function fitted to scores.
+    """Return the step function L fitted to scores.
 
     Args:
-        scores: of probes that L will not be evaluated on.
-        users: N.
+        scores: scores of probes on which L will not be evaluated.
+        users: N, the number of users.
     """
     counts = np.unique(scores.genuine, return_counts=True)[1]
     starts, levels = fitted_levels(counts, scores.impostor_counts[1:], scores.m, users)
@@ -252,22 +250,22 @@ def fitted_steps(scores: Scores, users: int) -> StepFunction:
 
 
 def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) -> tuple[IntArray, FloatArray]:
-    """Return the levels of a step function fitted to counts.
+    """Return the levels of the step function fitted to counts.
 
     Args:
-        genuine: ``(b,)`` genuine scores in each bin, at least 1 in all; bins of none are allowed.
+        genuine: ``(b,)`` genuine scores in each bin, at least 1 in total; bins may be empty.
         impostors: ``(b,)`` impostor scores in each bin.
-        m: impostor scores in all, those below the first bin included.
-        users: N.
+        m: the total number of impostor scores, including those below the first bin.
+        users: N, the number of users.
 
     Returns:
         ``(c,)`` first bins of the cells, ascending, and the ``(c + 1,)`` levels below, in and above them.
     """
     n = int(genuine.sum())
-    # So few cells that their number costs about as little as their width.
+    # With this number of cells, the cost of their number is about equal to the cost of their width.
     starts = neighbours.group_bins(genuine, max(isqrt(n), _LEAST_PER_CELL))
     hits, others = np.add.reduceat(genuine, starts), np.add.reduceat(impostors, starts)
-    # Below the first cell no genuine score was seen.
+    # Below the first cell there is no genuine score.
     hits, others = np.concatenate([[0], hits]), np.concatenate([[m - others.sum()], others])
     sure, doubt = _shares(hits), _shares(others)
     return starts, sure / (sure / users + (1 - 1 / users) * doubt)
@@ -298,17 +296,17 @@ def divergence(
 ) -> Information:
     """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
 
-    By generalized nearest neighbours; on a lattice, and where impostor scores were counted only, by a partition.
+    The method is generalized nearest neighbours; a partition on a lattice and for counted impostor scores.
 
     Args:
         scores: genuine and impostor scores.
-        halves: how many half-samples the interval takes; 0 for no interval. Counts alone have none.
-        level: confidence of the interval.
-        random: chooses the half-samples; None for fresh words.
+        halves: the number of half-samples for the interval; 0 for no interval. Counts alone have no interval.
+        level: confidence level of the interval.
+        random: the random words for half-samples; None for fresh words.
 
     Returns:
-        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: finite whatever the scores are. Where more than 1% of the
-        genuine scores lie beyond all impostor scores, the upper limit of its interval is infinite.
+        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: always finite. If more than 1% of the genuine scores lie
+        beyond all impostor scores, the upper limit of its interval is infinite.
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
@@ -333,13 +331,13 @@ def divergence(
 
 
 def described(nats: float, error: float | None, scores: Scores, method: str, *, level: float) -> Information:
-    """Return D(f_G || f_I) with its interval, limited at the cap, and its description.
+    """Return D(f_G || f_I) with its interval and description, limited at its largest possible value.
 
-    Where genuine scores lie beyond all impostor scores, nothing shows how rare an impostor is there: the estimate is
-    too low by an amount that no half-sample tells of, and only the lower limit holds.
+    If genuine scores lie beyond all impostor scores, the data do not show how rare an impostor is there. The estimate
+    is then too low by an unknown amount, and only the lower limit holds.
     """
     cap, overlap = harmonic(scores.m), scores.overlap
-    # At the cap the spread is none, and says nothing.
+    # At the largest value the spread is 0, which means nothing.
     limits = around(nats, error, level) if nats < cap else None
     interval = None
     if limits is not None:
@@ -350,7 +348,7 @@ def described(nats: float, error: float | None, scores: Scores, method: str, *, 
 
 
 def partition_nats(bins: IntArray, m: int) -> float:
-    """Return D(f_G || f_I) in nats from `Scores.bins`, joined until each has about sqrt(n)/2 genuine scores."""
+    """Return D(f_G || f_I) in nats from `Scores.bins`, merged until each has about sqrt(n)/2 genuine scores."""
     n = int(bins[0].sum())
     starts = neighbours.group_bins(bins[0], max(isqrt(n) // 2, _LEAST_PER_CELL))
     genuine, impostors = np.add.reduceat(bins, starts, axis=1)
@@ -359,14 +357,14 @@ def partition_nats(bins: IntArray, m: int) -> float:
 
 
 def harmonic(m: int) -> float:
-    """Return the harmonic number H_m, the cap of the estimate with m impostor scores."""
+    """Return the harmonic number H_m, the largest possible estimate with m impostor scores."""
     return float(_log_ratio(m + 1, 0))
 
 
 def chosen_estimator(genuine: AnyArray, impostors: AnyArray) -> tuple[Statistic, str]:
     """Return the estimator of D(f_G || f_I) in nats for these samples and their halves, and its name.
 
-    The estimates are finite, with neither interval nor cap.
+    The estimates are finite, without interval or limit.
     """
     _, on_light, lights, _, _ = neighbours.take_atoms(genuine, impostors, 1, _LIGHT)
     if lights >= _LIGHT and on_light > _LATTICE_SHARE * len(genuine):
@@ -382,7 +380,7 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray) -> float:
     sizes, k = (len(genuine), len(impostors)), 1
     total, _, _, left, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
     if min(len(left) - 1, len(others)) < k:
-        # No neighbour to look at: whatever is left counts as atoms too.
+        # Without neighbours: the remaining scores count as atoms too.
         k = 0
         total, _, _, left, others = neighbours.take_atoms(genuine, impostors, k, _LIGHT)
     nats = _of_atoms(total, sizes[0] - len(left), sizes)
@@ -394,7 +392,7 @@ def _by_neighbours(genuine: AnyArray, impostors: AnyArray) -> float:
 
 
 def _of_atoms(total: float, genuine: int, sizes: tuple[int, int]) -> float:
-    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), with X adding up to ``genuine``."""
+    """Return the divergence of atoms from the sum of X (psi(X) - psi(Y + 1)), where all X sum to ``genuine``."""
     n, m = sizes
     return (total - genuine * float(_log_ratio(n, m))) / n
 
@@ -410,17 +408,17 @@ FOLDS = 5
 _NO_DIVISION = 1e-6
 
 Fold = tuple[FloatArray, FloatArray, FloatArray]
-"""``(n,)`` each: ln L of the genuine score of a probe, T, and its weight."""
+"""Three ``(n,)`` arrays: ln L of each probe's genuine score, T, and the probe's weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean over probes, in nats, with the numbers that its limits need.
+    """A mean over probes, in nats, with the numbers that its confidence limits need.
 
     Attributes:
         nats: the mean.
         error: its standard error.
-        lowest: the least value that a probe unlike the observed ones may have.
+        lowest: the smallest value that a probe unlike the observed ones may have.
         n: number of probes.
         unseen: the relative increase of the mean of L that each unobserved impostor may cause.
     """
@@ -435,15 +433,15 @@ class Mean:
     def of(cls, values: FloatArray, weights: FloatArray, users: int) -> "Mean":
         """Return the weighted mean of ``(n,)`` values, one per probe."""
         shares = weights / weights.sum()
-        # At worst one probe misleads by as much as the best can tell.
+        # In the worst case one probe is as misleading as the best one is informative.
         lowest = min(float(values.min()), -log(users))
         return cls(float(shares @ values), _error(values, shares), lowest, 1 / float(shares @ shares))
 
     def limits(self, level: float) -> tuple[float, float]:
-        """Return the mean -+ z standard errors, but with room below for what n probes cannot exclude.
+        """Return the mean -+ z standard errors, with an allowance below for events that n probes cannot exclude.
 
-        Something that none of n has may still have a probability of -ln((1 - level)/2) / n (the rule of three), and a
-        spread of 0 over few probes is no certainty.
+        An event that none of n probes has may still have probability -ln((1 - level)/2) / n (the rule of three). A
+        spread of 0 over few probes does not prove certainty.
         """
         reach, odds = normal_quantile(level) * self.error, -log((1 - level) / 2)
         room = min(odds / self.n, 1.0) * (self.nats - self.lowest), log1p(odds * self.unseen)
@@ -451,17 +449,17 @@ class Mean:
 
 
 def variational(fold: Fold) -> FloatArray:
-    """Return values, one per probe, whose mean is the bound by D(f_G || f_mix), in nats."""
+    """Return values, one per probe, whose mean is the bound from D(f_G || f_mix), in nats."""
     logs, totals, weights = fold
     shares = weights / weights.sum()
     mean = float(shares @ totals)
-    # The logarithm of a mean is low by half the squared relative error, which would flatter the bound.
+    # The logarithm of a mean is too low by half the squared relative error, which would make the bound too large.
     low = (_error(totals, shares) / mean) ** 2 / 2
     return logs - log(mean) - low - (totals / mean - 1)
 
 
 def contrastive(fold: Fold) -> FloatArray:
-    """Return values, one per probe, whose mean is InfoNCE, in nats."""
+    """Return values, one per probe, whose mean is the InfoNCE bound, in nats."""
     logs, totals, _ = fold
     return logs - np.log(totals)
 
@@ -473,7 +471,7 @@ def _error(values: FloatArray, shares: FloatArray) -> float:
 
 
 def certified(scores: Scores, users: int, random: RandomSource) -> Mean:
-    """Return the bound by D(f_G || f_mix) from counts divided among folds."""
+    """Return the bound from D(f_G || f_mix), from counts divided among folds."""
     folds, bins = min(FOLDS, scores.n), scores.bins()
     below = scores.m - int(bins[1].sum())
     genuine = _genuine_folds(bins[0], folds, random)
@@ -481,7 +479,7 @@ def certified(scores: Scores, users: int, random: RandomSource) -> Mean:
     parts = [_held_out(bins, scores.m, (genuine[fold], impostors[fold]), users) for fold in range(folds)]
     shares = np.array([part.sum() for part in genuine]) / scores.n
     nats = float(shares @ [part.nats for part in parts])
-    # Over all probes: what differs between the folds is part of the spread.
+    # Over all probes, because differences between folds are part of the spread.
     spread = sum(
         share * (part.error**2 * part.n + (part.nats - nats) ** 2) for share, part in zip(shares, parts, strict=True)
     )
@@ -494,16 +492,16 @@ def _held_out(bins: IntArray, total: int, held: tuple[IntArray, IntArray], users
 
     Args:
         bins: ``(2, b)`` genuine and impostor scores of all folds.
-        total: impostor scores of all folds, those below all bins included.
-        held: ``(b,)`` genuine scores held out, and ``(1 + b,)`` impostor scores, those below all bins first.
-        users: N.
+        total: impostor scores of all folds, including those below all bins.
+        held: ``(b,)`` genuine scores held out, and ``(1 + b,)`` impostor scores, starting with those below all bins.
+        users: N, the number of users.
     """
     genuine, impostors = held
     n, m = int(genuine.sum()), int(impostors.sum())
     starts, levels = fitted_levels(bins[0] - genuine, bins[1] - impostors[1:], max(total - m, 1), users)
     steps = np.searchsorted(starts, np.arange(-1, len(genuine)), "right")
     if not m:
-        # Too few to be shared out: all of them stand in.
+        # Too few to divide: all of them are used.
         impostors, m = np.concatenate([[total - bins[1].sum()], bins[1]]), total
     shares, others = np.bincount(steps[1:], genuine, len(levels)) / n, np.bincount(steps, impostors, len(levels)) / m
     mean, logs, rest = float(levels @ shares) / users, np.log(levels), 1 - 1 / users
@@ -511,8 +509,8 @@ def _held_out(bins: IntArray, total: int, held: tuple[IntArray, IntArray], users
     second = _variance(rest * levels / mean, others) / m
     # As in `variational`; the genuine scores are a small part of the mixture.
     nats = float(logs @ shares) - log(mean) - second / 2
-    # In a matrix of scores a probe that misses its own user hits others, so that its part of the mixture does not vary
-    # as it would alone: the larger of the two spreads is safe.
+    # In a matrix of scores a probe that misses its own user hits others, so its part of the mixture varies less than it
+    # would alone. The larger of the two spreads is safe.
     spread = max(_variance(logs - levels / (users * mean), shares), _variance(logs, shares))
     error = sqrt(spread / n + second)
     return Mean(nats, error, float(logs.min()) - log(mean), n, rest * float(levels.max()) / (mean * total))
@@ -523,7 +521,7 @@ def _variance(values: FloatArray, shares: FloatArray) -> float:
 
 
 def _genuine_folds(counts: IntArray, folds: int, random: RandomSource) -> list[IntArray]:
-    """Return folds of ``(b,)`` counts of genuine scores, of even size, in random order."""
+    """Return folds of equal size of ``(b,)`` counts of genuine scores, in random order."""
     bins, parts = np.repeat(np.arange(len(counts)), counts), even_folds(int(counts.sum()), folds, random)
     return [np.bincount(bins[parts == fold], minlength=len(counts)) for fold in range(folds)]
 
@@ -534,12 +532,12 @@ def _impostor_folds(counts: IntArray, folds: int, random: RandomSource) -> AnyAr
 
 
 def generator_of(random: RandomSource) -> np.random.Generator:
-    """Return a generator of NumPy that is seeded by a source of words."""
+    """Return a NumPy generator that is seeded from a source of random words."""
     return np.random.Generator(np.random.PCG64(fresh_words(random, 4).tolist()))
 
 
 def even_folds(count: int, folds: int, random: RandomSource) -> IntArray:
-    """Return ``(count,)`` random folds, as even as possible."""
+    """Return ``(count,)`` random folds of sizes as equal as possible."""
     order = np.argsort(fresh_words(random, count), kind="stable")
     parts = np.empty(count, dtype=np.int64)
     parts[order] = np.arange(count) % folds
@@ -556,10 +554,10 @@ class PSE:
     """Estimates of the PSE: certified lower bounds, and the paper's divergence.
 
     Attributes:
-        certified: D(f_G || f_mix) by a cross-fitted L: a lower bound on the PIE.
-        info_nce: a larger lower bound; None where scores do not say which probe they belong to.
-        paper: D(f_G || f_I), the figure of [PIE]; no bound. None if there was nothing to compute it from.
-        users: N.
+        certified: D(f_G || f_mix) with a cross-fitted L: a lower bound on the PIE.
+        info_nce: a larger lower bound; None if the probes of the scores are unknown.
+        paper: D(f_G || f_I), the figure of [PIE], which is not a bound; None if it cannot be computed.
+        users: N, the number of users.
 
     Example:
         >>> import discreet as dc
@@ -598,15 +596,15 @@ def pse_of_scores(
 ) -> PSE:
     """Return estimates of the PSE from genuine and impostor scores, for a uniform prior.
 
-    Impostor scores are taken as independent draws; where they come as a matrix, `pse_of_matrix` knows better.
+    Impostor scores count as independent draws; for a matrix, `pse_of_matrix` is more accurate.
 
     Args:
         scores: genuine and impostor scores.
-        users: N; None for one probe of each user.
-        halves: how many half-samples the interval of the paper's figure takes; 0 for none. Impostor scores that were
-            counted only have none.
-        level: confidence of the intervals.
-        random: chooses folds and half-samples; None for fresh words.
+        users: N, the number of users; None for one probe of each user.
+        halves: the number of half-samples for the interval of the paper's figure; 0 for no interval. Impostor scores
+            that were only counted have no interval.
+        level: confidence level of the intervals.
+        random: the random words for folds and half-samples; None for fresh words.
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
@@ -638,16 +636,16 @@ def pse_of_matrix(
     """Return estimates of the PSE from the scores of every user's probe for every candidate.
 
     Args:
-        scores: ``(N, N)``, row u the probe of user u against the gallery, genuine scores on the diagonal, higher
-            meaning more alike.
+        scores: ``(N, N)``, row u is the probe of user u against all users, with genuine scores on the diagonal; a
+            higher score means more similar.
         prior: ``(N,)`` probabilities; None for 1/N each.
-        folds: in how many parts the probes are cut; L is fitted to all but one of them.
-        halves: how many halves of the users the interval of the paper's figure takes; 0 for none.
-        level: confidence of the intervals.
-        random: chooses folds and halves; None for fresh words.
+        folds: the number of folds of probes; L is fitted to all folds but one.
+        halves: the number of halves of the users for the interval of the paper's figure; 0 for no interval.
+        level: confidence level of the intervals.
+        random: the random words for folds and halves; None for fresh words.
 
     Raises:
-        DataError: if it is no square matrix of finite numbers, or of fewer than 4 users.
+        DataError: if it is not a square matrix of finite numbers, or has fewer than 4 users.
         ParameterError: if a parameter is out of range.
 
     Example:
@@ -662,16 +660,16 @@ def pse_of_matrix(
     p = _prior(prior, users)
     parts = even_folds(users, min(checked_whole("folds", folds, 2), users // 2), source)
     cut = [_fold(matrix, p, parts == part) for part in range(parts.max() + 1)]
-    # A fold of nobody who ever comes says nothing.
+    # A fold of users with probability 0 contributes nothing.
     bounds = pse_of_folds([fold for fold in cut if fold[2].sum() > 0], users, level)
     return replace(bounds, paper=_paper_of_matrix(matrix, halves=halves, level=level, random=source))
 
 
 def checked_matrix(scores: Any) -> AnyArray:
-    """Return a square matrix of scores, or refuse it.
+    """Return a square matrix of scores, after a check.
 
     Raises:
-        DataError: if it is none, or of fewer than 4 users, or not of finite numbers.
+        DataError: if it is not square, has fewer than 4 users, or has numbers that are not finite.
 
     Example:
         >>> checked_matrix(np.eye(4)).shape
@@ -685,7 +683,7 @@ def checked_matrix(scores: Any) -> AnyArray:
 
 
 def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:
-    """Return ln L, T and p of some probes, with L fitted to the other ones."""
+    """Return ln L, T and p for some probes, with L fitted to the others."""
     fitted, held = np.flatnonzero(~tested), np.flatnonzero(tested)
     steps = fitted_steps(_flat(matrix[fitted], fitted), len(matrix))
     likelihoods = steps(matrix[held])
@@ -700,7 +698,7 @@ def _flat(rows: AnyArray, right: IntArray) -> Scores:
 
 
 def pse_of_folds(folds: list[Fold], users: int, level: float) -> PSE:
-    """Return lower bounds on the PSE from ln L, T and weights of the probes of each fold; L was fitted to the others.
+    """Return lower bounds on the PSE from ln L, T and weights of each fold's probes; L was fitted to the other folds.
 
     Example:
         >>> fold = np.log([4.0, 4.0, 1.0, 4.0]), np.ones(4), np.full(4, 0.25)
@@ -718,12 +716,12 @@ def pse_of_folds(folds: list[Fold], users: int, level: float) -> PSE:
 
 
 def information_of_posterior(own: FloatArray, *, users: int, level: float) -> Information:
-    """Return InfoNCE of a posterior over users, that was fitted to other data, for a uniform prior.
+    """Return InfoNCE for a posterior over users that was fitted to other data, for a uniform prior.
 
     Args:
         own: ``(n,)`` logarithms of the probabilities of the right users.
-        users: N.
-        level: confidence of the interval.
+        users: N, the number of users.
+        level: confidence level of the interval.
 
     Example:
         >>> information = information_of_posterior(np.log(np.full(200, 0.5)), users=16, level=0.95)

@@ -1,8 +1,8 @@
-"""Error rates of an attack from its scores: rank curves, the information in ranks, and DET curves.
+"""Error rates of an attack, from its scores: rank curves, the information in ranks, and DET curves.
 
-Where several users share a score with the right one, the adversary breaks the tie at random: with ``greater`` users
-strictly better and ``ties`` users at the same score, the right one among them, that one is among the k best with
-probability
+If several users share a score with the right one, the adversary breaks the tie at random. Let ``greater`` users be
+strictly better, and let ``ties`` users, including the right one, have the same score. Then the right user is among the
+k best with probability
 
     clip((k - greater) / ties, 0, 1).
 
@@ -11,14 +11,14 @@ g > 0 with sum_r g(r) = N,
 
     E[ln g(R)]  <=  I(U;S)  <=  I(U;Y),
 
-which is InfoNCE [van den Oord et al. 2018] with a function of the rank: its sum over the gallery is the same for every
-probe. Probes of different lengths have scores on different scales, but ranks on one, so this bound can exceed those
-from scores. The best g is N times the distribution of the rank; here it is fitted to other probes.
+which is InfoNCE [van den Oord et al. 2018] with a function of the rank: its sum over all users is the same for every
+probe. Probes of different lengths have scores on different scales, but ranks on one scale, so this bound can exceed the
+bounds from scores. The best g is N times the distribution of the rank; here it is fitted to other probes.
 
 A claim is accepted if its score is at least t. The *false acceptance rate* is the share of impostor scores >= t, the
-*false rejection rate* the share of genuine scores < t. Between two neighbouring genuine scores only the first changes,
-and is least at the upper one, so thresholds at the distinct genuine scores are all that matter, and impostor scores
-counted between them are all that is needed.
+*false rejection rate* the share of genuine scores < t. Between two neighbouring genuine scores only the first rate
+changes, and is smallest at the upper one. So the distinct genuine scores suffice as thresholds, and it suffices to
+count impostor scores between them.
 """
 
 from collections.abc import Sequence
@@ -51,8 +51,8 @@ class Rate:
         value: the share, in 0..1.
         low: lower confidence limit [Clopper and Pearson 1934].
         high: upper confidence limit.
-        trials: out of how many.
-        level: confidence of the interval.
+        trials: the number of trials.
+        level: confidence level of the interval.
 
     Example:
         >>> print(rate(12, 100), rate(12, 100).complement, sep="; ")
@@ -70,7 +70,7 @@ class Rate:
 
     @property
     def complement(self) -> "Rate":
-        """The rate of the opposite."""
+        """The rate of the opposite event."""
         return Rate(1 - self.value, 1 - self.high, 1 - self.low, self.trials, self.level)
 
 
@@ -78,13 +78,13 @@ def rate(successes: float, trials: int, *, level: float = 0.95) -> Rate:
     """Return a rate with its Clopper-Pearson interval.
 
     Args:
-        successes: in 0..trials; where ties were counted in parts, the interval is that of the next whole numbers. A sum
-            of chances varies no more than as many coins, so it keeps its level.
-        trials: independent ones, at least 1.
-        level: confidence.
+        successes: in 0..trials; if ties count in parts, the interval is for the next integers. A sum of probabilities
+            varies at most as much as independent coins, so the level holds.
+        trials: the number of independent trials, at least 1.
+        level: confidence level.
 
     Raises:
-        DataError: if there are more successes than trials, or no trials.
+        DataError: if there are more successes than trials, or no trial.
         ParameterError: if the level is not in (0, 1).
 
     Example:
@@ -107,9 +107,9 @@ class RankCurve:
     """A rank curve: rates at which the right user is among the k best.
 
     Attributes:
-        ks: list lengths, ascending.
-        rates: one per list length.
-        users: how many users the lists are drawn from; None if not said.
+        ks: the list lengths, ascending.
+        rates: one rate per list length.
+        users: the number of users in the lists; None if unknown.
 
     Example:
         >>> curve = rank_curve([0, 0, 1, 3], [1, 1, 1, 1], ks=[1, 2], users=10)
@@ -126,7 +126,7 @@ class RankCurve:
 
     @property
     def error(self) -> Rate:
-        """The identification error rate: how often another user scores best (of the shortest list)."""
+        """The identification error rate: the rate at which another user scores best (for the shortest list)."""
         return self.rates[0].complement
 
     def __str__(self) -> str:
@@ -139,7 +139,7 @@ class RankCurve:
         return rank_chart([self.line(name)], users=self.users)
 
     def line(self, name: str) -> RankLines:
-        """Return the curve's line in a chart of several."""
+        """Return the curve's line for a chart with several lines."""
         points = [(k, rate.value, rate.low, rate.high) for k, rate in zip(self.ks, self.rates, strict=True)]
         return RankLines(name, points, self.rates[0].level)
 
@@ -150,14 +150,14 @@ def rank_curve(
     """Return the rank curve of probes.
 
     Args:
-        greater: ``(n,)`` how many users scored strictly higher than the right one, per probe.
-        ties: ``(n,)`` how many users have exactly the right one's score, that one included; at least 1.
-        ks: list lengths; None for 1, 2, 5, 10, ... up to the worst rank.
-        users: N, the size of the gallery, for comparison with guessing.
-        level: confidence of each interval.
+        greater: ``(n,)`` for each probe, the number of users with a strictly higher score than the right user.
+        ties: ``(n,)`` for each probe, the number of users with the right user's score, including that user; at least 1.
+        ks: the list lengths; None for 1, 2, 5, 10, ... up to the worst rank.
+        users: N, the number of users, for comparison with guesses.
+        level: confidence level of each interval.
 
     Raises:
-        DataError: if they are no counts.
+        DataError: if the arrays are not such counts.
         ParameterError: if a list length is not at least 1.
 
     Example:
@@ -170,7 +170,7 @@ def rank_curve(
     if len(above) != len(same) or not len(above):
         raise DataError("ranks.unequal-counts", same_count=len(same), above_count=len(above))
     if ks is None:
-        # Beyond the worst rank everybody is in the list.
+        # Beyond the worst rank every right user is in the list.
         ks = _spread(int((above + same).max()))
     if not len(ks):
         raise ParameterError("ranks.no-lengths", argument="ks")
@@ -201,17 +201,17 @@ def pse_of_ranks(
     """Return a lower bound on the PSE from the ranks of the right users, for a uniform prior.
 
     Args:
-        greater: ``(n,)`` how many users scored strictly higher than the right one, per probe; n >= 2.
-        ties: ``(n,)`` how many have exactly the right one's score, that one included.
-        users: N.
-        level: confidence of the interval.
-        random: chooses the folds; None for fresh words.
+        greater: ``(n,)`` for each probe, the number of users with a strictly higher score than the right user; n >= 2.
+        ties: ``(n,)`` for each probe, the number of users with the right user's score, including that user.
+        users: N, the number of users.
+        level: confidence level of the interval.
+        random: the random words for the folds; None for fresh words.
 
     Returns:
         A lower bound on the PIE, in bits, with its interval.
 
     Raises:
-        DataError: if they are no ranks among N users, or fewer than 2.
+        DataError: if the arrays are not ranks among N users, or there are fewer than 2.
         ParameterError: if the level is out of range.
 
     Example:
@@ -227,7 +227,7 @@ def pse_of_ranks(
     if wrong or above.min() < 0 or same.min() < 1 or int((above + same).max()) > users:
         raise DataError("ranks.impossible", users=users)
     edges = _edges(users)
-    # The rank is even among those tied.
+    # The rank is uniform among tied users.
     spread = _covered(above, same, edges)
     folds = uniform_below(_FOLDS, len(above), checked_source(random)).astype(np.int64)
     logs = np.empty(len(above))
@@ -241,7 +241,7 @@ def pse_of_ranks(
 
 
 def _edges(users: int) -> IntArray:
-    """Return ``(b + 1,)`` ranks, from 0: cells 1, 2, 3 to 4, 5 to 8, and so on up to N."""
+    """Return ``(b + 1,)`` ends of cells of ranks, from 0: cells 1, 2, 3 to 4, 5 to 8, and so on up to N."""
     edges = [0, *(1 << power for power in range(users.bit_length()) if 1 << power < users), users]
     return np.array(edges, dtype=np.int64)
 
@@ -261,11 +261,11 @@ def _log_ratio(counts: FloatArray, edges: IntArray, users: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class DET:
-    """A DET curve: one point per threshold, from the least genuine score up to one above all scores.
+    """A DET curve: one point per threshold, from the smallest genuine score to a value above all scores.
 
     Attributes:
-        false_accepts: ``(b + 1,)`` numbers of impostor scores accepted, falling to 0.
-        false_rejects: ``(b + 1,)`` numbers of genuine scores rejected, rising from 0 to n.
+        false_accepts: ``(b + 1,)`` numbers of accepted impostor scores, descending to 0.
+        false_rejects: ``(b + 1,)`` numbers of rejected genuine scores, ascending from 0 to n.
         n: number of genuine scores.
         m: number of impostor scores.
 
@@ -296,19 +296,19 @@ class DET:
 
     @property
     def far(self) -> FloatArray:
-        """``(b + 1,)`` false acceptance rates, falling."""
+        """``(b + 1,)`` false acceptance rates, in descending order."""
         return self.false_accepts / self.m
 
     @property
     def frr(self) -> FloatArray:
-        """``(b + 1,)`` false rejection rates, rising."""
+        """``(b + 1,)`` false rejection rates, in ascending order."""
         return self.false_rejects / self.n
 
     @property
     def equal_error_rate(self) -> float:
         """The rate at which both errors are equal, by linear interpolation between neighbouring thresholds.
 
-        The first threshold rejects nobody and the last accepts nobody, so the curves always cross.
+        The first threshold rejects no user and the last accepts none, so the curves always cross.
         """
         far, frr = self.far, self.frr
         after = int(np.argmax(frr >= far))
@@ -319,7 +319,7 @@ class DET:
         return float(frr[after - 1] + share * rise)
 
     def line(self, name: str) -> DetLine:
-        """Return the curve's line in a chart of several."""
+        """Return the curve's line for a chart with several lines."""
         return DetLine(name, self.far, self.frr, self.equal_error_rate)
 
     def plot(self, name: str = "attack") -> Any:

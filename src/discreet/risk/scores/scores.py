@@ -1,11 +1,12 @@
-"""Scores of an attack: genuine ones, and the impostor scores counted between them.
+"""Scores of an attack: genuine scores, and counts of the impostor scores between them.
 
-A *probe* is a trace, report or template of unknown origin, compared with every candidate. Its *genuine* score is the
-one for its own user; the others are impostor scores. Larger means more similar. Scores are the input of rates, ranks,
-DET curves, divergences and information; arrays of users are checked, and brought to one type and one scale.
+A *probe* is a trace, report or template of unknown origin that is compared with every candidate. Its *genuine* score is
+the score for its own user; all others are impostor scores. A larger score means more similar. Scores are the input of
+rates, ranks, DET curves, divergences and information. Arrays from callers are checked, and converted to a common type
+and scale.
 
-Thresholds at the different genuine scores are all that matter: impostor scores are counted between them, so that m may
-be far larger than memory.
+The distinct genuine scores suffice as thresholds. Impostor scores are counted between them, so that m may be far larger
+than memory.
 """
 
 from collections.abc import Callable
@@ -24,19 +25,19 @@ _LARGEST_FLOAT = 2.0**1020
 
 
 def scaled(*scores: AnyArray) -> list[AnyArray]:
-    """Return scores of one scale whose differences are finite, all of them divided by 16 where some are very large.
+    """Return scores on one scale with finite differences; all of them are divided by 16 if some are very large.
 
-    By a power of two, which changes nothing else.
+    The divisor is a power of two, so that nothing else changes.
     """
     largest = max(float(abs(end)) for array in scores for end in (array.min(), array.max()))
     return [array / 16 if array.dtype == np.float64 and largest > _LARGEST_FLOAT else array for array in scores]
 
 
 def checked_scores(scores: Any, kind: str, fewest: int) -> AnyArray:
-    """Return scores as ``(n,)`` float64 or int64.
+    """Return scores as ``(n,)`` float64 or int64, after a check.
 
     Raises:
-        DataError: if there are too few of them, or they are not finite numbers in one dimension.
+        DataError: if there are too few, or they are not finite numbers in one dimension.
     """
     array = as_array(scores, f"{kind} scores")
     if array.ndim != 1:
@@ -59,15 +60,15 @@ def as_array(values: Any, what: str) -> AnyArray:
 
 
 def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") -> AnyArray:
-    """Return an array of any shape as float64 or int64.
+    """Return an array of any shape as float64 or int64, after a check.
 
     Args:
         array: the numbers.
-        kind: what they are, for messages.
-        remedy: what to do if some are of no use, for messages.
+        kind: a noun for the numbers, for messages.
+        remedy: the advice on numbers that cannot be used, for messages.
 
     Raises:
-        DataError: if it holds anything but finite numbers, or integers of more than 62 bits.
+        DataError: if there are entries other than finite numbers, or integers of more than 62 bits.
     """
     if array.dtype.kind not in "fiu":
         raise DataError("scores.not-real", kind=kind, dtype=array.dtype)
@@ -86,21 +87,21 @@ def checked_numbers(array: AnyArray, kind: str, remedy: str = "leave them out") 
 
 
 def ascending(scores: AnyArray) -> AnyArray:
-    """Return ``(n,)`` scores in ascending order: the same array where they already are."""
+    """Return ``(n,)`` scores in ascending order, without a copy if they are sorted."""
     return scores if (scores[1:] >= scores[:-1]).all() else np.sort(scores)
 
 
 def distinct(scores: AnyArray) -> tuple[AnyArray, IntArray]:
-    """Return the different ones of ``(n,)`` ascending scores, and how often each is there.
+    """Return the distinct values of ``(n,)`` ascending scores, with their counts.
 
-    `numpy.unique` does not know that they ascend, and takes ten times as long for integers.
+    `numpy.unique` cannot use that the scores are sorted, and takes ten times as long for integers.
     """
     starts = np.flatnonzero(np.append(True, scores[1:] != scores[:-1])) if len(scores) else np.empty(0, np.intp)
     return scores[starts], np.diff(starts, append=len(scores))
 
 
 Rows = Callable[[int, int], AnyArray]
-"""Returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
+"""A function that returns the ``(stop - start, n)`` scores of probes start .. stop - 1."""
 
 FEWEST_GENUINE = 2
 ENTRIES_PER_BLOCK = 1 << 22
@@ -110,11 +111,11 @@ _ENDS: tuple[tuple[int, Literal["left", "right"]], ...] = ((0, "left"), (-1, "ri
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """The position of the genuine scores among the impostor scores.
+    """The position of the genuine scores relative to the impostor scores.
 
     Attributes:
-        separated: whether no impostor score lies between the least and the largest genuine one.
-        beyond: the share of genuine scores that lie beyond all impostor scores.
+        separated: whether no impostor score lies between the smallest and the largest genuine score.
+        beyond: the share of genuine scores beyond all impostor scores.
     """
 
     separated: bool
@@ -123,11 +124,11 @@ class Overlap:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ranks:
-    """The places of the right users among all candidates.
+    """The ranks of the right users among all candidates.
 
     Attributes:
-        greater: ``(n,)`` numbers of other candidates that score more than the probe's user.
-        ties: ``(n,)`` numbers of candidates with the same score, the probe's user included.
+        greater: ``(n,)`` numbers of other candidates with a higher score than the probe's user.
+        ties: ``(n,)`` numbers of candidates with the same score, including the probe's user.
         users: ``(n,)`` users of the probes, as indices of candidates.
         candidates: number of candidates.
 
@@ -154,7 +155,7 @@ class Ranks:
         """Return the ``(n,)`` probabilities that a probe's own user is among the k best, ties broken at random.
 
         Raises:
-            ParameterError: if k is no integer of at least 1.
+            ParameterError: if k is not an integer of at least 1.
             DataError: if there are no probes.
         """
         k = checked_whole("k", k)
@@ -165,17 +166,17 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Scores:
-    """Genuine scores, with the impostor scores counted between them.
+    """Genuine scores, with counts of the impostor scores between them.
 
     Attributes:
         genuine: ``(n,)`` scores of the probes for their own users: integers, in units, or floats.
-        thresholds: ``(k,)`` the different genuine scores, ascending.
-        impostor_counts: ``(k + 1,)`` numbers of pairs of a probe and another user that score below the first threshold,
-            from the first on and below the second, ..., from the last on.
-        impostor_ties: ``(k,)`` numbers of these that score exactly a threshold.
-        impostors: ``(m,)`` impostor scores, ascending; None where they were counted only.
-        places: of the right users among all candidates; None for scores of pairs.
-        unit: size of one unit of the scores (in nats, where they are likelihoods).
+        thresholds: ``(k,)`` the distinct genuine scores, ascending.
+        impostor_counts: ``(k + 1,)`` numbers of pairs of a probe and another user with a score below the first
+            threshold, from the first to below the second, ..., from the last on.
+        impostor_ties: ``(k,)`` numbers of these pairs with a score exactly at a threshold.
+        impostors: ``(m,)`` impostor scores, ascending; None if they were only counted.
+        places: the ranks of the right users among all candidates; None for scores of pairs.
+        unit: the size of one unit of the scores (in nats for likelihoods).
 
     Example:
         >>> scores = Scores.from_matrix([[9, 1, 2], [3, 7, 4], [8, 2, 6]])
@@ -206,29 +207,29 @@ class Scores:
 
     @property
     def n(self) -> int:
-        """Number of genuine scores, one per probe."""
+        """The number of genuine scores, one per probe."""
         return len(self.genuine)
 
     @property
     def m(self) -> int:
-        """Number of impostor scores, one per pair of a probe and another user."""
+        """The number of impostor scores, one per pair of a probe and another user."""
         return int(self.impostor_counts.sum())
 
     @property
     def samples(self) -> tuple[AnyArray, AnyArray] | None:
-        """Genuine and impostor scores, ``(n,)`` and ``(m,)``, ascending; None where the latter were counted only."""
+        """Genuine and impostor scores, ``(n,)`` and ``(m,)``, ascending; None if impostor scores were only counted."""
         return None if self.impostors is None else (ascending(self.genuine), self.impostors)
 
     @classmethod
     def of_pairs(cls, genuine: Any, impostors: Any) -> Self:
-        """Return the scores of pairs of one user, and of pairs of two; these have no ranks.
+        """Return the scores of pairs of the same user, and of pairs of different users; these have no ranks.
 
         Args:
             genuine: ``(n,)`` numbers, at least 2; fixed-point int64 stay integers.
             impostors: ``(m,)`` numbers, at least 1.
 
         Raises:
-            DataError: if there are too few of them, or they are not finite numbers in one dimension.
+            DataError: if there are too few, or they are not finite numbers in one dimension.
         """
         matched, others = checked_scores(genuine, "genuine", FEWEST_GENUINE), checked_scores(impostors, "impostor", 1)
         if matched.dtype != others.dtype:
@@ -238,13 +239,13 @@ class Scores:
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Self:
-        """Return the scores of a matrix of probes and candidates.
+        """Return the scores from a matrix of probes and candidates.
 
         Args:
             matrix: ``(n, candidates)`` numbers, n at most that many; each probe's own user is on the diagonal.
 
         Raises:
-            DataError: if it is no such matrix, or a score is missing.
+            DataError: if it is not such a matrix, or a score is missing.
         """
         whole = as_array(matrix, "matrix")
         if whole.ndim != 2 or whole.dtype.kind not in "iuf":
@@ -259,12 +260,12 @@ class Scores:
 
     @classmethod
     def from_rows(cls, rows: Rows, users: IntArray, candidates: int) -> Self:
-        """Return the scores of probes for all candidates from a function, read block by block, twice.
+        """Return the scores of probes for all candidates from a function, which is called twice for every block.
 
         Args:
-            rows: the scores of some probes, floats (nan: left out) or integers; called twice for every block.
+            rows: a function that returns the scores of some probes, floats (nan: omitted) or integers.
             users: ``(n,)`` the own user of each probe.
-            candidates: their number.
+            candidates: the number of candidates.
 
         Raises:
             DataError: if the scores have another shape.
@@ -288,7 +289,7 @@ class Scores:
         """The ranks of the right users.
 
         Raises:
-            DataError: if there are none, as of scores of pairs.
+            DataError: if there are no ranks, as for scores of pairs.
         """
         if self.places is None:
             raise DataError("scores.without-ranks")
@@ -299,10 +300,10 @@ class Scores:
         return float(self.ranks.hits(k).mean())
 
     def bins(self) -> IntArray:
-        """Return ``(2, b)`` numbers of genuine and of impostor scores in consecutive intervals.
+        """Return ``(2, b)`` numbers of genuine and impostor scores in consecutive intervals.
 
-        The intervals ascend from the least genuine score to infinity. All genuine scores of one lie at its lower end:
-        an interval starts at each of them, and ends right after it where scores tie.
+        The intervals ascend from the smallest genuine score to infinity. An interval starts at each distinct genuine
+        score, and ends right after it where scores tie. So all its genuine scores are at its lower end.
 
         Raises:
             DataError: if there are fewer than 2 genuine scores or no impostor scores, or they are not finite.
@@ -321,7 +322,7 @@ class Scores:
 
     @property
     def overlap(self) -> Overlap:
-        """The position of the genuine scores among the impostor scores; of counts only the upper end shows it."""
+        """The position of the genuine scores relative to the impostor scores; counts only show the upper end."""
         if self.samples is None:
             genuine, impostors = self.bins()
             occurring = np.flatnonzero(impostors)
@@ -335,10 +336,10 @@ class Scores:
 
 
 def checked(scores: object) -> Scores:
-    """Return scores, or refuse what are none.
+    """Return the argument if it is a `Scores`.
 
     Raises:
-        DataError: if these are no `Scores`.
+        DataError: if it is not.
     """
     if not isinstance(scores, Scores):
         raise DataError("scores.wrong-type", argument="scores", kind=type(scores).__name__)
@@ -351,14 +352,14 @@ def listed(greater: IntArray, ties: IntArray, k: int) -> FloatArray:
 
 
 def counted(genuine: AnyArray, impostors: AnyArray) -> tuple[AnyArray, IntArray, IntArray]:
-    """Return thresholds and counts of impostor scores, as of `Scores`; both samples ascend."""
+    """Return thresholds and counts of impostor scores, as in `Scores`; both samples must be sorted."""
     thresholds, _ = distinct(genuine)
     below, upto = (np.searchsorted(impostors, thresholds, side) for side in ("left", "right"))
     return thresholds, np.diff(below, prepend=0, append=len(impostors)), upto - below
 
 
 def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Return counts from each threshold on, and at it, from ``(2 k + 1,)`` counts at and between thresholds."""
+    """Return counts from each threshold on, and at each, from ``(2 k + 1,)`` counts at and between thresholds."""
     ties = counts[1::2]
     between = counts[0::2].copy()
     between[1:] += ties
@@ -366,7 +367,7 @@ def folded(counts: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _binned(scores: AnyArray, thresholds: AnyArray) -> IntArray:
-    """Return counts of scores below the first threshold, at it, between it and the second, ...; nan is not counted."""
+    """Return counts of scores below the first threshold, at it, between it and the second, ...; nan does not count."""
     valid = scores[~np.isnan(scores)]
     below, upto = np.searchsorted(thresholds, valid, "left"), np.searchsorted(thresholds, valid, "right")
     return np.bincount(below + upto, minlength=2 * len(thresholds) + 1).astype(np.int64, copy=False)

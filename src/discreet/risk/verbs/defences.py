@@ -1,4 +1,4 @@
-"""The verb ``risk compare``: plans by what they allow, or the defences of traces by what attacks name all the same."""
+"""The verb ``risk compare``: plans by their bounds, or defences of traces by the success of attacks."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -53,7 +53,7 @@ _EVENTS = ("user", "event", "time", "missing", "split", "least")
 
 @dataclass(frozen=True, slots=True)
 class _Defences(Writing):
-    """The traces to be defended, the defences, and the pages to write."""
+    """The traces and the defences to compare, and the pages to write."""
 
     traces: tuple[str | Path, ...] = option(
         "--traces",
@@ -83,7 +83,7 @@ class _Defences(Writing):
     seed: int | None = option("--seed", type=int, needs=_OF_TRACES, help="Seed of the attacks and the reports.")
 
     def of(self, split: Split, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
-        """Return the defences that are asked for, or some of each kind, and the plans."""
+        """Return the requested defences, or some of each kind, and the plans."""
         defences = []
         for choice in self.defences.split(",") if self.defences else ():
             ladders = [_ladder(part.strip(), events, reports) for part in choice.split("+")]
@@ -100,7 +100,7 @@ class _Defences(Writing):
 
 
 def _ladder(part: str, events: Events, reports: int) -> list[Defence]:
-    """Return the defences of a part of a combination, of which one is taken at a time."""
+    """Return the alternative defences for one part of a combination."""
     kind, _, numbers = part.partition(":")
     column, equals, steps = part.partition("=")
     counted = {"first": first_events, "rare": without_rare}.get(kind)
@@ -154,7 +154,7 @@ def compare_risks(
 
     Errors stand beside the risks. With --traces, the defences of a table of events are ranked.
 
-    These are fewer events, coarser events or times, and reports: what attacks name all the same, and what is lost.
+    These are fewer events, coarser events or times, and reports. The table has the success of attacks and the loss.
     """
     if defences.traces:
         if not plans and not defences.plans:
@@ -178,7 +178,7 @@ def compare_risks(
 
 
 def _gate(risks: Sequence[float], fail_above: float | None, what: str) -> None:
-    """Exit with 1 if one of the ascending risks is above the limit."""
+    """Exit with 1 if one of the ascending risks exceeds the limit."""
     above = [value for value in risks if fail_above is not None and value > fail_above]
     if above:
         end_above(
@@ -220,7 +220,7 @@ def _compare_defences(
 
 
 def _prior(text: str, users: int) -> FloatArray:
-    """Return the ``(n,)`` probabilities that each user is the sender, before any report is seen."""
+    """Return the ``(n,)`` prior probabilities of each user as the sender."""
     kind, _, exponent = text.partition(":")
     if kind == "zipf":
         try:
@@ -249,14 +249,14 @@ class _PlanRisk:
 
     @classmethod
     def of(cls, path: Path, users: int, reports: int, prior: FloatArray | None) -> "_PlanRisk":
-        """Return the risks of a plan in a file."""
+        """Return the risks of a plan from a file."""
         mechanism = load_plan(path).mechanism()
         bounds = identification_bounds(mechanism, users, reports=reports, prior=prior)
         return cls(path, mechanism, bounds, mechanism.decoder.worst_case_mse(users))
 
 
 def _plan_table(risks: Sequence[_PlanRisk]) -> ResultTable:
-    """Return the table of plans, the least identification risk first."""
+    """Return the table of plans, by ascending identification risk."""
     first, column = risks[0].bounds, partial(ResultColumn.of, risks)
     each = f", {first.reports} reports each" if first.reports > 1 else ""
     columns = [
@@ -273,7 +273,7 @@ def _plan_table(risks: Sequence[_PlanRisk]) -> ResultTable:
 
 
 def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
-    """Yield the table of plans, the least identification risk first, and the conditions of its figures."""
+    """Yield the table of plans, by ascending identification risk, and the conditions on its figures."""
     first = risks[0].bounds
     yield _plan_table(risks)
     yield (

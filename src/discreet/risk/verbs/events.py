@@ -1,4 +1,4 @@
-"""The table of events that verbs of risk attack: its columns, how long that takes, and what an answer was made of."""
+"""The table of events for verbs on risk: its columns, the expected time of an attack, and the evidence of a result."""
 
 import shlex
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ from discreet.risk.traces import Split, Traces
 from discreet.tables.scan import table_files
 
 ARGUMENTS = "discreet.risk.arguments"
-"""The arguments of the running verb, as they were given, among what its context keeps."""
+"""The name under which a verb's context stores its arguments, as they were given."""
 
 VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
 _LONG = 30
@@ -29,7 +29,7 @@ _LONG = 30
 
 @dataclass(frozen=True, slots=True)
 class Events(OptionGroup):
-    """The columns of the table of events, and what the attacker knows of each user."""
+    """The columns of the table of events, and the attacker's knowledge of each user."""
 
     user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
     event: str = option("--event", default="event", show_default=True, help="Column of events.")
@@ -61,7 +61,7 @@ class Events(OptionGroup):
 
 
 def say_how_long(split: Split, attack: str, times: int = 1) -> None:
-    """Print the expected time of so many attacks, if it is long."""
+    """Print the expected time of a number of attacks, if it is long."""
     seconds = times * expected_seconds(split, list(ATTACKS) if attack == ALL else [attack])
     if seconds > _LONG:
         traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
@@ -70,7 +70,7 @@ def say_how_long(split: Split, attack: str, times: int = 1) -> None:
 
 
 def left_out_of(read: Traces, split: Split) -> list[str]:
-    """Return the rows and the users that are left out in sentences."""
+    """Return sentences on the rows and the users that were omitted."""
     users = read.users - split.target.users
     rows = [f"Left out: {number_of(read.left_out, 'row')} in which a user, an event or a time is missing."]
     few = [f"Left out: {users:,} of {number_of(read.users, 'user')}, for too few events; nothing is said of them."]
@@ -78,7 +78,7 @@ def left_out_of(read: Traces, split: Split) -> list[str]:
 
 
 def evidence_of(tables: Sequence[str | Path], plans: Iterable[Path], read: Traces) -> dict[str, Any]:
-    """Return the files, the command and the version behind an assessment, by which others can make it again."""
+    """Return the files, the command and the version behind an assessment, so that others can repeat it."""
     arguments = click.get_current_context().meta[ARGUMENTS]
     files = [*table_files(tables), *plans]
     return {

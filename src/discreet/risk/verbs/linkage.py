@@ -1,4 +1,4 @@
-"""The option ``--known`` of ``risk traces``: a release without names beside a table that an attacker has with names."""
+"""The option ``--known`` of ``risk traces``: a release without names beside an attacker's table with names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class KnownTable(OptionGroup):
     def read(
         self, release: Sequence[str | Path], columns: tuple[str, str, str | None], domain: Domain | None, missing: str
     ) -> Split:
-        """Return the traces of the release as target, and those known as training."""
+        """Return the traces of the release as target, and the known traces as training."""
         assert self.known is not None
         refuse_idle(["split", "least", "attack", "alone", "largest_list"], _ONE_TABLE)
         others = self.known_user, self.known_event, self.known_time
@@ -71,7 +71,7 @@ _FACTS: dict[str, Any] = {
 
 
 def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:
-    """Return the figures of a linkage, for programs."""
+    """Return the figures of a linkage for programs."""
     left_out = {"rows_left_out": split.target.left_out, "known_rows_left_out": split.training.left_out}
     record: dict[str, Any] = built_ins({**record_of(linkage, _FACTS), **left_out})
     return record
@@ -89,7 +89,7 @@ def linkage_parts(linkage: Linkage, split: Split) -> list[str | ResultTable]:
 
 
 def gate_linkage(linkage: Linkage, fail_above: float | None) -> None:
-    """Exit with 1 if the identification risk of a user who is in both tables may be above the limit."""
+    """Exit with 1 if the identification risk of a user in both tables may exceed the limit."""
     if fail_above is None or linkage.risk <= fail_above:
         return
     asked = "what no attack exceeds"

@@ -1,4 +1,4 @@
-"""The verb ``risk plan``: the largest epsilon of each mechanism that an identification risk allows."""
+"""The verb ``risk plan``: the largest epsilon of each mechanism for an identification risk."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +22,7 @@ from discreet.risk.planning import SIDE_BY_SIDE, IdentificationPlan, plan_identi
 
 
 def identification_table(plan: IdentificationPlan) -> ResultTable:
-    """Return the table of mechanisms, each at its largest epsilon."""
+    """Return the table of mechanisms, each with its largest epsilon."""
     column = partial(ResultColumn.of, plan.options)
     columns = [
         column("name", "name"),

@@ -1,4 +1,4 @@
-"""The verbs ``risk``: the identification risk of traces and reports, of scores of a matcher, and of plans."""
+"""The verbs ``risk``: the identification risk of traces, of reports, of a matcher's scores, and of plans."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,12 +58,12 @@ _AS_THEY_ARE = "events are published as they are."
 
 
 class _RiskGroup(VerbGroup):
-    """A group of verbs, whose first one need not be named."""
+    """A group of verbs, where the first verb is the default."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; without a verb they are those of ``traces``."""
+        """Parse the arguments; without a verb they belong to ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            # Names of verbs are words; a table's name has a dot, or a slash.
+            # Names of verbs are words; the name of a table has a dot or a slash.
             if args[0].isidentifier():
                 refuse_removed(f"risk {args[0]}")
             args = [_TRACES, *args]
@@ -88,7 +88,7 @@ risk.add_command(plan_for_risk)
 
 @dataclass(frozen=True, slots=True)
 class _Attack(OptionGroup):
-    """Attack, and the mechanism whose reports are attacked."""
+    """The attack, and the mechanism of the reports to attack."""
 
     attack: str = option(
         "--attack",
@@ -140,7 +140,7 @@ class _Attack(OptionGroup):
         return mechanism, mechanism.domain
 
     def of_epsilon(self, events: int) -> BlockMechanism | None:
-        """Return the mechanism over so many different events, if an epsilon is given."""
+        """Return the mechanism over the given number of events, if an epsilon is given."""
         if self.epsilon is None:
             return None
         known = [known for known, kind in BLOCK_MECHANISMS.items() if not kind.needs_options()]
@@ -156,7 +156,7 @@ _FOR_ALL_ALIKE = {
 
 @dataclass(frozen=True, slots=True)
 class _Pages(Writing):
-    """Pages, and a file of users by name."""
+    """The pages, and a file of users by name."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFolder("risk.html", "risk.json"), help="Folder for risk.html and risk.json."
@@ -170,7 +170,7 @@ class _Pages(Writing):
 
     @contextmanager
     def naming(self, assessment: Assessment, names: Any) -> Iterator[list[Path]]:
-        """Write the file of users by name when the body is done; yield the files of that kind."""
+        """Write the file of users by name after the body; yield the list of such files."""
         if self.per_user is None or not isinstance(assessment, TraceAssessment):
             yield []
             return
@@ -205,8 +205,8 @@ def traces(
     With --plan or --epsilon the attack sees reports; otherwise it sees the traces.
 
     TABLE has a row per event: user, event and perhaps time; several files, and folders of them, here or at URLs, are
-    one table. What the strongest attack finds is set beside what no attack exceeds. With --known
-    the tables are a release, and its users partly known.
+    one table. The result compares the strongest attack with bounds for every attack. With --known
+    the tables are a release, and some of its users are known.
     """
     random = _random(seed)
     if aux.known is not None:
@@ -234,7 +234,7 @@ def traces(
         record["evidence"] = evidence_of(tables, filter(None, [how.plan]), read)
     with out.naming(assessment, parts.target.names) as files:
         if out.output is not None:
-            # Where one pass gives all other epsilons.
+            # Only where one attack gives the results for all epsilons.
             one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
             swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
             files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
@@ -248,7 +248,7 @@ def traces(
 
 
 def _gate(assessment: Assessment, fail_above: float | None) -> None:
-    """Exit with 1 if the identification risk is above the limit."""
+    """Exit with 1 if the identification risk exceeds the limit."""
     if fail_above is not None and assessment.risk > fail_above:
         risk = f"{assessment.risk:.4g}{assessment.risk_note}"
         end_above(f"The identification risk, {risk}, is above {fail_above:g}.")
@@ -264,7 +264,7 @@ def _link(
     fail_above: float | None,
     random: RandomSource,
 ) -> None:
-    """Name the traces of a release by what is known of some of its users."""
+    """Link the traces of a release to its known users."""
     mechanism, domain = how.of_plan()
     split = aux.read(release, (events.user, events.event, events.time), domain, events.missing)
     mechanism = mechanism or how.of_epsilon(split.target.event_count)
@@ -335,7 +335,7 @@ def _assessment_record(assessment: Assessment, split: Split, knowledge: str, rea
 
 
 def _conditions(assessment: Assessment, record: Mapping[str, Any]) -> list[str]:
-    """Return the conditions of the figures in sentences."""
+    """Return the conditions on the figures as sentences."""
     sentences = [f"The attacker knows {record['attacker_knows']}."]
     if assessment.bounds is None:
         sentences += [
@@ -378,7 +378,7 @@ def _random(seed: int | None) -> RandomSource:
 
 @dataclass(frozen=True, slots=True)
 class _Scores(OptionGroup):
-    """The columns of the table of scores, and how they are read."""
+    """The columns of the table of scores, and options for reading them."""
 
     score: str = option("--score", required=True, help="Column of scores.")
     probe: str = option("--probe", default="row", show_default=True, help="Column that says whose probe it is.")
