@@ -34,7 +34,7 @@ VERBS = (
     "backup --sealed-only", "restore", "purge",
 )  # fmt: skip
 """The verbs of ``discreet collector``, and their forms, each of which is run beside the server."""
-NOTHING = "is sealed already"
+NOTHING = "is-sealed]"
 _HEAD = 44
 
 

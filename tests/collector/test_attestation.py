@@ -194,7 +194,7 @@ def test_ranges_regions_and_combinations_are_listed_whole(seed: int) -> None:
 
 def test_nothing_is_attested_of_who_protects_nobody_and_nothing_signed_of_a_simulation() -> None:
     clear = plan_from({**PLAIN, "domain": {"range": [0, 3], "sensitive": [], "allow_unprotected": True}})
-    with pytest.raises(ParameterError, match="needs a plan that protects some values"):
+    with pytest.raises(ParameterError, match=r"plan.protects-nobody"):
         Attestation(clear)
     page = text_of(of_collection(simulated=True).page())
     assert "This is a simulation: it protects nobody" in page

@@ -50,11 +50,11 @@ def test_adding_listing_and_withdrawing(tmp_path: Path, signed: Path) -> None:
     assert not told("collector", "add", signed, *TRUSTED, *data)["new"]
     other = tmp_path / "other.json"
     other.write_bytes(envelope(epochs=current(), least=51))
-    assert "already with another document" in run("collector", "add", other, *TRUSTED, *data).stderr
+    assert "version.other-document" in run("collector", "add", other, *TRUSTED, *data).stderr
     notice = tmp_path / "notice.json"
     notice.write_bytes(withdraw(signed.read_bytes(), [key()], trust=TRUST))
     assert told("collector", "add", notice, *TRUSTED, *data)["state"] == "withdrawn"
-    assert "add a higher one" in run("collector", "add", other, *TRUSTED, *data).stderr
+    assert "version.not-newer" in run("collector", "add", other, *TRUSTED, *data).stderr
     assert [(one["version"], one["state"]) for one in told("collector", "list", *data)["collections"]] == [
         (1, "open"),
         (2, "withdrawn"),
@@ -90,7 +90,7 @@ def test_status_and_sealing(tmp_path: Path) -> None:
     assert told("collector", "seal", "habits", "--epoch", 1, "--version", 1, *data)["sealed"][0]["n"] == 60
     few = run("collector", "seal", "habits", "--epoch", 2, *data).stdout
     assert few.startswith("Not sealed: 2. There are fewer than 50 different reports;")
-    assert "is sealed already" in run("collector", "seal", "habits", "--epoch", 0, *data).stderr
+    assert "epoch.is-sealed" in run("collector", "seal", "habits", "--epoch", 0, *data).stderr
     assert "no reports" in run("collector", "seal", "habits", "--epoch", 7, *data).stderr
     assert run("collector", "seal", "habits", "--version", 2, *data).exit_code == 2
     assert run("collector", "seal", "nobody", *data).exit_code == 2
@@ -247,10 +247,10 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
         (["--behind-proxy", "--demo"], "on this machine only"),
         (["--gateway", "http://127.0.0.1:1", "--demo"], "a gateway seals nothing"),
-        (["--devices", "5"], "add --demo"),
+        (["--devices", "5"], "Add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),
-        (["--config", "tls.toml"], "tls must name"),
+        (["--config", "tls.toml"], "tls.wrong-files"),
         (["--config", "trust.toml"], "44 letters"),
     ],
 )

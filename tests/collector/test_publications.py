@@ -189,4 +189,4 @@ def test_a_tally_of_another_collection_is_refused(tmp_path: Path) -> None:
     )
     tally = next((there / "_tallies").iterdir())
     shutil.copy(tally, here / "_tallies" / f"again-{tally.name}")
-    assert "holds a tally of another collection" in refusal("collection", "statement", here)
+    assert "tally.other-collection" in refusal("collection", "statement", here)

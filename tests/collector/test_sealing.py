@@ -186,7 +186,7 @@ def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) ->
     assert first is not None
     path = DataFolder(tmp_path).sealed / first.file
     before = path.read_bytes()
-    with pytest.raises(ParameterError, match="is sealed already"):
+    with pytest.raises(ParameterError, match=r"batch.is-sealed"):
         seal(tmp_path, entry)
     assert (path.read_bytes(), kept(tmp_path)) == (before, [])
     with serving(tmp_path) as served:

@@ -29,14 +29,14 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
     with keeping(tmp_path):
-        with pytest.raises(HeldError, match="another collector serves"):
+        with pytest.raises(HeldError, match=r"folder.in-use"):
             Keeper(DataFolder(tmp_path))
         assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "HeldError\n"
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == ""
     (tmp_path / "collector.db").write_bytes(b"x" * 8192)
     held = []
     for _ in range(2):
-        with pytest.raises(DamagedStoreError, match="restore the last backup") as caught:
+        with pytest.raises(DamagedStoreError, match=r"database.damaged") as caught:
             Keeper(DataFolder(tmp_path))
         held.append(caught)
 
@@ -45,7 +45,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     added(tmp_path)
     with closing(sqlite3.connect(tmp_path / "collector.db")) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(ParameterError, match="has version 9, and this is 2; update discreet"):
+    with pytest.raises(ParameterError, match=r"database.other-version"):
         SqliteStore(tmp_path / "collector.db")
 
 
@@ -85,7 +85,7 @@ def test_a_copy_is_whole_and_in_one_file(tmp_path: Path) -> None:
 
 def test_what_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "collector.db").write_bytes(b"x" * 8192)
-    with pytest.raises(DamagedStoreError, match="restore the last backup"):
+    with pytest.raises(DamagedStoreError, match=r"database.damaged"):
         SqliteStore(tmp_path / "collector.db")
 
 

@@ -178,10 +178,10 @@ def test_rounds_of_a_survey_are_permanent_answers_that_cost_what_it_promises(
 @pytest.mark.parametrize(
     ("rounds", "changes", "words"),
     [
-        (dc.Rounds(4, how="rotate"), {}, "rounds must be memo or fresh"),
+        (dc.Rounds(4, how="rotate"), {}, "rounds.rotate"),
         (dc.Rounds(4), {"answers": "fresh"}, "4 rounds of permanent answers"),
-        (dc.Rounds(4, first=1.0), {"memo": 2.0}, "and memo left out"),
-        (dc.Rounds(4), {"epochs": Epochs(START, EPOCH, 5)}, "epochs at most 4"),
+        (dc.Rounds(4, first=1.0), {"memo": 2.0}, "terms.other-rounds"),
+        (dc.Rounds(4), {"epochs": Epochs(START, EPOCH, 5)}, "at most 4 epochs"),
         (dc.Rounds(4, how="fresh"), {}, "4 rounds of fresh answers"),
     ],
 )

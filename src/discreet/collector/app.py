@@ -384,7 +384,7 @@ class _Endpoints:
             query = EstimateQuery.of(request.query_params.multi_items())
             body, kind = await self._of.releases.aside(estimate)
         except DiscreetError as error:
-            raise Refused(Refusal(400, "request", str(error))) from None
+            raise Refused(Refusal(400, "request", error.sentence())) from None
         return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
 
     def facts(self, request: Request) -> Response:

@@ -92,7 +92,7 @@ class Crowd(threading.Thread):
         """Answer when the collector is ready, wait for the seal, and show what each party saw."""
         try:
             if not self._until(self._is_ready, _READY_SECONDS) and not self._ended.is_set():
-                raise DataError(f"the collector must be ready within {_READY_SECONDS:g} seconds, and is not.")
+                raise DataError("collector.not-ready", seconds=_READY_SECONDS)
             if (answers := self._answer()) is not None:
                 self._say_answered(answers)
                 # Too little is not sealed by then, and waits for others in vain; enough is, on a busy machine later.
@@ -128,7 +128,7 @@ class Crowd(threading.Thread):
             np.random.default_rng(),
         )
         if epoch is None:
-            raise DataError("the collection of the demonstration must run now, and has no epoch.")
+            raise DataError("demo.not-running")
         weights = np.where(self._collection.sensitive, 1.0, _RARER)
         people = generator.choice(domain.size, self._devices, p=weights / weights.sum())
         origin = self._collection.collectors[0]

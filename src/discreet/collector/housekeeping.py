@@ -52,7 +52,7 @@ class Gateway:
 
     def __init__(self, keeper: Keeper, upstream: str) -> None:
         if not isinstance(keeper.inboxes, FileInboxes):
-            raise ParameterError("a gateway keeps reports in its folder; leave the setting database out.")
+            raise ParameterError("gateway.with-database")
         self._keeper, self._upstream, self._inboxes = keeper, upstream, keeper.inboxes
         keeper.upstream, keeper.catalogue.ahead = upstream, _AHEAD
         self._few: dict[tuple[int, int], int] = {}
@@ -117,7 +117,7 @@ class Gateway:
             reason = f"the collector behind this gateway answers {answer.status}"
             log("forward_refused", level="error", n=len(frame.ids), epoch=frame.epoch, reason=reason)
             return
-        raise ForwardError(answer.reason or f"the collector behind this gateway answers {answer.status}.")
+        raise ForwardError("gateway.not-forwarded", reason=answer.reason or f"It answers {answer.status}.")
 
 
 def _frames(entry: Entry, epoch: int, batches: Iterator[AnyArray]) -> Iterator[Frame]:

@@ -186,7 +186,7 @@ class Catalogue:
                 known = self.by_id.get(row.id)
                 by_id[row.id] = known if known is not None and known.row == row else Entry.of(row)
             except DiscreetError as error:
-                refused[row.id] = f"{row.name} version {row.version}: {error}"
+                refused[row.id] = f"{row.name} version {row.version}: {error.sentence()}"
         # By rows: where the newest version is refused, an older one does not come back to life.
         highest = {row.name: row.id for row in sorted(rows, key=lambda row: row.version)}
         # Each is replaced as a whole, so that no reader sees half of it.
@@ -277,11 +277,11 @@ def new_token(store: Store, name: str, role: str, *, days: int | None, actor: st
         ParameterError: if one of this name is in use.
     """
     if not name or len(name) > 64 or not name.isprintable():
-        raise ParameterError("the name of a token must have 1 to 64 printable characters.")
+        raise ParameterError("token.wrong-name", argument="name")
     token, now = _START + secrets.token_urlsafe(32), int(time.time())
     with store.transaction(alone=True):
         if any(row.name == name and row.is_good(now) for row in store.tokens()):
-            raise ParameterError(f"a token {name!r} is in use already; end it first, or choose another name.")
+            raise ParameterError("token.name-in-use", argument="name", name=name)
         ends = None if days is None else now + days * 86400
         store.add_token(TokenRow(name, role, _hash(token), now, ends))
         store.note(now, actor, "token added", f"{name} ({role})")
@@ -297,7 +297,7 @@ def end_token(store: Store, name: str, *, actor: str) -> None:
     now = int(time.time())
     with store.transaction():
         if not store.end_token(name, now):
-            raise ParameterError(f"no token {name!r} is in use.")
+            raise ParameterError("token.unknown", argument="name", name=name)
         store.note(now, actor, "token ended", name)
 
 
@@ -598,7 +598,8 @@ class Keeper:
         entries = [entry for entry in self.catalogue.by_id.values() if entry.row.name == name]
         entries = [entry for entry in entries if version in {None, entry.row.version}]
         if not entries:
-            raise ParameterError(f"no collection is called {name!r}" + (f" in version {version}." if version else "."))
+            which = f" in version {version}" if version else ""
+            raise ParameterError("collection.unknown", argument="name", name=name, version=which)
         return max(entries, key=lambda entry: entry.row.version)
 
     def refuse(self, key: int | None, epoch: int, reason: str) -> None:
@@ -681,7 +682,7 @@ class Keeper:
         with self.upkeep:
             keys = {row.key for row in self.store.collections() if row.name == name}
             if not keys and name not in self.store.purges().values():
-                raise ParameterError(f"no collection is called {name!r}.")
+                raise ParameterError("collection.unknown", argument="name", name=name, version="")
             waiting = sum(n for (key, _), n in self.pending().items() if key in keys)
             sealed = sum(seal.n for seal in self.store.seals() if seal.collection in keys)
             gone = {"versions": len(keys), "reports": waiting, "sealed": sealed}
@@ -715,10 +716,7 @@ class Keeper:
                 shutil.rmtree(files)
                 synchronize(files.parent)
         except OSError as error:
-            raise ParameterError(
-                f"{name} is deleted, but files of it in {self.folder.path} could not be ({error.strerror}); mend their "
-                "rights, and purge it again."
-            ) from None
+            raise ParameterError("files.not-deleted", name=name, path=self.folder.path, reason=error.strerror) from None
         with self.store.transaction():
             self.store.end_purge(name)
 

@@ -59,14 +59,12 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
     """
     folder = keeper.folder
     if folder.server:
-        raise ParameterError(
-            f"the data are in PostgreSQL; copy its database by pg_dump, and {folder.sealed} when that has ended."
-        )
+        raise ParameterError("backup.of-postgresql", sealed=folder.sealed)
     # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
     mark = f"{folder.path.stat().st_ino}.part"
     target = target.absolute()
     if target.resolve().is_relative_to(folder.path.resolve()):
-        raise ParameterError(f"{target} is in {folder.path}, which is copied; choose another place for the backup.")
+        raise ParameterError("backup.within-data", target=target, path=folder.path)
     # Nothing is sealed or deleted meanwhile, so that every seal of the copy has its file.
     with keeper.upkeep:
         _check_free(target)
@@ -86,7 +84,7 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
 
 def _check_free(target: Path) -> None:
     if os.path.lexists(target):
-        raise OutputExistsError(f"{target} exists already; name a new folder.")
+        raise OutputExistsError("folder.exists", path=target)
 
 
 def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
@@ -128,7 +126,7 @@ def backup_in(source: Path) -> DataFolder:
         ParameterError: if it is none.
     """
     if not source.is_dir() or not (folder := DataFolder(source, make=False)).database.is_file():
-        raise ParameterError(f"{source} must be a folder that `discreet collector backup` made, and is none.")
+        raise ParameterError("backup.wrong-folder", path=source)
     return folder
 
 
@@ -140,13 +138,10 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
         HeldError: if a collector serves the folder.
     """
     if folder.server:
-        raise ParameterError(
-            f"the data are in PostgreSQL; bring its database back by pg_restore, sealed files to {folder.sealed}, and "
-            "look at both by `discreet collector check`."
-        )
+        raise ParameterError("backup.to-postgresql", sealed=folder.sealed)
     with folder.serving():
         if any(path.exists() for path in (folder.database, folder.sealed, folder.inbox)):
-            raise OutputExistsError(f"{folder.path} holds a collector's data already; name another folder.")
+            raise OutputExistsError("folder.not-empty", path=folder.path)
         # Of a restoring that was killed.
         shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
         copy = DataFolder(folder.path / _RESTORING)
@@ -195,7 +190,7 @@ def flaws_of_files(
             try:
                 flaws += _flaws_of_seal(folder, entries[seal.collection], seal)
             except DiscreetError as error:
-                flaws.append(f"{seal.file}: {error}")
+                flaws.append(f"{seal.file}: {error.sentence()}")
     return [*flaws, *_strays(folder, entries, {seal.file for seal in seals}, pending)]
 
 
@@ -248,10 +243,7 @@ def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
         ParameterError: if there is none, or one is no key.
     """
     if not keys or not all(map(is_key, keys)):
-        raise ParameterError(
-            "trust must name the public keys of those who may sign, base64 of 32 bytes each, at least one "
-            "(--trust, or trust in the settings)."
-        )
+        raise ParameterError("trust.not-keys", argument="trust")
     return tuple(map(base64.b64decode, keys))
 
 
@@ -285,16 +277,12 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
         if (known := next((other for other in others if other.id == row.id), None)) is not None:
             return known, False
         if row.name in store.purges().values():
-            raise ParameterError(f"files of a deleted collection {row.name} are still here; purge it again first.")
+            raise ParameterError("name.not-purged", name=row.name)
         highest = max((other.version for other in others), default=0)
         if row.version == highest:
-            raise EquivocationError(
-                f"version {row.version} of {row.name} is here already with another document; sign a higher version."
-            )
+            raise EquivocationError("version.other-document", version=row.version, name=row.name)
         if row.version < highest:
-            raise RollbackError(
-                f"version {highest} of {row.name} is here, and this is {row.version}; add a higher one."
-            )
+            raise RollbackError("version.not-newer", highest=highest, name=row.name, version=row.version)
         store.add_collection(row)
         what = "added" if row.state == "open" else "withdrawn"
         store.note(now, actor, f"collection {what}", f"{row.name} version {row.version} ({row.id.hex()})")
@@ -335,8 +323,8 @@ def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) 
         waiting = keeper.waiting(entry)
         sealed = {epoch for seal in keeper.seals(entry) for epoch in epochs_of(seal)}
         if missing := [epoch for epoch in epochs if epoch not in waiting]:
-            why = "is sealed already" if missing[0] in sealed else "has no reports; there is nothing to seal"
-            raise ParameterError(f"epoch {missing[0]} of {name} {why}.")
+            code = "epoch.is-sealed" if missing[0] in sealed else "epoch.without-reports"
+            raise ParameterError(code, epoch=missing[0], name=name)
         batches = due_batches(keeper, entry, epochs)
         if epochs:
             batches = [batch for batch in batches if set(batch) & set(epochs)]
@@ -424,34 +412,33 @@ def ask(folder: DataFolder, operation: str, **given: Any) -> dict[str, Any]:
             if (answer := _asked(folder, {"operation": operation, "given": given})) is not None:
                 return answer
         if time.monotonic() > deadline:
-            raise ParameterError(
-                f"{folder.path} is held by a collector or a verb that does not answer; stop the server first, or wait "
-                "until the other verb has ended."
-            )
+            raise ParameterError("folder.busy", path=folder.path)
         time.sleep(_PAUSE_SECONDS)
 
 
 def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer of whoever serves the folder; None if nobody answers at its socket now."""
     if why := _why_none(folder):
-        raise ParameterError(f"a collector serves {folder.path} and cannot be asked, as {why}; stop the server first.")
+        raise ParameterError("socket.missing", path=folder.path, reason=why)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
             connection.connect(str(folder.socket))
         except (ConnectionError, FileNotFoundError):
             return None
         except PermissionError:
-            raise ParameterError(f"{folder.socket} is for the user of the collector alone; act as that user.") from None
+            raise ParameterError("socket.other-user", path=folder.socket) from None
         line = b""
         with suppress(ConnectionError):
             connection.sendall(json.dumps(question).encode() + b"\n")
             with connection.makefile("rb") as file:
                 line = file.read()
     if not line:
-        raise ParameterError("the collector was ended before it answered; look what was done, and ask again.")
+        raise ParameterError("collector.ended")
     answer = json.loads(line)
     if "error" in answer:
-        raise _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
+        error = _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
+        error.code = answer.get("code", "")
+        raise error
     facts: dict[str, Any] = answer["answer"]
     return facts
 
@@ -522,7 +509,7 @@ class Control(Thread):
                 answer = {"answer": OPERATIONS[question["operation"]](self._keeper, **question["given"])}
             except DiscreetError as error:
                 kind = next((name for name, of in _ERRORS.items() if isinstance(error, of)), "ParameterError")
-                answer = {"error": str(error), "kind": kind}
+                answer = {"error": error.sentence(), "kind": kind, "code": error.code}
             except OSError as error:
                 why = f"the system refused the collector to read or write: {error.strerror or type(error).__name__}."
                 answer = {"error": why, "kind": "FailedStoreError"}

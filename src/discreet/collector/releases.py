@@ -64,10 +64,10 @@ class EstimateQuery:
         pairs = list(parameters)
         by_name = dict(pairs)
         if len(by_name) < len(pairs) or not by_name.keys() <= set(_KNOWN):
-            raise ParameterError(f"parameters must be some of {', '.join(_KNOWN)}, each once.")
+            raise ParameterError("parameters.unknown", names=", ".join(_KNOWN))
         method = by_name.get("method", "linear")
         if method not in METHODS:
-            raise ParameterError(f"method must be one of {', '.join(METHODS)}.")
+            raise ParameterError("method.unknown", argument="method", names=", ".join(METHODS))
         return cls(_epochs(by_name.get("epochs", "sealed")), cast("MethodName", method), _level(by_name.get("level")))
 
 
@@ -79,10 +79,10 @@ def _epochs(text: str) -> tuple[int, ...] | None:
         first, dash, last = part.partition("-")
         ends = [first, last if dash else first]
         if not all(end.isascii() and end.isdigit() and len(end) <= 10 for end in ends):
-            raise ParameterError("epochs must be 'sealed', or numbers and ranges such as 0-5,7.")
+            raise ParameterError("epochs.wrong-form", argument="epochs")
         start, stop = int(ends[0]), int(ends[1]) + 1
         if not start < stop <= start + _MOST_EPOCHS - len(epochs):
-            raise ParameterError(f"epochs must be ascending ranges, of at most {_MOST_EPOCHS} epochs in all.")
+            raise ParameterError("epochs.too-many", argument="epochs", most=_MOST_EPOCHS)
         epochs |= set(range(start, stop))
     return tuple(sorted(epochs))
 
@@ -95,7 +95,7 @@ def _level(text: str | None) -> float:
     except ValueError:
         level = 0.0
     if not 0 < level < 1:
-        raise ParameterError("level must be a number between 0 and 1, both excluded.")
+        raise ParameterError("level.out-of-range", argument="level")
     return level
 
 
@@ -281,15 +281,13 @@ class Releases:
         place = sealed_folder(self._folder, entry)
         files = [self._folder.sealed / seal.file for seal in seals]
         if gone := sum(not file.exists() for file in files):
-            raise ParameterError(
-                f"method {method!r} needs reports, and those of {gone} epochs have been deleted; take another method."
-            )
+            raise ParameterError("reports.deleted", argument="method", method=method, n=gone)
         args = place / "_plan.json", files, method
         with self._processes:
             try:
                 result: Estimate = self._workers.run(estimate_files, *args, seconds=self.seconds)
             except JobError as error:
-                raise _late(str(error)) from None
+                raise _late(error.sentence()) from None
         return result
 
     def counts(self, entry: Entry) -> Counts:

@@ -120,12 +120,12 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
     """
     key, epochs = entry.key, range(batch[0], batch[-1] + 1)
     if keeper.upstream is not None:
-        raise ParameterError(f"reports are sealed by {keeper.upstream}, which this gateway sends them on to.")
+        raise ParameterError("gateway.seals-nothing", upstream=keeper.upstream)
     with keeper.upkeep:
         # Others may have sealed and closed since this process looked.
         keeper.refresh()
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
-            raise ParameterError(f"{_title_of(entry, batch)} is sealed already.")
+            raise ParameterError("batch.is-sealed", batch=_title_of(entry, batch))
         now = keeper.clock.now()
         opened = [
             start
@@ -142,7 +142,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         row: SealRow | None = None
         try:
             if any(part.flaw for part in parts):
-                raise DataError(f"{_title_of(entry, batch)} has damaged reports; restore the last backup.")
+                raise DataError("batch.damaged", batch=_title_of(entry, batch))
             row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts, keeper.folder.copies)
             if row is None:
                 # Of those that wait: with more of them, or with the next epoch, it is tried again.

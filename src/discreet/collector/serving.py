@@ -293,8 +293,7 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
                 raise lacking
         except OSError as error:
             raise ParameterError(
-                f"listen must be an address of this machine and a port that is free, got {settings.listen} "
-                f"({error.strerror or type(error).__name__}); end what is there, or choose another with --listen."
+                "listen.not-free", argument="listen", listen=settings.listen, reason=error.strerror or error
             ) from None
         yield sockets
 
@@ -320,8 +319,7 @@ def _check_tls(settings: Settings) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(tls.certificate, tls.key)
     except OSError as error:
         raise ParameterError(
-            f"tls must name a certificate and its key, files of PEM that can be read, got {tls.certificate} and "
-            f"{tls.key} ({type(error).__name__})."
+            "tls.wrong-files", argument="tls", certificate=tls.certificate, key=tls.key, reason=type(error).__name__
         ) from None
 
 

@@ -179,7 +179,7 @@ def load_settings(
         table = _merged(table, {name: flag for name, flag in (flags or {}).items() if flag is not None})
         return msgspec.convert(table, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ParameterError(f"the collector's settings cannot be used: {error}.") from None
+        raise ParameterError("settings.wrong-value", reason=error) from None
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
@@ -188,9 +188,9 @@ def _from_file(path: Path | None) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ParameterError(f"{path} does not exist; name a file of settings.") from None
+        raise ParameterError("settings.missing", path=path) from None
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ParameterError(f"{path} must be TOML, and cannot be read ({type(error).__name__}).") from None
+        raise ParameterError("settings.not-toml", path=path, reason=type(error).__name__) from None
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -200,11 +200,11 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
         if name not in Settings.__struct_fields__:
-            raise ParameterError(f"{variable} is no setting{meant(name, list(Settings.__struct_fields__))}.")
+            raise ParameterError("setting.unknown", name=variable, near=meant(name, Settings.__struct_fields__))
         part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text
         parts = table.setdefault(name, {}) if inner else table
         if not isinstance(parts, dict) or (name in table and not inner):
-            raise ParameterError(f"{variable} is set beside {_PREFIX}{name.upper()}; set the whole or its parts.")
+            raise ParameterError("setting.repeated", variable=variable, whole=_PREFIX + name.upper())
         parts[inner or name] = part
     return table
 

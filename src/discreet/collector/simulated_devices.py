@@ -32,11 +32,9 @@ def frames(
         ParameterError: if the collection is not simulated, or has no such epoch.
     """
     if not collection.simulated:
-        raise ParameterError(
-            "only a simulated collection takes reports of simulated devices; sign it with --simulated."
-        )
+        raise ParameterError("collection.not-simulated")
     if not 0 <= epoch < collection.epochs.count:
-        raise ParameterError(f"epoch must be in 0..{collection.epochs.count - 1}, got {epoch}.")
+        raise ParameterError("epoch.out-of-range", argument="epoch", last=collection.epochs.count - 1, epoch=epoch)
     mechanism, codec = rebuild(collection), collection.sampler.codec
     room = (LARGEST_FRAME - HEAD_BYTES) // (ID_BYTES + codec.width)
     batches = mechanism.obfuscate_batches(codes, size=min(most, MOST_REPORTS, room), random=random)

@@ -36,7 +36,7 @@ class Workers:
         """
         with self._lock:
             if self._stopped:
-                raise JobError("the collector is shutting down.")
+                raise JobError("job.stopped")
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__],
                 stdin=subprocess.PIPE,
@@ -47,17 +47,17 @@ class Workers:
         try:
             written, _ = process.communicate(pickle.dumps((job, args)), timeout=seconds)
         except subprocess.TimeoutExpired:
-            raise JobError(f"the job was ended after {seconds:g} seconds.") from None
+            raise JobError("job.too-long", seconds=seconds) from None
         finally:
             process.kill()
             process.communicate()
             with self._lock:
                 self.running.discard(process)
         if process.returncode:
-            raise JobError("the job broke down.")
+            raise JobError("job.failed")
         answer, refusal = pickle.loads(written)
         if refusal:
-            raise JobError(refusal)
+            raise JobError("job.refused", reason=refusal)
         return answer
 
     def stop(self) -> None:
@@ -77,7 +77,7 @@ if __name__ == "__main__":
         job, args = pickle.load(sys.stdin.buffer)
         answer = job(*args)
     except DiscreetError as error:
-        refusal = str(error)
+        refusal = error.sentence()
     except OSError as error:
         refusal = f"the system refused to read or write: {error.strerror or type(error).__name__}."
     with os.fdopen(answers, "wb") as file:

@@ -202,7 +202,7 @@ class AnalystPages:
                 raise
             status, why = error.refusal.status, error.refusal.message
         except DiscreetError as error:
-            status, why = 400, str(error)
+            status, why = 400, error.sentence()
         return self._page("refused.html", status, who=who, why=why, name=name)
 
     def _collection(self, request: Request, who: str) -> Response:
@@ -285,9 +285,9 @@ class AnalystPages:
         try:
             body = await self._releases.aside(lambda: self._part(request, who))
         except JobError as error:
-            raise Refused(Refusal(503, "time", str(error), retry=60)) from None
+            raise Refused(Refusal(503, "time", error.sentence(), retry=60)) from None
         except DiscreetError as error:
-            raise Refused(Refusal(400, "request", str(error))) from None
+            raise Refused(Refusal(400, "request", error.sentence())) from None
         return Response(body, headers={**_PART, "content-type": _KINDS[request.path_params["kind"]]})
 
     def _part(self, request: Request, who: str) -> bytes:
@@ -347,5 +347,5 @@ def _asked(request: Request) -> tuple[EstimateQuery, float | None]:
     except ValueError:
         wanted = [0.0]
     if len(wanted) > 1 or not all(0 < number <= 1 for number in wanted):
-        raise ParameterError("points must be a number of percentage points above 0 and at most 100, once.")
+        raise ParameterError("points.out-of-range", argument="points")
     return EstimateQuery.of(pair for pair in pairs if pair[0] != "points"), wanted[0] if wanted else None

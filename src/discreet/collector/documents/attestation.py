@@ -133,10 +133,7 @@ class Attestation:
     def __post_init__(self) -> None:
         """Refuse a plan of which nothing can be attested."""
         if self.verification.ratio is None:
-            raise ParameterError(
-                "an attestation needs a plan that protects some values, and this plan reports every value in clear; "
-                "name the sensitive values."
-            )
+            raise ParameterError("plan.protects-nobody")
 
     def __repr__(self) -> str:
         return f"Attestation({self.heading!r}, plan {self.mechanism.fingerprint[:12]})"

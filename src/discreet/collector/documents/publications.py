@@ -182,7 +182,7 @@ def folder_publication(folder: Path, collection: Collection) -> Publication:
         for path in sorted((folder / TALLIES).glob("*"))
     ]
     if any(stamp.get("collection") != collection.id.hex() for stamp in stamps):
-        raise MismatchError(f"{folder / TALLIES} holds a tally of another collection than {collection.name}.")
+        raise MismatchError("tally.other-collection", folder=folder / TALLIES, name=collection.name)
     epochs = [stamp.get("epochs", [0]) for stamp in stamps]
     sealed = [(int(stamp["n"]), 1 + each[-1] - each[0]) for stamp, each in zip(stamps, epochs, strict=True)]
     publication = collection_publication(collection, mechanism, sealed)

@@ -130,10 +130,10 @@ def read_survey_texts(path: Path) -> dict[str, dict[str, Any]]:
     """
     content = _read_toml(path)
     if not fits(content, {"language?": Any, "questions": dict}):
-        raise ParameterError(f"{path} must have tables of texts by question, such as [questions.age], and a language.")
+        raise ParameterError("texts.wrong-form", path=path)
     tables = content.pop("questions")
     if not fits([*tables.values()], [dict]) or any("language" in table for table in tables.values()):
-        raise ParameterError(f"{path} must have tables of texts by question, and one language for all of them.")
+        raise ParameterError("texts.several-languages", path=path)
     return {name: _checked_texts(path, {**content, **table}) for name, table in tables.items()}
 
 
@@ -141,15 +141,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
     try:
         return dict(all_composed(tomllib.loads(path.read_text(encoding="utf-8"))))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ParameterError(f"{path} must be a TOML file of texts, and cannot be read: {error}.") from None
+        raise ParameterError("texts.not-toml", path=path, reason=error) from None
 
 
 def _checked_texts(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
     if unknown := set(content) - {"language", "question", "languages"}:
-        raise ParameterError(
-            f"{path} must have language, question and tables such as [languages.de], and nothing else; "
-            f"{len(unknown)} more are in it."
-        )
+        raise ParameterError("texts.unknown-fields", path=path, n=len(unknown))
     return {"language": BASE, "question": "", "languages": {}} | {
         name: OPTIONAL[name](name, content[name]) for name in content
     }
@@ -170,9 +167,9 @@ def new_key(path: str | Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:
-        raise OutputExistsError(f"{target} exists already, and keys are never replaced; choose another name.") from None
+        raise OutputExistsError("key.exists", path=target) from None
     except OSError as error:
-        raise ParameterError(f"{target} cannot be written ({error.strerror}); choose another place.") from None
+        raise ParameterError("key.not-written", path=target, reason=error.strerror) from None
     return public_key(key)
 
 
@@ -187,14 +184,14 @@ def read_key(path: str | Path) -> Ed25519PrivateKey:
         with source.open("rb") as file:
             written, mode = file.read(_MOST_KEY_BYTES), os.fstat(file.fileno()).st_mode
     except OSError as error:
-        raise ParameterError(f"{source} must be a private key, and cannot be read ({error.strerror}).") from None
+        raise ParameterError("key.not-readable", path=source, reason=error.strerror) from None
     if mode & 0o077 and os.name == "posix":
-        raise ParameterError(f"{source} must be readable by its owner alone, and is not; chmod 600 it.")
+        raise ParameterError("key.not-private", path=source)
     key: object = None
     with suppress(ValueError, TypeError, UnsupportedAlgorithm):
         key = load_pem_private_key(written, None)
     if not isinstance(key, Ed25519PrivateKey):
-        raise ParameterError(f"{source} must hold an Ed25519 private key in PEM, without a password, and does not.")
+        raise ParameterError("key.wrong-form", path=source)
     return key
 
 
@@ -224,10 +221,7 @@ def sign(
     mechanism = plan.mechanism()
     _refuse_unkept(mechanism)
     if terms.page and terms.spread:
-        raise ParameterError(
-            f"a collection that is answered on a page must have no spread, got {terms.spread} s: a browser sends only "
-            "while its page is open, and most people close it."
-        )
+        raise ParameterError("spread.on-page", argument="spread", spread=terms.spread)
     memo = {} if terms.memo is None else _memo_of(terms, mechanism)
     lifetime = _lifetime(terms, terms.memo or mechanism.epsilon)
     _refuse_names(terms, mechanism)
@@ -270,7 +264,7 @@ def sign_survey(
         survey.question(name)
     names = [f"{terms.name}-{number}" for number, _ in enumerate(survey.questions, 1)]
     if len(names) > MOST_QUESTIONS:
-        raise ParameterError(f"devices draw from at most {MOST_QUESTIONS} questions, got {len(names)}.")
+        raise ParameterError("survey.too-many-questions", most=MOST_QUESTIONS, n=len(names))
     shares = dict(zip(names, (question.share for question in survey.questions), strict=True))
     _check_rounds(survey.rounds, terms)
     # What a person is promised once; with a second coin, what all reports on the answers cost.
@@ -300,19 +294,16 @@ def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
     if rounds is None:
         return
     if rounds.how == "rotate":
-        raise ParameterError("rounds must be memo or fresh for devices, which answer in every epoch and cannot rotate.")
+        raise ParameterError("rounds.rotate")
     kind = PERMANENT if rounds.keeps else FRESH
     if terms.answers != kind or terms.memo is not None or terms.epochs.count > rounds.number:
-        raise ParameterError(
-            f"the survey has {rounds.number} rounds of {kind} answers and says what they tell: answers must be {kind}, "
-            f"epochs at most {rounds.number}, and memo left out."
-        )
+        raise ParameterError("terms.other-rounds", n=rounds.number, kind=kind)
 
 
 def _memo_of(terms: Terms, mechanism: BlockMechanism) -> dict[str, Any]:
     """Return the field of a second coin."""
     if terms.answers != PERMANENT:
-        raise ParameterError(f"memo is for permanent answers, got answers={terms.answers!r}; leave it out.")
+        raise ParameterError("memo.without-permanent", argument="memo", answers=terms.answers)
     return {"memo": {"epsilon": terms.memo, "truth": str(Memo(mechanism, terms.memo).truth)}}
 
 
@@ -332,25 +323,22 @@ def _sealed(fields: Mapping[str, Any], keys: Sequence[Ed25519PrivateKey]) -> byt
 
 def _refuse_unkept(mechanism: BlockMechanism) -> None:
     if mechanism.guarantee.notion == "none":
-        raise ParameterError("the plan protects nobody: it has no sensitive value; make a value sensitive.")
+        raise ParameterError("plan.protects-nobody")
     if not verify(mechanism).holds:
-        raise ParameterError("the plan does not keep its promise; run `discreet verify` on it.")
+        raise ParameterError("plan.broken-promise")
 
 
 def _lifetime(terms: Terms, epsilon: float) -> float:
     if terms.epochs.seconds < SHORTEST_EPOCH:
-        raise ParameterError(f"an epoch must last at least {SHORTEST_EPOCH} seconds, got {terms.epochs.seconds}.")
+        raise ParameterError("epoch.too-short", least=SHORTEST_EPOCH, seconds=terms.epochs.seconds)
     if terms.lifetime is not None:
         if not epsilon <= terms.lifetime < inf:
-            raise ParameterError(
-                f"lifetime must be finite and at least the epsilon of one answer, {epsilon:g}, got {terms.lifetime:g}."
-            )
+            raise ParameterError("lifetime.out-of-range", argument="lifetime", least=epsilon, got=terms.lifetime)
         return terms.lifetime
     lifetime = epsilon if terms.answers == ONCE else epsilon * terms.epochs.count
     if lifetime > max(LARGEST_UNNAMED_LIFETIME, epsilon):
         raise ParameterError(
-            f"{terms.answers} answers in {terms.epochs.count} epochs may cost a person {lifetime:g} nats, which "
-            "protects little; set lifetime to the most that a person may spend, or ask less often."
+            "lifetime.missing", argument="lifetime", cost=lifetime, kind=terms.answers, n=terms.epochs.count
         )
     return lifetime
 
@@ -359,23 +347,16 @@ def _refuse_names(terms: Terms, mechanism: BlockMechanism) -> None:
     """Refuse permanent answers whose reports are as good as names, and words about people that have no effect."""
     if terms.answers != PERMANENT:
         if terms.people is not None or terms.linkable:
-            raise ParameterError(
-                f"people and linkable are for permanent answers, got answers={terms.answers!r}; leave them out."
-            )
+            raise ParameterError("people.without-permanent", argument="people", answers=terms.answers)
         return
     if terms.linkable:
         return
     if terms.people is None:
-        raise ParameterError(
-            "permanent answers need people, the number of people expected; or set linkable to allow any."
-        )
+        raise ParameterError("people.missing", argument="people")
     blocks, most = mechanism.law.alphabet_size, terms.people // LEAST_PEOPLE_PER_BLOCK
     if blocks > most:
         shown = f"{blocks}" if blocks.bit_length() <= 64 else f"about 2^{blocks.bit_length() - 1}"
-        raise ParameterError(
-            f"a permanent report must not identify its sender: {terms.people} people allow at most {most} different "
-            f"blocks, got {shown}; choose rr, hadamard or a pool of few functions, or set linkable to allow it."
-        )
+        raise ParameterError("blocks.too-many", people=terms.people, most=most, blocks=shown)
 
 
 def spelled_out(plan: Plan) -> dict[str, Any]:
@@ -386,9 +367,7 @@ def spelled_out(plan: Plan) -> dict[str, Any]:
             del content["domain"][name]
     if plan.document.domain.product is not None:
         if not fits([*plan.document.domain.product.values()], [list]):
-            raise ParameterError(
-                "devices cannot ask for combinations with numbers; ask for the numbers in a question of their own."
-            )
+            raise ParameterError("product.with-numbers")
         # Codes follow the order of the attributes, and the keys of a document have none.
         content["domain"]["product"] = [[*pair] for pair in content["domain"]["product"].items()]
     if plan.document.domain.number is not None and plan.document.domain.sensitive is not None:
@@ -440,9 +419,9 @@ def renew(
     """
     before = open_envelope(envelope, [*trust, *map(public_key, keys)], is_known=True)
     if before.state == WITHDRAWN:
-        raise ParameterError("a collection that is withdrawn has no next version; choose another name.")
+        raise ParameterError("version.after-withdrawal")
     if "name" in changes:
-        raise ParameterError("a next version cannot have another name; sign a new collection instead.")
+        raise ParameterError("version.other-name", argument="name")
     if plan is None:
         rebuild(before)
         changes = _unchanged_people(before, changes)
@@ -479,9 +458,7 @@ def plan_of(collection: Collection) -> Plan:
     try:
         return Plan(msgspec.convert(plan_fields(collection), PlanDocument))
     except msgspec.ValidationError:
-        raise ParameterError(
-            "this version of discreet does not know the plan in the collection; update discreet."
-        ) from None
+        raise ParameterError("plan.unknown") from None
 
 
 def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Sequence[bytes] = ()) -> bytes:
@@ -494,6 +471,6 @@ def withdraw(envelope: bytes, keys: Sequence[Ed25519PrivateKey], *, trust: Seque
     trusted = [*trust, *map(public_key, keys)]
     before = open_envelope(envelope, trusted, is_known=True)
     if before.state == WITHDRAWN:
-        raise ParameterError("the collection is withdrawn already.")
+        raise ParameterError("version.withdrawn")
     changed = {"version": before.version + 1, "state": WITHDRAWN}
     return _sealed(parsed(opened(envelope, trusted)) | changed, keys)

@@ -60,11 +60,11 @@ class DataFolder:
         self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
         self.inbox, self.sealed = path / "inbox", path / "sealed"
         if not make and not path.is_dir():
-            raise ParameterError(f"{path} is no folder of a collector; name one with --data.")
+            raise ParameterError("folder.not-of-collector", argument="data", path=path)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise ParameterError(f"{path} cannot be made ({error.strerror}); choose another folder.") from None
+            raise ParameterError("folder.impossible", path=path, reason=error.strerror) from None
 
     @contextmanager
     def serving(self) -> Iterator[None]:
@@ -87,22 +87,18 @@ class DataFolder:
         try:
             import fcntl
         except ImportError:
-            raise ParameterError("a collector needs a system with flock; this one has none.") from None
+            raise ParameterError("system.without-locks") from None
         try:
             place = os.open(self.path / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise ParameterError(f"{self.path} cannot be written to ({error.strerror}); mend its rights.") from None
+            raise ParameterError("folder.read-only", path=self.path, reason=error.strerror) from None
         try:
             try:
                 fcntl.flock(place, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
-                raise HeldError(
-                    f"another collector serves {self.path} already; end it, or choose another folder."
-                ) from None
+                raise HeldError("folder.in-use", path=self.path) from None
             except OSError as error:
-                raise ParameterError(
-                    f"{self.path} must be on a file system with locks ({error.strerror}); choose a local one."
-                ) from None
+                raise ParameterError("folder.not-lockable", path=self.path, reason=error.strerror) from None
             try:
                 yield
             finally:
@@ -423,7 +419,7 @@ def rows_of(path: Path, end: int, width: int) -> Iterator[bytes]:
         while at < end:
             rows = _record(file.read(_HEAD.size), file, width, end - at)
             if rows is None:
-                raise DataError(f"inbox/{path.name} is damaged at byte {at:,}; restore the last backup.")
+                raise DataError("inbox.damaged", name=path.name, at=at)
             yield rows
             at += _HEAD.size + len(rows)
 

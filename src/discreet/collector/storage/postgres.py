@@ -45,7 +45,7 @@ _LOCK = "(hashtext(current_schema()), {})"
 _MAKING, _AUDIT, _ALONE = 3, 4, 5
 _WAITING = "SELECT collection, epoch, sum(n)::bigint FROM waiting GROUP BY collection, epoch"
 _INBOXES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename ~ '^inbox_[0-9_]+$'"
-_LOST = "the connection to PostgreSQL was lost, and a lock with it; try again later."
+_LOST = "postgresql.lost"
 # In place of a lock: a transaction goes with the connection too.
 _TRANSACTION = 0
 _TABLES = f"""
@@ -118,11 +118,9 @@ def _asking(what: str) -> Iterator[None]:
     try:
         yield
     except (errors.DataCorrupted, errors.IndexCorrupted):
-        raise DamagedStoreError("the database in PostgreSQL is damaged; restore the last backup.") from None
+        raise DamagedStoreError("postgresql.damaged") from None
     except errors.Error as error:
-        raise FailedStoreError(
-            f"PostgreSQL could not be {what} ({type(error).__name__}); see to its server and its log."
-        ) from None
+        raise FailedStoreError("postgresql.failed", what=what, reason=type(error).__name__) from None
 
 
 def connected(server: str) -> Any:
@@ -132,15 +130,13 @@ def connected(server: str) -> Any:
         facts = psycopg.conninfo.conninfo_to_dict(server)
     except psycopg.ProgrammingError:
         # Unquoted, as it may have a password.
-        raise ParameterError(
-            "database must be a URL of PostgreSQL, such as postgresql://collector@db.example/collector, and is none."
-        ) from None
+        raise ParameterError("database.not-url", argument="database") from None
     try:
         connection = psycopg.connect(**{**_LINK, **facts}, autocommit=True)
     except psycopg.Error as error:
         # Of where and as whom; no password, and nothing of persons.
         why = str(error).partition("\n")[0].strip()
-        raise FailedStoreError(f"PostgreSQL could not be reached ({why}); see to its server and its URL.") from None
+        raise FailedStoreError("postgresql.unreachable", reason=why) from None
     with _asking("set up"):
         connection.execute(SETTINGS)
     return connection
@@ -169,12 +165,9 @@ class PostgresStore(Store):
                         self._connection.execute(_TABLES)
                 ((version,),) = self._rows("SELECT version FROM state")
             if version != VERSION:
-                raise ParameterError(f"the database has version {version}, and this is {VERSION}; update discreet.")
+                raise ParameterError("database.other-version", version=version, known=VERSION)
             if self._rows("SHOW fsync") != [("on",)]:
-                raise ParameterError(
-                    "PostgreSQL must have fsync = on, and has it off; set it, as what is acknowledged would be lost "
-                    "with its machine."
-                )
+                raise ParameterError("postgresql.without-fsync")
         except BaseException:
             self._connection.close()
             raise
@@ -306,7 +299,7 @@ def _rows_of(connection: Any, name: str, width: int) -> Iterator[bytes]:
     with _asking("read"), closing(groups):
         for n, crc, rows in groups:
             if len(rows) != n * width or zlib.crc32(rows) != crc:
-                raise DataError(f"the table {name} is damaged behind {count:,} reports; restore the last backup.")
+                raise DataError("table.damaged", name=name, n=count)
             count += n
             yield rows
 
@@ -450,7 +443,7 @@ class PostgresInboxes(Inboxes):
         try:
             count = sum(len(rows) // width for rows in _rows_of(connection, _name(at), width))
         except DataError as error:
-            yield str(error)
+            yield error.sentence()
             return
         if count != n:
             yield f"the table {_name(at)} holds {count} reports, and {n} were acknowledged."

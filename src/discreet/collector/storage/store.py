@@ -374,7 +374,7 @@ class SqliteStore(Store):
                 with self.transaction():
                     make_tables(self._connection)
             elif version != VERSION:
-                raise ParameterError(f"the database has version {version}, and this is {VERSION}; update discreet.")
+                raise ParameterError("database.other-version", version=version, known=VERSION)
         except BaseException:
             # It would be locked for everybody else, as long as somebody remembers this error.
             self._connection.close()
@@ -435,8 +435,8 @@ def told(done: str) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
-            raise DamagedStoreError("the database is damaged; restore the last backup.") from None
-        raise FailedStoreError(f"the database could not be {done} ({name}); see to the disk and its rights.") from None
+            raise DamagedStoreError("database.damaged") from None
+        raise FailedStoreError("database.failed", what=done, reason=name) from None
 
 
 def opened(path: Path) -> sqlite3.Connection:
@@ -448,9 +448,7 @@ def opened(path: Path) -> sqlite3.Connection:
             path.chmod(0o600)
         except OSError as error:
             connection.close()
-            raise FailedStoreError(
-                f"the database could not be opened ({error.strerror}); see to the disk and its rights."
-            ) from None
+            raise FailedStoreError("database.failed", what="opened", reason=error.strerror) from None
         return connection
 
 

@@ -107,7 +107,7 @@ class _Said(OptionGroup):
         lacking = [term for term in ("title", "purpose", "contact", "answers", "collectors") if not terms[term]]
         if lacking:
             options = ", ".join(f"--{term.removesuffix('s') if term == 'collectors' else term}" for term in lacking)
-            raise ParameterError(f"{options} must be given: people need to know who asks what, how often and where.")
+            raise ParameterError("terms.missing", options=options)
         start = int(time.time()) if self.start is None else self.start
         epochs = Epochs(start, self.epoch or _DAY, self.epochs or _EPOCHS)
         plain = {
@@ -171,9 +171,7 @@ class _Signing(Writing):
     def _written(self, envelope: bytes, output: Path) -> tuple[dict[str, Any], list[str]]:
         collection = open_envelope(envelope, self.public)
         if collection.state == "open" and collection.epochs.end <= time.time():
-            raise ParameterError(
-                "nobody could answer: the last epoch is over already; choose another --start, or more --epochs."
-            )
+            raise ParameterError("epochs.over", argument="epochs")
         with replacing(output, force=self.force) as target:
             target.write_bytes(envelope)
         facts, lines = _shown(collection, trusted=True, output=output)
@@ -312,7 +310,7 @@ def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -
         with file.open("rb") as source:
             envelope = source.read(MOST_ENVELOPE_BYTES + 1)
     except FileNotFoundError:
-        raise ParameterError(f"{file} does not exist.") from None
+        raise ParameterError("file.missing", path=file) from None
     try:
         collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
         rebuild(collection)

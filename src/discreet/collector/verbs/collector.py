@@ -71,9 +71,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
         with collection.open("rb") as file:
             envelope = file.read(MOST_ENVELOPE_BYTES + 1)
     except OSError as error:
-        raise ParameterError(
-            f"{collection} must be a signed collection, and cannot be read ({error.strerror})."
-        ) from None
+        raise ParameterError("collection.not-readable", path=collection, reason=error.strerror) from None
     spelled = base64.b64encode(envelope).decode()
     facts = place.asked("add", make=True, envelope=spelled, trust=keys)
     what = "withdrawn" if facts["state"] == "withdrawn" else "open"
@@ -273,9 +271,9 @@ def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None
     for module in _NEEDED:
         optional(module)
     if devices is not None and not demo:
-        raise ParameterError("--devices are those of a demonstration; leave them out, or add --demo.")
+        raise ParameterError("devices.without-demo", argument="devices")
     if demo and given.gateway is not None:
-        raise ParameterError("--demo seals what it takes, and a gateway seals nothing; leave one of them out.")
+        raise ParameterError("gateway.with-demo", argument="gateway")
     flags: dict[str, Any] = {name: flag or None for name, flag in asdict(given).items()}
     with ExitStack() as ending:
         if demo and given.data is None:
@@ -288,10 +286,7 @@ def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int
 
     settings = load_settings(config, flags=flags)
     if demo and (settings.behind_proxy or settings.tls or settings.database or not is_loopback(settings.address[0])):
-        raise ParameterError(
-            "--demo shows everything to everybody, so it listens on this machine only, and keeps its data here; leave "
-            "the rest out."
-        )
+        raise ParameterError("demo.for-this-machine", argument="demo")
     with bound(settings) as sockets:
         if demo:
             _demonstrate(settings, sockets, devices)
