@@ -32,7 +32,7 @@ from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.block_law import BlockCounts
 from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.planning.candidates import PLANES
-from discreet.testing import Outputs, spell_out
+from discreet.testing import Outputs, outputs_of
 from packing import each
 
 EPSILONS = (0.1, 1.0, 3.0, 8.0)
@@ -137,7 +137,7 @@ one_epsilon = over(cases(SIZES, (1.0,)))
 
 def spelled(case: Case) -> Outputs:
     """Return every output of a mechanism, spelled out."""
-    return spell_out(case.mechanism)
+    return outputs_of(case.mechanism)
 
 
 def expected(case: Case, p: Any, n: int) -> Tally:

@@ -50,7 +50,7 @@ NAMES = {
     "risk.scores.rates": "DET RankCurve Rate det pse_of_ranks rank_curve rate",
     "tables.columns": "read_distribution read_table",
     "tables.values": "read_values",
-    "testing": "Outputs check_mechanism spell_out",
+    "testing": "Outputs check_mechanism outputs_of",
     "theory.optimum": "lower_bound optimal_design optimal_theta",
 }
 

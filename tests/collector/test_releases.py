@@ -134,7 +134,7 @@ def test_fakes_move_what_the_collector_shows_within_the_stated_influence(tmp_pat
     entry = sealed(tmp_path, honest, 0, plan=plan)
     code = entry.mechanism.domain.size - 1
     made = entry.mechanism.obfuscate_codes(np.full(3000, code), random=SeededRandom(1))
-    worths = entry.mechanism.decoder.worth(made)[:, code]
+    worths = entry.mechanism.decoder.contributions(made)[:, code]
     worst = np.tile(entry.codec.encode(made)[worths.argmax()], (fakes, 1))
     put(tmp_path, entry, [(ids(honest), records(entry, honest)), (ids(fakes), worst)], 1)
     seal(tmp_path, entry, 1)

@@ -19,7 +19,7 @@ from discreet import (
 )
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.laws.subsets import MixedSubsets
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 from laws import SMALL, Case, cases, sampled, sizes_told_apart, spelled
 from packing import each
 
@@ -47,11 +47,11 @@ def rare_design() -> BlockDesign:
 def test_a_rare_size_counts() -> None:
     """What is drawn says nothing of what a fake can send."""
     mechanism = rare_design()
-    drawn = mechanism.decoder.worth(
+    drawn = mechanism.decoder.contributions(
         mechanism.obfuscate_codes(np.arange(10_000) % mechanism.domain.size, random=SeededRandom(1))
     )
-    worths = mechanism.decoder.worth(spell_out(mechanism).reports)
-    least, most = mechanism.decoder.worth_range
+    worths = mechanism.decoder.contributions(outputs_of(mechanism).reports)
+    least, most = mechanism.decoder.contribution_range
     assert (least, most) == (pytest.approx(worths.min(axis=0)), pytest.approx(worths.max(axis=0)))
     assert max((drawn.min(axis=0) - least).max(), (most - drawn.max(axis=0)).max()) > 0.01
 
@@ -60,7 +60,7 @@ def test_outputs_of_a_channel_that_nobody_can_send_do_not_count() -> None:
     channel = Channel([[0.7, 0.0, 0.2, 0.1], [0.2, 0.0, 0.5, 0.3]])
     outputs = np.array([0, 2, 3], dtype=np.uint8)
     reports = Reports(channel.fingerprint, 3, None, np.empty(0, dtype=np.uint8), {"output": outputs})
-    worths, (least, most) = channel.decoder.worth(reports), channel.decoder.worth_range
+    worths, (least, most) = channel.decoder.contributions(reports), channel.decoder.contribution_range
     assert np.array_equal(least, worths.min(axis=0))
     assert np.array_equal(most, worths.max(axis=0))
     assert (abs(channel.decoder.inverse[1]) == 0).all()
@@ -81,7 +81,7 @@ def test_outputs_of_a_channel_that_nobody_can_send_do_not_count() -> None:
 def test_the_published_figures(name: str, values: int, largest: float) -> None:
     """Of docs/explanation/threat-model.md."""
     mechanism = BLOCK_MECHANISMS[name](Domain(range(values)), 1.0)  # type: ignore[call-arg]
-    found = float(mechanism.decoder.worth_range[1].max())
+    found = float(mechanism.decoder.contribution_range[1].max())
     assert round(found, 0 if largest > 100 else 1) == largest
 
 
@@ -95,7 +95,7 @@ def test_one_report_can_hold_every_value() -> None:
     ):
         report = Reports(mechanism.fingerprint, 1, None, np.empty(0, np.uint8), blocks)
         mechanism.tally(report)
-        assert np.array_equal(mechanism.decoder.worth(report)[0], mechanism.decoder.worth_range[1])
+        assert np.array_equal(mechanism.decoder.contributions(report)[0], mechanism.decoder.contribution_range[1])
 
 
 # Poisoning
@@ -118,8 +118,8 @@ def test_fakes_move_estimates_as_far_as_stated_and_no_further(case: Case, share:
     """The worst reports of all, in the place of a share of honest ones, against each value in turn."""
     mechanism, every, m = case.mechanism, spelled(case).reports, round(share * N)
     honest = mechanism.tally(sampled(case, N - m))
-    before, worths = linear(mechanism, honest), mechanism.decoder.worth(every)
-    least, most = mechanism.decoder.worth_range
+    before, worths = linear(mechanism, honest), mechanism.decoder.contributions(every)
+    least, most = mechanism.decoder.contribution_range
     for code in range(mechanism.domain.size):
         for row, end in ((worths[:, code].argmax(), most), (worths[:, code].argmin(), least)):
             fake = mechanism.tally(every.part(int(row), int(row) + 1))

@@ -17,7 +17,7 @@ from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import MemberLists
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import Subsets
-from discreet.testing import CHECKS, check_mechanism, contract, spell_out
+from discreet.testing import CHECKS, check_mechanism, contract, outputs_of
 from laws import SMALL, Case, cases, over
 from packing import each
 from refusals import refused
@@ -198,16 +198,16 @@ class Modest(BlockDecoder):
 class TwiceWorth(BlockDecoder):
     """Says of single reports that they are worth twice as much."""
 
-    def worth(self, reports: Any) -> Any:
-        return super().worth(reports) * 2
+    def contributions(self, reports: Any) -> Any:
+        return super().contributions(reports) * 2
 
 
 class MostSeen(BlockDecoder):
     """States the largest worth of reports that it saw."""
 
     @cached_property
-    def worth_range(self) -> Any:
-        seen = self.worth(self.maker.obfuscate_codes([0, 1], random=SeededRandom(1)))
+    def contribution_range(self) -> Any:
+        seen = self.contributions(self.maker.obfuscate_codes([0, 1], random=SeededRandom(1)))
         return seen.min(axis=0), seen.max(axis=0)
 
 
@@ -303,9 +303,11 @@ FAULTS = {
     "streams": of_kind(TwiceAdded, contract.tallies_agree_and_merge, "add_tally must add what tally counts"),
     "errors": Fault(lambda: with_decoder(Optimist), contract.errors_equal_enumeration, "standard errors must be those"),
     "worst case": Fault(lambda: with_decoder(Modest), contract.errors_equal_enumeration, "must exceed the worst case"),
-    "worth": Fault(lambda: with_decoder(TwiceWorth), contract.tallies_agree_and_merge, "decoder.worth must be"),
-    "worth_range": Fault(
-        lambda: with_decoder(MostSeen), contract.worths_keep_their_range, "must state the largest worth of any report"
+    "contributions": Fault(lambda: with_decoder(TwiceWorth), contract.tallies_agree_and_merge, "contributions must be"),
+    "contribution_range": Fault(
+        lambda: with_decoder(MostSeen),
+        contract.worths_keep_their_range,
+        "must state the largest contribution of any report",
     ),
     "membership": of_law(Unread, contract.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),
     "channel": of_kind(AnotherChannel, contract.channel_equals_enumeration, "channel\\(\\) must be"),
@@ -331,6 +333,6 @@ def test_every_check_finds_a_fault() -> None:
 def test_what_cannot_be_checked_is_refused() -> None:
     assert "got Channel" in refused(ParameterError, lambda: check_mechanism(Channel([[0.5, 0.5], [0.4, 0.6]])))
     large = RandomizedResponse(Domain(range(2000), sensitive=range(1500)), 1.0)
-    assert "smaller domain" in refused(ParameterError, lambda: spell_out(large))
+    assert "smaller domain" in refused(ParameterError, lambda: outputs_of(large))
     alike = RandomizedResponse(DOMAIN, 12.0)
     assert "smaller epsilon" in refused(ParameterError, lambda: contract.reports_follow_the_channel(alike))

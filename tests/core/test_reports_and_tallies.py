@@ -211,7 +211,7 @@ def test_reports_that_their_mechanism_did_not_make(name: str) -> None:
     for forged in others(mechanism, reports):
         for method in METHODS:
             refused(DataError, lambda one=forged, how=method: estimate(mechanism, one, method=how))
-        refused(DataError, lambda one=forged: mechanism.decoder.worth(one))
+        refused(DataError, lambda one=forged: mechanism.decoder.contributions(one))
     refused(DataError, lambda: mechanism.tally(None))  # type: ignore[arg-type]
 
 

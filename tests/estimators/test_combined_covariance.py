@@ -21,7 +21,7 @@ def people(seed: int, n: int = 600) -> tuple[Any, FloatArray, Any]:
 
 def error_of(mechanism: Any, reports: Any, factors: FloatArray, centres: FloatArray, weights: FloatArray) -> float:
     """The root of the sum of squares of worths about centres, written out."""
-    away = (mechanism.decoder.worth(reports) - centres) * factors[:, None]
+    away = (mechanism.decoder.contributions(reports) - centres) * factors[:, None]
     return float(np.sqrt(((away @ weights) ** 2).sum()))
 
 
@@ -55,7 +55,7 @@ def test_post_stratified_estimates_have_the_errors_of_their_worths() -> None:
     shares = {"north": 0.45, "south": 0.55}
     found = dc.estimate_groups(mechanism, reports, groups=regions, shares=shares).overall
     sizes = {label: int(np.count_nonzero(regions == label)) for label in shares}
-    worths = mechanism.decoder.worth(reports)
+    worths = mechanism.decoder.contributions(reports)
     means = {label: worths[regions == label].mean(axis=0) for label in shares}
     factors = np.array([shares[label] / sizes[label] for label in regions])
     inside = np.arange(6) < 3.0

@@ -10,7 +10,7 @@ from discreet import Domain, Reports, SeededRandom, Tally, estimate
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.laws.subsets import MixedSubsets
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 from laws import BUILDERS, cases
 
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
@@ -73,9 +73,9 @@ def test_every_law_has_an_estimate_or_a_sentence(method: str) -> None:
 @pytest.mark.parametrize(("sizes", "smaller"), [("3of7", 1), ("5of5", 1), ("5of5", 3)])
 def test_a_law_of_two_sizes_that_is_no_optimum(sizes: str, smaller: int) -> None:
     mechanism, p = mixed(sizes, smaller), P[sizes]
-    outputs = spell_out(mechanism)
+    outputs = outputs_of(mechanism)
     chances = p @ outputs.matrix
-    worths = mechanism.decoder.worth(outputs.reports)
+    worths = mechanism.decoder.contributions(outputs.reports)
     assert np.allclose(chances @ worths, p, atol=1e-12)
     whole = (worths.T * chances) @ worths - np.outer(p, p)
     assert np.allclose(mechanism.decoder.variances(1, p), np.diagonal(whole), atol=1e-12)

@@ -53,7 +53,7 @@ def sandwich(worth: FloatArray, weights: FloatArray, centre: FloatArray) -> Floa
 def test_a_weighted_estimate_is_the_weighted_mean_of_the_reports(name: str) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
-    worth = mechanism.decoder.worth(reports)
+    worth = mechanism.decoder.contributions(reports)
     found = dc.estimate(mechanism, reports, weights=WEIGHTS)
     whole = Weights.of(WEIGHTS, PEOPLE).units.astype(float)
     assert found.frequencies == pytest.approx(whole @ worth / whole.sum(), rel=1e-9, abs=1e-12)

@@ -38,7 +38,7 @@ def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, mon
     z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
     inverse = np.linalg.inv(z.T @ z)
     for place in range(3):
-        y = mechanism.worth(reports)[:, place]
+        y = mechanism.contributions(reports)[:, place]
         beta = inverse @ z.T @ y
         pulled = (y - z @ beta) / (1 - np.einsum("ij,jk,ik->i", z, inverse, z))
         sandwich = inverse @ (z.T * pulled**2) @ z @ inverse
@@ -57,18 +57,18 @@ def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, mon
 def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
-    whole = mechanism.decoder.worth(reports)
-    assert np.array_equal(mechanism.worth(reports), whole)
-    assert np.array_equal(mechanism.worth(reports, ["rich", "poor"]), whole[:, [2, 0]])
+    whole = mechanism.decoder.contributions(reports)
+    assert np.array_equal(mechanism.contributions(reports), whole)
+    assert np.array_equal(mechanism.contributions(reports, ["rich", "poor"]), whole[:, [2, 0]])
     with pytest.raises(DataError, match="1 of 1 values are not in the domain"):
-        mechanism.worth(reports, ["broke"])
+        mechanism.contributions(reports, ["broke"])
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_likelihoods_are_those_of_the_channel(name: str) -> None:
     mechanism = MECHANISMS[name]
     rows = mechanism.likelihoods(reports_of(mechanism))
-    decoded = mechanism.worth(reports_of(mechanism))
+    decoded = mechanism.contributions(reports_of(mechanism))
     # Reports of one worth are one output; the rows of an output are the same up to a factor.
     _, places = np.unique(decoded.round(9), axis=0, return_inverse=True)
     for place in np.unique(places):
@@ -166,7 +166,7 @@ def test_weights_count_people_and_errors_know_them() -> None:
     reports, w = reports_of(mechanism), draws.integers(1, 9, PEOPLE)
     found = dc.regress(mechanism, reports, COVARIATES, values=["rich"], weights=w)
     z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
-    y, bread = mechanism.worth(reports)[:, 2], np.linalg.inv((z.T * w) @ z)
+    y, bread = mechanism.contributions(reports)[:, 2], np.linalg.inv((z.T * w) @ z)
     beta = bread @ (z.T * w) @ y
     pulled = (y - z @ beta) / (1 - w * np.einsum("ij,jk,ik->i", z, bread, z))
     assert found.coefficients[0] == pytest.approx(beta, rel=1e-6)

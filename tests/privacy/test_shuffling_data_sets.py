@@ -9,7 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.privacy.shuffling import ShuffledGuarantee, shown_in_clear
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 from laws import BUILDERS
 from packing import each
 
@@ -83,7 +83,7 @@ def test_no_data_set_of_a_law_exceeds_the_guarantee(builder: str, sizes: Any) ->
         return
     for epsilon, n, ratio in ((1.1, 2, 1.3), (2.0, 3, 1.8)):
         mechanism = BUILDERS[builder](domain, epsilon)
-        matrix = compressed(spell_out(mechanism).matrix)
+        matrix = compressed(outputs_of(mechanism).matrix)
         check(ShuffledGuarantee(mechanism, n if matrix.shape[1] < 12 else 2, 0.5), matrix, ratio)
 
 

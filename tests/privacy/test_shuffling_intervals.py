@@ -54,7 +54,7 @@ def test_both_ways_enclose_what_interval_arithmetic_finds(
     true = in_intervals(values, weights, n)
     assert true.delta < 1e-30 * true.b
     listed = shuffling_pairs.excess(values, weights, n)
-    monkeypatch.setattr(shuffling_pairs, "spelled_out", lambda *_: None)
+    monkeypatch.setattr(shuffling_pairs, "listed_ends", lambda *_: None)
     for low, high in (listed, shuffling_pairs.excess(values, weights, n)):
         assert low <= float(true.b) * (1 + 1e-15)
         assert high >= float(true.a) * (1 - 1e-15)

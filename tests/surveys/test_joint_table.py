@@ -14,7 +14,7 @@ from discreet.surveys.joint_tables.marginals import basis
 from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum
 from discreet.surveys.questions import question_domain
 from discreet.surveys.survey import SurveyReports, SurveyTally
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 SHAPE = tuple(SIZES.values())
@@ -98,7 +98,7 @@ def test_one_step_has_the_covariance_of_the_whole_table_spelled_out() -> None:
     information, n = np.zeros((P.size, P.size)), sum(part.n for part in data.values())
     channels = []
     for name, part in data.items():
-        channel = spell_out(survey.question(name).mechanism).matrix.T @ summing(name)
+        channel = outputs_of(survey.question(name).mechanism).matrix.T @ summing(name)
         q = channel @ P.reshape(-1)
         information += part.n / n * (channel.T / q) @ channel
         channels.append(part.n / n * channel)

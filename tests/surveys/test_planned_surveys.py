@@ -8,7 +8,7 @@ from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.planning.numbers import mean_error, mean_moment
 from discreet.surveys.planning import best_shares, second_moment
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 
 CENSUS = {"work": 9, "school": 17, "marital": 7, "job": 15, "house": 8, "race": 5, "sex": 2, "land": 43, "income": 2}
 
@@ -52,8 +52,8 @@ def test_each_person_answers_as_many_questions_as_the_specification_says(count, 
     ids=lambda mechanism: mechanism.name,
 )
 def test_the_moment_is_the_mean_square_of_what_reports_are_worth(mechanism):
-    outputs, domain = spell_out(mechanism), mechanism.domain
-    squares = outputs.matrix @ np.square(mechanism.worth(outputs.reports)).sum(axis=1)
+    outputs, domain = outputs_of(mechanism), mechanism.domain
+    squares = outputs.matrix @ np.square(mechanism.contributions(outputs.reports)).sum(axis=1)
     mass = mechanism.numbers.worst_mass
     each = [squares[domain.sensitive].mean()] + ([squares[~domain.sensitive].mean()] if domain.clear_count else [])
     assert np.ptp(squares[domain.sensitive]) < 1e-9

@@ -51,7 +51,7 @@ def chances(survey: dc.Survey, name: str, reports: int) -> np.ndarray:
     if memo is not None and reports:
         rows = listed(memo, reports)
     elif reports:
-        spelled = dc.testing.spell_out(question.mechanism)
+        spelled = dc.testing.outputs_of(question.mechanism)
         once = spelled.numerators[:, spelled.clear < 0].astype(object)
         for _ in range(reports):
             rows = (rows[:, :, None] * once[:, None, :]).reshape(len(rows), -1)

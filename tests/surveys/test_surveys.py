@@ -14,7 +14,7 @@ from discreet.core.guarantee import likelihood_ratio, logarithm
 from discreet.core.random import WORD_RANGE
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.surveys.questions import question_domain
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 
 SIZES = {"a": 2, "b": 3, "c": 2}
 COMBINATIONS = ({"a": 0, "b": 0}, {"a": 1, "b": 2, "c": 1})
@@ -56,7 +56,7 @@ def rows(asked: dc.Survey) -> Iterator[tuple[list[Fraction], list[tuple[str, ...
     """Yield for every output of a person its chance from each record, and the attributes in blocks and in clear."""
     records = list(product(*(range(size) for size in SIZES.values())))
     codes = dict(zip(SIZES, np.array(records).T, strict=True))
-    spelled = [spell_out(question.mechanism) for question in asked.questions]
+    spelled = [outputs_of(question.mechanism) for question in asked.questions]
     for places, chance in asked.draws:
         columns = []
         for place in places:

@@ -357,7 +357,7 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
     collection, guarantee, size = entry.collection, entry.mechanism.guarantee, entry.mechanism.domain.size
     # Whoever sends a share f of all reports raises a value's estimate by f times the largest worth of a report at most,
     # and lowers it by f (1 - the least).
-    worths = entry.mechanism.decoder.worth_range
+    worths = entry.mechanism.decoder.contribution_range
     least, most = float(worths[0].min()), float(worths[1].max())
     n = max(counts.sealed + counts.waiting, collection.least)
     answers, error = most_answers(collection), entry.mechanism.decoder.mse(n, np.full(size, 1 / size))

@@ -165,7 +165,7 @@ class SizeCounts(ValueCounts):
 
 
 class PlaceCounts(Counting):
-    """Counts of the reports with each output of a small alphabet.
+    """Counts of the reports for each possible block of a small alphabet.
 
     Args:
         size: the size of the alphabet.

@@ -141,13 +141,13 @@ class MatrixDecoder(Decoder):
         p = _worst_distribution(loss)
         return float((loss @ p - p @ p) / checked_n(n))
 
-    def worth(self, reports: Reports) -> FloatArray:
+    def contributions(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates: for each report, the row of its output."""
         self.maker.tally_of(reports)
         return self.inverse[self.outputs(reports)]
 
     @cached_property
-    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+    def contribution_range(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
         possible = self.inverse[self.matrix.max(axis=0) > 0]
         return possible.min(axis=0), possible.max(axis=0)

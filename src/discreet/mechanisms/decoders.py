@@ -225,7 +225,7 @@ class BlockDecoder(Decoder):
         """Return the largest `mse` over all distributions."""
         return self.numbers.worst_case_mse(checked_n(n))
 
-    def worth(self, reports: Reports) -> FloatArray:
+    def contributions(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates.
 
         Raises:
@@ -253,7 +253,7 @@ class BlockDecoder(Decoder):
         return whole
 
     @cached_property
-    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+    def contribution_range(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
         domain, ranges = self.domain, self.numbers.worth_ranges
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)

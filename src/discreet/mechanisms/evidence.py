@@ -44,11 +44,11 @@ class Membership(ABC):
 
     @abstractmethod
     def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` B @ values, in the precision of ``values``."""
+        """Return the ``(rows,)`` product B @ values, in the precision of ``values``."""
 
     @abstractmethod
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
 
     def chunks(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
         """Yield chunks of rows and their part of the matrix; a single chunk if cutting needs a copy.
@@ -150,13 +150,13 @@ class BitTiles(CutMembership):
         return cls(transpose_tiles(bits, size), len(bits), size)
 
     def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values, in the precision of ``values``."""
+        """Return the ``(m,)`` product B @ values, in the precision of ``values``."""
         from discreet.kernels.bits import tiles_dot
 
         return tiles_dot(self.tiles, values, self.rows)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         from discreet.kernels.bits import tiles_dot_transposed
 
         return tiles_dot_transposed(self.tiles, weights)
@@ -184,13 +184,13 @@ class MemberLists(CutMembership):
         return len(self.members)
 
     def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values."""
+        """Return the ``(m,)`` product B @ values."""
         from discreet.kernels.members import members_dot
 
         return members_dot(self.members, np.asarray(values, dtype=np.float64))
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         from discreet.kernels.members import members_dot_transposed
 
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)

@@ -1,6 +1,6 @@
 """Truth or noise: the law that all block mechanisms share.
 
-With probability s a device tells the truth: a sensitive value as a block that contains it, any other value in clear.
+With probability s a device reports the truth: a sensitive value as a block that contains it, any other in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
 (X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
 
@@ -370,5 +370,5 @@ class LawMechanism(BlockMechanism):
 
     @property
     def laws(self) -> tuple[type[BlockLaw], ...]:  # type: ignore[override]
-        """The class of its law."""
+        """The class of the given block law."""
         return (type(self.law),)

@@ -156,7 +156,7 @@ class Decoder(ABC):
         """Return the largest `mse` over all distributions."""
 
     @abstractmethod
-    def worth(self, reports: Reports) -> FloatArray:
+    def contributions(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates; their mean is the estimate.
 
         Raises:
@@ -166,7 +166,7 @@ class Decoder(ABC):
 
     @property
     @abstractmethod
-    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+    def contribution_range(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate.
 
         Someone who sends a share f of all reports raises an estimate, p without these reports, by at most f (largest -
@@ -382,7 +382,7 @@ class Mechanism(ABC):
         wrong = wrong | domain.sensitive[np.where(wrong, 0, codes)]
         raise DataError("reports.impossible-clear-codes", count_nonzero=np.count_nonzero(wrong), codes_count=len(codes))
 
-    def worth(self, reports: Reports, values: Any = None) -> FloatArray:
+    def contributions(self, reports: Reports, values: Any = None) -> FloatArray:
         """Return pseudo-values: ``(n, m)`` contributions of reports to the estimates of m values.
 
         A report's contribution to x has mean 1 if the person's value is x, and mean 0 otherwise. So contributions can
@@ -400,16 +400,16 @@ class Mechanism(ABC):
             >>> import discreet as dc
             >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
             >>> reports = mechanism.obfuscate(["yes"] * 70 + ["no"] * 30, random=dc.SeededRandom(1))
-            >>> worth = mechanism.worth(reports, ["yes"])
-            >>> bool(abs(worth.mean() - dc.estimate(mechanism, reports)["yes"].frequency) < 1e-12)
+            >>> added = mechanism.contributions(reports, ["yes"])
+            >>> bool(abs(added.mean() - dc.estimate(mechanism, reports)["yes"].frequency) < 1e-12)
             True
         """
         codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
         rows = max(_REPORTS_AT_ONCE // self.domain.size, 1)
         if reports.n <= rows:
-            return self.decoder.worth(reports)[:, codes]
+            return self.decoder.contributions(reports)[:, codes]
         parts = (reports.part(start, start + rows) for start in range(0, reports.n, rows))
-        return np.concatenate([self.decoder.worth(part)[:, codes] for part in parts])
+        return np.concatenate([self.decoder.contributions(part)[:, codes] for part in parts])
 
     # Checks
 

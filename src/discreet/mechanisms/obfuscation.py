@@ -25,7 +25,7 @@ class Sampling:
             every value is sensitive.
         law: the block law.
         columns: the columns of a block.
-        threshold: S, the truth threshold: the truth is told with probability S / 2^64.
+        threshold: S, the truth threshold: the truth is reported with probability S / 2^64.
         clear_blocks: whether reports in clear carry a block of noise too.
         fingerprint: the plan's fingerprint.
     """

@@ -6,8 +6,8 @@ audit draws reports of a few values, and of neighbours. On less than half of the
 the set of reports that look most revealing (see `discreet.privacy.events`: block contents, whole reports, every bit and
 parity, and a trained sum of bits). It then draws afresh from these two values alone. Where there are many values, it
 first draws all of them in turn, and includes the values with the most unusual reports among the few. One set is tested,
-on draws that had no part in its choice, with a Clopper-Pearson bound for each of its two probabilities and half of the
-error for each (Bonferroni). So the bound exceeds the true epsilon with a probability of at most 1 - confidence, however
+on draws that had no part in its choice. Each of its two probabilities has a Clopper-Pearson bound with half of the
+error (Bonferroni). So the bound exceeds the true epsilon with a probability of at most 1 - confidence, however
 many sets were considered.
 
 An audit can refute a promise but never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers.

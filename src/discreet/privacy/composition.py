@@ -132,8 +132,8 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
 def integrated(own: Mechanism, other: Mechanism) -> Derived:
     """Return the composition of a ULDP report to one collector and an LDP report of the same value to another.
 
-    A protected report of the first and any report of the second are at most a factor e^(eps_A + eps_B) likelier from
-    one value than from another [ULDP, on compatibility with LDP].
+    A protected report of the first with any report of the second is at most e^(eps_A + eps_B) times likelier from one
+    value than from another [ULDP, on compatibility with LDP].
 
     Args:
         own: (X_S, Y_P, eps_A)-ULDP.
@@ -456,7 +456,7 @@ def decompose(channel: Channel) -> Decomposition:
 
 
 def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:
-    """Return the matrix of Q_R."""
+    """Return the matrix Q_R, which maps the ULDP outputs to the outputs of the given channel."""
     itself = np.zeros((len(shared), channel.outputs))
     itself[np.arange(len(shared)), shared] = 1.0
     left_over = beyond.sum(axis=1)

@@ -3,8 +3,8 @@
 An observation is one report, or two neighbouring reports: one of the value in question and one of a known value.
 Observations are partitioned into cells in four ways; an event is a set of cells of one partition:
 
-- by *membership*: whether the block contains each of the two values (such events attain the likelihood ratio of every
-  block law, however large its alphabet), or the value in clear;
+- by *membership*: whether the block contains each of the two values, or the value in clear. Such events attain the
+  likelihood ratio of every block law, however large its alphabet;
 - by *output*: the whole report, where few different ones occur;
 - by *parity*: one bit of the report's bytes, or the parity of two bits, of a column or of all bits; for neighbours
   also whether they have the same column;
@@ -422,7 +422,7 @@ class _Bits:
 def _steepest_cells(
     first_table: Counter[Cell], second_table: Counter[Cell], sizes: tuple[int, int], *, may_be_clear: bool
 ) -> frozenset[Cell]:
-    """Return the cells with the largest ratios whose union has the largest cautious score."""
+    """Return the cells, by descending likelihood ratio, whose union has the largest cautious score."""
     cells = sorted((cell for cell in first_table | second_table if not (may_be_clear and cell[0] == _CLEAR)), key=str)
     if not cells:
         return frozenset()
@@ -444,8 +444,8 @@ def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
 def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
     """Return the values with the most unusual reports, from a sample of reports of many values.
 
-    Unusual is the rate at which a block contains its own value, the rate at which a sensitive value is in clear, or a
-    bit or a parity of two bits. The result is used for choices only.
+    The statistics are the rate at which a block contains its own value, the rate at which a sensitive value is in
+    clear, and each bit or parity of two bits. The result is used for choices only.
 
     Args:
         sample: the reports.

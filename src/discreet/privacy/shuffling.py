@@ -416,7 +416,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
 
 
 def _certifiable(name: str, chance: object) -> float:
-    """Return a number below 1 after a check that it is large enough for certified results in floating point."""
+    """Return a probability or delta after a check that it is below 1 and large enough for certified results."""
     number = checked_between(name, chance)
     if number < _LEAST_DELTA:
         raise ParameterError("argument.below-certified", argument=name, least_delta=_LEAST_DELTA, number=number)

@@ -93,10 +93,10 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
     if law.log_bound < _LOG_TINY:
         return 0.0, TINY
     # Because x_+ <= e^(lambda x) / (e lambda).
-    most, listed = exp(min(law.log_bound, _LOG_LARGEST)), spelled_out(law, _FEW)
+    most, listed = exp(min(law.log_bound, _LOG_LARGEST)), listed_ends(law, _FEW)
     low, high = _smoothed(_Tilted.of(different, logs, n, _STEEPER_TILT)) if listed is None else listed
     if listed is None and high - low > _MOST_GAP * high:
-        again = spelled_out(law, _MANY)
+        again = listed_ends(law, _MANY)
         low, high = (low, high) if again is None else (max(low, again[0]), min(high, again[1]))
     return low, min(high, most)
 
@@ -197,7 +197,7 @@ def _log_sum(logs: FloatArray) -> float:
     return peak + log(float(np.exp(logs - peak).sum()))
 
 
-def spelled_out(law: "_Tilted", points: int) -> tuple[float, float] | None:
+def listed_ends(law: "_Tilted", points: int) -> tuple[float, float] | None:
     """Return the ends from a list of all likely counts of each value; None for more than ``points`` counts."""
     kinds = len(law.values)
     lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)
@@ -391,7 +391,7 @@ class ValuePair:
 
 
 def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair of two sensitive values, which is the same for all of them; none if there is one value."""
+    """Yield the pair for two sensitive values, which represents all such pairs; none for a single value."""
     law, ratio = mechanism.law, ratio_of(mechanism)
     if law.size < 2:
         return

@@ -267,7 +267,7 @@ class CentralCurve:
         return worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)[1]
 
     def step(self, end: float) -> float:
-        """Return the step of a lattice for the losses of one round up to an epsilon."""
+        """Return the distance of neighbouring losses on a lattice for one round, up to an epsilon."""
         once, mu = end - max(pair.floor() for pair in self.pairs), self.mu / sqrt(self.rounds)
         return max(min(mu / _STEPS, once / _STEPS), once / _FEWEST_DOTS, _LEAST_STEP)
 

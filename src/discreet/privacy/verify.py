@@ -137,8 +137,8 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
     examinations = [examined(candidate) for candidate in ([law] if countable else others)]
     faults = [fault for _, law_faults in examinations for fault in law_faults]
     # There is no matrix only because of its size, or because reports have two parts.
-    spellable = not mechanism.clear_blocks and is_small(mechanism.domain, law)
-    channel = _spelled(mechanism, faults) if spellable else None
+    has_matrix = not mechanism.clear_blocks and is_small(mechanism.domain, law)
+    channel = _channel_of(mechanism, faults) if has_matrix else None
     # The rarer a value is in noise, the more a block with it reveals. A value in no block at all is a fault.
     inclusions = examinations[0][0] if countable else None
     noise = min(filter(None, inclusions or ()), default=law.inclusion)
@@ -237,7 +237,7 @@ def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fract
     return most
 
 
-def _spelled(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
+def _channel_of(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
     """Return the channel; None if its matrix is wrong, which is added to the faults."""
     try:
         return mechanism.channel()

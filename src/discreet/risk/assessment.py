@@ -600,7 +600,7 @@ def _refuse_unknown(split: Split) -> None:
 
 
 def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
-    """Return the share of probes that resemble their own user not at all, or less than most other users."""
+    """Return the share of probes without similarity to their own user, or with less than to most other users."""
     return float(np.mean(blind | (2 * ranks.greater > ranks.candidates - 1)))
 
 

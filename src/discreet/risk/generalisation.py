@@ -182,8 +182,8 @@ def _widths(span: float) -> list[str]:
         least = span / intervals
         scale = 10.0 ** floor(log10(least))
         widths.append(max(scale * next(factor for factor in _NICE if factor * scale >= least * (1 - 1e-9)), 1e-9))
-    return [f"{_spelled(wide)}-wide" for narrow, wide in pairwise(widths) if wide > narrow]
+    return [f"{_short(wide)}-wide" for narrow, wide in pairwise(widths) if wide > narrow]
 
 
-def _spelled(width: float) -> str:
+def _short(width: float) -> str:
     return f"{width:.9f}".rstrip("0").rstrip(".")

@@ -192,7 +192,7 @@ class Linkage(TabularResult):
     def view(self) -> ResultTable:
         """Return the same table with each interval beside its rate, and the result as sentences below."""
         column = partial(ResultColumn.of, [*self.namings, self.chance], "")
-        rates = [column(name, heading, _spelled) for name, heading in _RATES.items()]
+        rates = [column(name, heading, _with_ends) for name, heading in _RATES.items()]
         columns = [column("rule", "traces named", kind="text"), column("named", "number", ","), *rates]
         return ResultTable(self.heading, columns, self.sentences)
 
@@ -248,7 +248,7 @@ class Linkage(TabularResult):
         return precision_chart([PrecisionLine(self.attack, recall, precision)], guessed=guessed)
 
 
-def _spelled(interval: Rate) -> str:
+def _with_ends(interval: Rate) -> str:
     return f"{interval.value:.1%} ({interval.low:.1%} to {interval.high:.1%})"
 
 

@@ -26,15 +26,15 @@ from discreet.testing.contract import (
     inclusions_equal_enumeration,
     members_and_noise_keep_their_rows,
     membership_is_what_blocks_contain,
+    outputs_of,
     reports_follow_the_channel,
     reports_survive_the_wire,
-    spell_out,
     tallies_agree_and_merge,
     words_tell_nothing,
     worths_keep_their_range,
 )
 
-__all__ = ["CHECKS", "Outputs", "check_mechanism", "spell_out"]
+__all__ = ["CHECKS", "Outputs", "check_mechanism", "outputs_of"]
 
 CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     blocks_are_written_as_the_columns_say,

@@ -82,7 +82,7 @@ class Outputs:
 
     Example:
         >>> import discreet as dc
-        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs = outputs_of(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
         >>> outputs.matrix.round(2).tolist()
         [[0.73, 0.27], [0.27, 0.73]]
     """
@@ -134,7 +134,7 @@ class Outputs:
         return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
-def spell_out(mechanism: BlockMechanism) -> Outputs:
+def outputs_of(mechanism: BlockMechanism) -> Outputs:
     """Return all outputs of a mechanism with their probabilities, from a cache: truth with S / 2^64, else noise.
 
     Raises:
@@ -142,18 +142,18 @@ def spell_out(mechanism: BlockMechanism) -> Outputs:
 
     Example:
         >>> import discreet as dc
-        >>> outputs = spell_out(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
+        >>> outputs = outputs_of(dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0))
         >>> outputs.reports.n, outputs.contained.tolist()
         (2, [[True, False], [False, True]])
     """
     attributes = vars(mechanism)
     if _KEPT not in attributes:
-        attributes[_KEPT] = _spelled_out(mechanism)
+        attributes[_KEPT] = _enumerated(mechanism)
     outputs: Outputs = attributes[_KEPT]
     return outputs
 
 
-def _spelled_out(mechanism: BlockMechanism) -> Outputs:
+def _enumerated(mechanism: BlockMechanism) -> Outputs:
     domain, law = mechanism.domain, mechanism.law
     if law.alphabet_size * (domain.clear_count + 1) * domain.size > _MOST_ENTRIES:
         raise ParameterError(
@@ -215,14 +215,14 @@ def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
     """A tally decodes to its reports' mean contributions, tallies add up, and other plans' tallies are refused."""
-    outputs, reports = spell_out(mechanism), _reports(mechanism)
+    outputs, reports = outputs_of(mechanism), _reports(mechanism)
     whole = mechanism.tally(reports)
     worths = outputs.worths[outputs.places(reports)]
     off = abs(estimate(mechanism, whole, method="linear").frequencies - worths.mean(axis=0))
     room = 1e-11 * (1 + abs(worths).mean(axis=0))
     hold(bool((off <= room).all()), f"a tally must decode to the mean of its reports, it is {off.max():.2g} off.")
-    off = abs(mechanism.decoder.worth(reports) - worths)
-    hold(bool((off <= room).all()), f"decoder.worth must be the estimate from one report, it is {off.max():.2g} off.")
+    off = abs(mechanism.decoder.contributions(reports) - worths)
+    hold(bool((off <= room).all()), f"contributions must be the estimate from one report, it is {off.max():.2g} off.")
     parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(_CUTS)]
     zero = mechanism.empty_tally()
     hold(sum(parts) == whole, "tallies of parts must add up to the tally of the whole.")
@@ -271,7 +271,7 @@ def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
     """Every possible report is unchanged after writing and reading, in every format."""
     from discreet.formats.reports import read_reports, write_reports
 
-    one_of_each = replace(spell_out(mechanism).reports, simulated=True)
+    one_of_each = replace(outputs_of(mechanism).reports, simulated=True)
     with TemporaryDirectory() as folder:
         for suffix in ("parquet", "arrow", "jsonl"):
             path = Path(folder) / f"reports.{suffix}"
@@ -343,7 +343,7 @@ def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
 
 def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
     """Reports of each value have the frequencies of the enumerated channel."""
-    outputs = spell_out(mechanism)
+    outputs = outputs_of(mechanism)
     for code in range(mechanism.domain.size):
         reports = mechanism.obfuscate_codes(np.full(DRAWS, code), random=SeededRandom(_SEED + code))
         _follow(f"reports of value {code}", outputs.places(reports), outputs.matrix[code])
@@ -464,7 +464,7 @@ def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
 
 def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
     """Every row of the enumerated channel adds up to 1, and `channel` returns this channel."""
-    outputs = spell_out(mechanism)
+    outputs = outputs_of(mechanism)
     hold(
         bool((outputs.numerators.sum(axis=1) == outputs.denominator).all()),
         "the probabilities of a value's reports must add up to 1: a block law is missing blocks, or has too many.",
@@ -480,7 +480,7 @@ def epsilon_is_kept(mechanism: BlockMechanism) -> None:
 
     Epsilon comes from the sampler's integers, with 60 digits; the guarantee must state the realised epsilon.
     """
-    outputs, worst = spell_out(mechanism), Fraction(1)
+    outputs, worst = outputs_of(mechanism), Fraction(1)
     least = outputs.numerators.min(axis=0)
     for code in mechanism.domain.sensitive_codes:
         own_chances = outputs.numerators[code]
@@ -520,7 +520,7 @@ def _decimal(ratio: Fraction) -> Decimal:
 
 def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
     """For every true value, the mean of the linear estimate from one report is the indicator of that value."""
-    outputs = spell_out(mechanism)
+    outputs = outputs_of(mechanism)
     off = abs(outputs.matrix @ outputs.worths - outputs.aim)
     room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
     hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
@@ -528,13 +528,12 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
 
 def worths_keep_their_range(mechanism: BlockMechanism) -> None:
     """No report contributes less or more to an estimate than the stated range, and some reports attain its ends."""
-    worths = spell_out(mechanism).worths
-    for name, stated, actual in zip(
-        ("least", "largest"), mechanism.decoder.worth_range, (worths.min(axis=0), worths.max(axis=0)), strict=True
-    ):
+    worths, stated_ends = outputs_of(mechanism).worths, mechanism.decoder.contribution_range
+    ends = worths.min(axis=0), worths.max(axis=0)
+    for name, stated, actual in zip(("smallest", "largest"), stated_ends, ends, strict=True):
         off = abs(stated - actual)
         exact = bool((off <= 1e-11 * (1 + abs(worths).max())).all())
-        hold(exact, f"worth_range must state the {name} worth of any report, it is {off.max():.2g} off.")
+        hold(exact, f"contribution_range must state the {name} contribution of any report, it is {off.max():.2g} off.")
 
 
 def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
@@ -542,7 +541,7 @@ def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
 
     It does not apply if something public was drawn for all reports: errors are then means over such draws.
     """
-    outputs, n = spell_out(mechanism), _PEOPLE
+    outputs, n = outputs_of(mechanism), _PEOPLE
     worst = mechanism.decoder.worst_case_mse(n)
     for p in [] if any(conditional_variation(mechanism.law)) else _distributions(mechanism):
         second = p @ outputs.matrix @ outputs.worths**2

@@ -327,7 +327,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
 
 
 def _spread_out(matrix: FloatArray, users: int) -> list[int]:
-    """Return n inputs, chosen greedily for the sum over outputs of their largest probability."""
+    """Return n inputs, added greedily so that the sum over outputs of the largest probability grows most."""
     chosen = [int(np.argmax(matrix.max(axis=1)))]
     best = matrix[chosen[0]]
     while len(chosen) < users:
@@ -356,8 +356,8 @@ def matrix_leakage(matrix: FloatArray, users: int) -> Interval:
 def matrix_success(matrix: FloatArray, prior: FloatArray) -> Interval:
     """Return certified bounds on V, the success probability of the best guess, for users with a prior.
 
-    The bounds are equal if all assignments of different inputs to the likeliest users can be tried, or if all users are
-    equally likely and the leakage is exact.
+    The bounds are equal if all assignments of inputs to the likeliest users can be tried. They are also equal if all
+    users are equally likely and the leakage is exact.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities.

@@ -421,8 +421,8 @@ class BlockNumbers(ABC):
     def count_law(self) -> tuple[float, float] | None:
         """The numbers b and d such that the support of x is binomial with probability b + d p_x; None if it is not.
 
-        It is not binomial for several kinds of blocks, for a shared pool, or if the number of blocks varies with p(X_S)
-        and another value's block may contain x.
+        It is not binomial for several kinds of blocks or a shared pool. Nor is it if the number of blocks varies with
+        p(X_S) and another value's block may contain x.
         """
         kind = self.kinds[0]
         varies = self.clear_size > 0 and not self.clear_blocks and kind.conditional_inclusion != 0

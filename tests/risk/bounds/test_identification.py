@@ -14,7 +14,7 @@ from discreet.risk.bounds import Bounds, fano, identification_bounds
 from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
 from discreet.risk.bounds.leakage import Prior, report_leakage
-from discreet.testing import spell_out
+from discreet.testing import outputs_of
 from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
 from laws import Case, spelled
 from packing import each
@@ -240,7 +240,7 @@ def test_a_personalized_mechanism_is_bounded_by_its_common_one() -> None:
 @pytest.mark.parametrize("mechanism", [RandomizedResponse(SMALL, 1.0), UnaryEncoding(Domain(range(3)), 1.0)], ids=repr)
 def test_attribution_in_a_batch_is_bounded_by_two_swapped_reports(mechanism: Any) -> None:
     """Every batch of three known values, without order: the posterior of every sender of every report."""
-    outputs = spell_out(mechanism).matrix
+    outputs = outputs_of(mechanism).matrix
     bounds = identification_bounds(mechanism, 3)
     assert bounds.attribution is not None
     ratio = exp(bounds.epsilon)

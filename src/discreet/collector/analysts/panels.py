@@ -281,7 +281,7 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
 
 def _fakes(look: Look) -> CollectionPanel:
     mechanism, p = look.entry.mechanism, look.linear
-    least, most = mechanism.decoder.worth_range
+    least, most = mechanism.decoder.contribution_range
     shares = np.array(_FAKES)
     # An estimate p with fakes of worth w among f of the reports would be (p - f w) / (1 - f) without them.
     odds = shares / (1 - shares)

@@ -40,7 +40,7 @@ def regress(
         covariates: a table of public columns beside the reports: numbers, true and false, or texts, of which each label
             but one has a coefficient, in the order that a column of categories gives them. An intercept is added.
         values: the values of the domain to be explained, for ``linear``; None for all.
-        method: ``linear``: least squares on the reports' worth, unbiased, with errors that need no equal variances
+        method: ``linear``: least squares on reports' contributions, unbiased, with errors that need no equal variances
             (HC3), and Student's intervals; ``logistic``: log odds against the most frequent value, by maximum
             likelihood of the reports themselves. That likelihood may have several maxima: it is climbed from several
             starts, and the result says so if they do not agree. It may have none, where noise hides a share: then it is
@@ -117,7 +117,7 @@ def _least_squares(
     pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
 
     def worth(piece: slice) -> FloatArray:
-        worths: FloatArray = mechanism.decoder.worth(reports.part(piece.start, piece.stop))[:, codes]
+        worths: FloatArray = mechanism.decoder.contributions(reports.part(piece.start, piece.stop))[:, codes]
         return worths * roots[piece]
 
     products = sum((matrix[piece].T @ worth(piece) for piece in pieces), np.zeros((matrix.shape[1], len(codes))))

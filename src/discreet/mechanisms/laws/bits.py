@@ -239,8 +239,8 @@ class UnaryEncoding(BlockMechanism):
         clear_bits: add v noise bits to reports in clear too, which the decoder counts. This is exactly the paper's
             uRAP, for reproduction. By default reports in clear have no bits: the same guarantee, shorter reports, less
             error.
-        digits: ``"few"`` for the fewest binary digits of d1, the probability of a noise bit, that change d1 by at most
-            a 32nd and the worst-case error by at most a thousandth: the same guarantee, several times faster. None for
+        digits: ``"few"`` for few binary digits of d1, the probability of a noise bit. They change d1 by at most a 32nd
+            and the worst-case error by at most a thousandth: the same guarantee, several times faster. None for
             a d1 of 11 bits.
 
     Raises:

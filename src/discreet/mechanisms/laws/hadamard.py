@@ -98,13 +98,13 @@ class DistinctColumns(WholeAlphabet):
     """The membership matrix of all Hadamard columns: B = (1 + H)/2, with one row per column of H."""
 
     def dot(self, values: Any) -> Any:
-        """Return ``(V,)`` B @ values."""
+        """Return the ``(V,)`` product B @ values."""
         padded = np.zeros(self.rows)
         padded[1 : self.size + 1] = values
         return self._half_sum(padded)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:

@@ -258,14 +258,14 @@ class Preimages(CutMembership):
         return self.law.size
 
     def dot(self, values: Any) -> Any:
-        """Return ``(m,)`` B @ values."""
+        """Return the ``(m,)`` product B @ values."""
         from discreet.kernels.hashing import preimages_dot
 
         wanted = np.asarray(values, dtype=np.float64)
         return preimages_dot(*_three(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         from discreet.kernels.hashing import preimages_dot_transposed
 
         law, wanted = self.law, np.asarray(weights, dtype=np.float64)
@@ -540,14 +540,14 @@ class DistinctBuckets(WholeAlphabet):
     law: PooledHashBlocks
 
     def dot(self, values: Any) -> Any:
-        """Return ``(m g,)`` B @ values."""
+        """Return the ``(m g,)`` product B @ values."""
         from discreet.kernels.hashing import scatter_buckets
 
         wanted = np.asarray(values, dtype=np.float64)
         return scatter_buckets(self.law.pool, wanted, prime=self.law.prime, buckets=self.law.buckets).reshape(-1)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         return self.law.support_of(np.asarray(weights, dtype=np.float64))
 
 

@@ -141,7 +141,7 @@ class Translates(WholeAlphabet):
     residues: AnyArray
 
     def dot(self, values: Any) -> Any:
-        """Return ``(V,)`` B @ values."""
+        """Return the ``(V,)`` product B @ values."""
         spread = np.zeros(self.rows)
         spread[self.residues] = values
         beyond = self._product(spread, np.conj(self.spectrum))
@@ -150,7 +150,7 @@ class Translates(WholeAlphabet):
         return summed
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(v,)`` B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights."""
         beyond = self._product(weights, self.spectrum)
         beyond[: self.rows - 1] += beyond[self.rows : 2 * self.rows - 1]
         return beyond[self.residues]

@@ -127,7 +127,7 @@ class Windows(BlockMechanism):
         >>> reports = mechanism.obfuscate(incomes, random=dc.SeededRandom(2))
         >>> mean = dc.estimate(mechanism, reports).mean()
         >>> round(float(mean), 1), round(float(incomes.mean()), 1), round(mean.standard_error, 1)
-        (40.4, 39.7, 0.7)
+        (40.4, 39.7, 0.8)
     """
 
     name = "windows"

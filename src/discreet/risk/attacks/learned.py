@@ -5,9 +5,9 @@ The known events of each user are cut in two. The later part is attributed with 
 posterior over all users, P(u | y) = exp(w x(y, u)) / sum. The mean of ln(n P(u | y)) is InfoNCE: a certified lower
 bound on the PIE [spec of exact risk, section 4].
 
-Only users on a *list* are compared: the users who share most with the trace, above all rare events, and with at
-most `DENSE_USERS` users also the users with the most similar profile who share no event. All other users are one
-alternative of the logit, and share its probability according to their activity A.
+Only users on a *list* are compared: the users who share most with the trace, above all rare events. With at
+most `DENSE_USERS` users, the list also has the users with the most similar profile who share no event. All other users
+are one alternative of the logit, and share its probability according to their activity A.
 
 Features are sums over the events x of both, unless stated otherwise. The user has a visits of x, A visits in all, at D
 places; the trace has b of B visits, at C places. r(x) is the rarity ln(n / users with x), p(x) the share of x in all

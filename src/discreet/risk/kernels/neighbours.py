@@ -79,7 +79,7 @@ def _distance(x: Any, scores: Scores, left: int, right: int, k: int) -> float:
 
 @compiled()
 def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
-    """Return the first index within the radius, up to ``left``; ``left + 1`` if no score is."""
+    """Return the first index, up to ``left``, of a score within the radius of x; ``left + 1`` without any."""
     inside, step = left + 1, 1
     while inside - step >= 0 and float(x - scores[inside - step]) <= radius:
         inside -= step
@@ -96,7 +96,7 @@ def _reach_down(x: Any, scores: Scores, left: int, radius: float) -> int:
 
 @compiled()
 def _reach_up(x: Any, scores: Scores, right: int, radius: float) -> int:
-    """Return the last index within the radius, from ``right``; ``right - 1`` if no score is."""
+    """Return the last index, from ``right`` on, of a score within the radius of x; ``right - 1`` without any."""
     inside, step = right - 1, 1
     while inside + step < scores.size and float(scores[inside + step] - x) <= radius:
         inside += step

@@ -32,7 +32,7 @@ Y = 0.
 
 Scores on a *lattice* (rounded, or in fixed point) collide by chance. To count every collision as an atom biases the
 estimate upwards, by 0.6 nats and more. So if there are many light atoms, the line is cut into intervals with about
-sqrt(n)/2 genuine scores each, which are counted like atoms [Wang, Kulkarni and Verdu 2005]. The result is at most the
+sqrt(n)/2 genuine scores each. They are counted like atoms [Wang, Kulkarni and Verdu 2005]. The result is at most the
 divergence, up to noise, and the same for any increasing function of the scores.
 
 Variational bounds on information, in nats, from a function L of a score fitted to other probes.
@@ -183,7 +183,7 @@ def half_sample_spread(
 def half_users_spread(
     statistic: Callable[[AnyArray], float], users: int, *, halves: int, random: RandomSource
 ) -> float | None:
-    """Return the standard error of a statistic of users, given their ``(b,)`` places, with common impostor scores."""
+    """Return the standard error of a statistic of users who share impostor scores, from random halves of them."""
     if users < _FEWEST:
         return None
     return _spread([statistic(np.flatnonzero(half(users, random))) for _ in range(halves)])
