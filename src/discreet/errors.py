@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable
 from functools import cache
 from importlib.resources import files
-from typing import Self
+from typing import Self, TypeVar
 
+_Other = TypeVar("_Other", bound="DiscreetError")
 _ARGUMENT = re.compile(r"`(\w+)(?:='?([^`]*?)'?)?`")
 """An argument in a sentence of a catalogue, with a value or without: `unknown='drop'`."""
 
@@ -54,6 +55,12 @@ class DiscreetError(Exception):
         """Put the place of the fault, a file or a row, before the sentence; return this error."""
         self._place = f"{place}: {self._place}"
         return self
+
+    def of_kind(self, kind: type[_Other]) -> _Other:
+        """Return an error of another class with the same message and place."""
+        other = kind(str(self.args[0]), argument=self.argument, **self._values)
+        other._place = self._place
+        return other
 
     def sentence(self, name: Callable[[str, str | None], str] | None = None) -> str:
         """Return the message without its code.

@@ -28,9 +28,7 @@ def optional(module: str) -> Any:
         package = module.partition(".")[0]
         if (error.name or "").partition(".")[0] != package:
             raise
-        extra = _EXTRAS[package]
-        message = f"this needs {package}, which is not installed; install it with: pip install 'discreet[{extra}]'."
-        raise MissingExtraError(message) from None
+        raise MissingExtraError("extra.missing", package=package, extra=_EXTRAS[package]) from None
 
 
 def check_drawing() -> None:

@@ -55,8 +55,8 @@ def test_values_are_taken_as_they_read_and_counted(tmp_path: Path, name: str) ->
     WRITERS[name](pa.table({APART: VALUES}), table)
     path = plan(tmp_path, DOMAIN)
     message = refusal("obfuscate", path, table, "--column", COMPOSED, "-o", reports)
-    assert "3 of 6 values are not in the domain (first at row 1" in message
-    assert "3 of them read like a label, and --as-read takes them for it" in message
+    assert "3 of 6 values are not in the domain (first in row 1" in message
+    assert "With --as-read, 3 of them count" in message
     assert "krank" not in message.lower()
     for column in (COMPOSED, APART):
         facts = told("obfuscate", path, table, "--column", column, "-o", reports, "--as-read", "--force")
@@ -81,7 +81,7 @@ def test_surveys_take_values_as_they_read(tmp_path: Path) -> None:
     table.write_text(f"{APART},state\n" + "GROSS,krank\nklein,Krank \n" * 100, encoding="utf-8")
     message = refusal("survey", "obfuscate", path, table, "-o", tmp_path / "r")
     assert "200 of 200" in message
-    assert "200 of them read like a label" in message
+    assert "With --as-read, 200 of them count" in message
     assert not [*(tmp_path / "r").iterdir()]
     read = [
         {"attribute": COMPOSED, "label": "gro\u00df", "values": 100},
@@ -102,6 +102,6 @@ def test_secret_values_are_taken_as_they_read(tmp_path: Path) -> None:
     asked = ["obfuscate", path, table, "--user", "who", "--tags", tags, "-o", tmp_path / "r.parquet"]
     message = refusal(*asked)
     assert str(tags) in message
-    assert "1 of them read like a label, and --as-read takes them for it" in message
+    assert "With --as-read, 1 of them count" in message
     facts = told(*asked, "--as-read")
     assert facts["read_as"] == [{"attribute": "", "label": "park", "values": 1}]

@@ -37,7 +37,7 @@ def test_rows_without_a_value_are_refused_or_counted(tmp_path: Path) -> None:
     table = tmp_path / "v.csv"
     table.write_text("x\na\n\nb\nNA\n")
     path = plan(tmp_path, LABELS)
-    assert "2 of 4 values are missing (first at row 1, line 3)" in refusal(
+    assert "2 of 4 values are missing (first in row 1, line 3)" in refusal(
         "obfuscate", path, table, "-o", tmp_path / "r.jsonl"
     )
     codes, facts = clear(tmp_path, LABELS, table, "--missing", "drop")
@@ -86,7 +86,7 @@ def test_users_that_are_missing_are_no_person(tmp_path: Path) -> None:
     table.write_text("who,x\n01,b\n,b\n1,\n")
     tags.write_text("who,x,tag\n")
     verb = ["obfuscate", path, table, "--user", "who", "--tags", tags, "-o", tmp_path / "r.parquet"]
-    assert "1 of 3 users are missing (first at row 1, line 3)" in refusal(*verb)
+    assert "1 of 3 users are missing (first in row 1, line 3)" in refusal(*verb)
     facts = told(*verb, "--missing", "drop")
     assert (facts["reports"], facts["left_out"]) == (1, {"have no value": 1, "have no user": 1})
     table.write_text("who,x\n01,b\n")

@@ -67,7 +67,7 @@ def test_obfuscate_is_random_and_a_seed_is_not(files: Files) -> None:
 def test_obfuscate_never_quotes_a_value(files: Files) -> None:
     files.values.write_text("habit\nnever\nzanzibar\ndaily\nzanzibar\n")
     text = refusal("obfuscate", files.plan, files.values, "-o", files.reports)
-    assert "2 of 4 values are not in the domain (first at row 1, line 3)" in text
+    assert "2 of 4 values are not in the domain (first in row 1, line 3)" in text
     assert "zanzibar" not in text
     assert not files.reports.exists()
 

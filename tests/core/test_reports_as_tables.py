@@ -59,12 +59,12 @@ def test_blocks_beside_values_in_clear_follow_the_mask() -> None:
     ("rows", "said"),
     [
         ([True] * 199, "must have 200 entries, one for each report, got 199"),
-        (np.ones((200, 1), bool), "must be one column"),
-        (np.arange(200), "must be true or false"),
+        (np.ones((200, 1), bool), "column.not-one"),
+        (np.arange(200), "column.not-flags"),
         ([True, None] * 100, "missing"),
         (pa.array([True, None] * 100), "missing"),
-        (3, "must be a sequence"),
-        ("yes", "must be a sequence"),
+        (3, "column.not-sequence"),
+        ("yes", "column.not-sequence"),
     ],
     ids=["short", "two axes", "numbers", "None", "null", "one row", "text"],
 )

@@ -108,10 +108,10 @@ def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> Non
     cells = [1.5] * N if isinstance(gap, float) else ["secret"] * N
     cells[120] = cells[290] = gap
     source = write(tmp_path / f"v.{suffix}", pa.table({"x": VALUES, "g": pa.array(cells)}))
-    for options in ({}, {"drop": True}):
+    for options in ({}, {"missing": "drop"}):
         message = refused(DataError, lambda o=options: obfuscated(source, tmp_path / "r.parquet", "g", **o))
         line = ", line 122" if suffix == "csv" else ""
-        assert f"2 of 300 cells of 'g' are missing (first at row 120{line}); fill them in" in message
+        assert f"2 of 300 cells of 'g' are missing (first in row 120{line}). Fill them in" in message
         assert "secret" not in message
     assert not (tmp_path / "r.parquet").exists()
 

@@ -179,7 +179,7 @@ def test_names_are_the_writers_or_the_callers(mechanism: Any, tmp_path: Path) ->
     assert "no place for the name" in refused(
         ParameterError, lambda: write_reports(tmp_path / "e.jsonl", mechanism, reports, name="monday")
     )
-    assert "name must be" in refused(
+    assert "name.not-usable" in refused(
         ParameterError, lambda: write_reports(tmp_path / "e.parquet", mechanism, reports, name="")
     )
 
@@ -236,7 +236,7 @@ def test_lists_that_were_changed_by_hand(tmp_path: Path) -> None:
     ):
         earlier(path, counted, {"batches": batches})
         said = refused(DataError, lambda: read_tally(path, BINARY))
-        assert "changed by hand: it does not list batches" in said or "no more than that in its batches" in said
+        assert "changed by hand: it does not list batches" in said or "batches.too-many-reports" in said
         assert "alice" not in said
 
 

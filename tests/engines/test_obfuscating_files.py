@@ -86,18 +86,18 @@ def test_refusals_count_the_whole_table(suffix: str, tmp_path: Path) -> None:
     source = write(tmp_path / f"v.{suffix}", pa.table({"x": pa.array(values, pa.int64())}))
     message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet"))
     lines = (", line 122", ", line 202") if suffix == "csv" else ("", "")
-    assert message.startswith(f"{source}: 2 of 300 values are not in the domain (first at row 120{lines[0]});")
+    assert message.startswith(f"{source}: 2 of 300 values are not in the domain (first in row 120{lines[0]}).")
     values[200] = values[250] = values[251] = None
     source = write(tmp_path / f"v.{suffix}", pa.table({"x": pa.array(values, pa.int64())}))
     message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet"))
-    assert message.startswith(f"{source}: 3 of 300 values are missing (first at row 200{lines[1]});")
+    assert message.startswith(f"{source}: 3 of 300 values are missing (first in row 200{lines[1]}).")
     assert not (tmp_path / "r.parquet").exists()
 
 
 def test_rows_without_a_value_are_left_out_or_stand_for_a_label(tmp_path: Path) -> None:
     values = pa.array([None if row % 10 == 0 else 10 + row % 5 for row in range(300)], pa.int64())
     source = write(tmp_path / "v.parquet", pa.table({"x": values}))
-    dropped = obfuscate(NUMBERS, source, tmp_path / "a.parquet", ValueColumns(NUMBERS.domain, drop=True))
+    dropped = obfuscate(NUMBERS, source, tmp_path / "a.parquet", ValueColumns(NUMBERS.domain, missing="drop"))
     assert (dropped.reports, dict(dropped.left_out)) == (270, {"have no value": 30})
     filled = obfuscate(NUMBERS, source, tmp_path / "b.parquet", ValueColumns(NUMBERS.domain, stand=10))
     assert (filled.reports, dict(filled.left_out)) == (300, {})
@@ -113,9 +113,9 @@ def test_users_are_there_for_secrets(tmp_path: Path) -> None:
 
     columns = ValueColumns(NUMBERS.domain, column="x", user="who", placeholders=moved)
     message = refused(DataError, lambda: obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns))
-    assert "1 of 200 users are missing (first at row 130); fill them in or filter them out" in message
-    assert message.endswith(" (discreet obfuscate --missing drop).")
-    columns = ValueColumns(NUMBERS.domain, column="x", user="who", drop=True, placeholders=moved)
+    assert "1 of 200 users are missing (first in row 130). Fill them in" in message
+    assert "`missing='drop'`" in message
+    columns = ValueColumns(NUMBERS.domain, column="x", user="who", missing="drop", placeholders=moved)
     found = obfuscate(NUMBERS, source, tmp_path / "r.parquet", columns, seed=1)
     assert dict(found.left_out) == {"have no user": 1}
     expected = (np.delete(codes(200), 130) + 1) % NUMBERS.domain.size

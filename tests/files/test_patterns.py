@@ -163,4 +163,4 @@ def test_refusals_name_the_line_as_editors_count_them(text: str, place: str, tmp
     path = tmp_path / "v.csv"
     path.write_text(text, newline="")
     found = ValueColumns(MECHANISM.domain, "y").of(path)
-    assert f"(first at {place})" in refused(DataError, lambda: list(found.batches()))
+    assert f"(first in {place})" in refused(DataError, lambda: list(found.batches()))

@@ -77,7 +77,7 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
         (lambda: Personalized(DOMAIN, -1.0, TAGS), "epsilon"),
         (lambda: Personalized(Domain(["a", "b"]), 1.0, TAGS), "personalized.all-sensitive"),
         (lambda: Personalized(["a", "b"], 1.0, TAGS), "domain"),
-        (lambda: DOMAIN.with_placeholders(TAGS).with_placeholders(TAGS), "once"),
+        (lambda: DOMAIN.with_placeholders(TAGS).with_placeholders(TAGS), "placeholders.repeated"),
         (lambda: DOMAIN.with_placeholders("home"), "tags"),
         (lambda: Personalized.cells(DOMAIN, 1.0, rows=1, cols=1), "grid"),
         (lambda: Personalized.cells(MAP, 1.0, rows=6, cols=1), "1..5"),

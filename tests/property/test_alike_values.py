@@ -39,7 +39,7 @@ def test_values_that_read_like_a_sensitive_label_are_never_in_clear(texts: list[
     values = [*texts, *data.draw(st.lists(words, max_size=6))]
     for value, as_read in product(values, (False, True)):
         try:
-            (code,) = domain.codes_of([value], as_read=as_read)
+            (code,) = domain.encode([value], as_read=as_read)
         except DataError:
             assert composed(value) not in set(map(composed, texts))
             continue

@@ -81,7 +81,7 @@ def check(domain: Domain, values: Any, expected: list[int]) -> None:
         return
     with pytest.raises(DataError) as caught:
         domain.encode(values)
-    wanted = f"{len(outside)} of {len(expected)} values are not in the domain (first at row {outside[0]})"
+    wanted = f"{len(outside)} of {len(expected)} values are not in the domain (first in row {outside[0]})"
     assert str(caught.value).startswith(wanted)
 
 

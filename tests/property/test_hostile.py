@@ -323,10 +323,10 @@ def test_values_of_a_map(values: Any) -> None:
 
 def test_refusals_count_and_place() -> None:
     assert refused(DataError, lambda: DOMAIN.encode([0, SECRET, 1, SECRET])).startswith(
-        "2 of 4 values are not in the domain (first at row 1)"
+        "2 of 4 values are not in the domain (first in row 1)"
     )
     assert refused(DataError, lambda: TEXT_DOMAIN.encode(["a", "b", None])).startswith(
-        "1 of 3 values are missing (first at row 2)"
+        "1 of 3 values are missing (first in row 2)"
     )
 
 
@@ -363,4 +363,4 @@ def test_codes_out_of_range_are_counted(codes: list[int]) -> None:
         assert DOMAIN.check_codes(codes).tolist() == codes
         return
     message = refused(DataError, lambda: DOMAIN.check_codes(codes))
-    assert f"{len(wrong)} of {len(codes)} do not (first at row {wrong[0]})" in message
+    assert f"{len(wrong)} of {len(codes)} are not (first in row {wrong[0]})" in message

@@ -66,6 +66,11 @@ def same(found: Traces, expected: Traces, *, timed: bool = False) -> None:
     assert found.times.tolist() == expected.times.tolist()
 
 
+def without_advice(message: str) -> str:
+    """Return the message of a table in memory: readers of files can also leave rows out."""
+    return message.replace("use `missing='drop'`", "filter them out")
+
+
 def alike(expected: Callable[[], Traces], found: Callable[[], Traces]) -> str:
     """Compare results or refusals; return what the refusal says, if it is one."""
     try:
@@ -75,7 +80,7 @@ def alike(expected: Callable[[], Traces], found: Callable[[], Traces]) -> str:
     else:
         same(found(), traces)
         return ""
-    assert refused(DataError, found, SECRET, "secret") == message
+    assert without_advice(refused(DataError, found, SECRET, "secret")) == message
     return message
 
 
@@ -252,7 +257,7 @@ def test_what_is_wrong_is_said_as_of_a_table_in_memory(place: int, tmp_path: Pat
         as_arrow(TABLE.slice(0, 0).cast(table.schema) if options else TABLE, tmp_path / "0", 2)
         told = refused(DataError, lambda: read_traces(tmp_path, **COLUMNS, **options), SECRET, "secret")
         assert told.startswith(str(tmp_path))
-        assert told == f"{path}: {message}" or "different-types" in told or "as the labels are" in told
+        assert without_advice(told) == f"{path}: {message}" or "different-types" in told or "column.not-text" in told
 
 
 @pytest.mark.parametrize(
@@ -295,7 +300,7 @@ def gaps(folder: Path) -> list[Path]:
 def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path: Path) -> None:
     path = gaps(tmp_path)[which]
     line = ", line 3" if path.suffix == ".csv" else ""
-    assert f"1 of 7 users are missing (first at row 1{line})" in refused(
+    assert f"1 of 7 users are missing (first in row 1{line})" in refused(
         DataError, lambda: read_traces(path, **COLUMNS)
     )
     whole = [("a", "x", 1), ("b", "y", 5), ("b", "z", 6), ("a", "x", 7)]

@@ -260,7 +260,7 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
     cluster: Engine = SparkEngine(spark)
     values, target = value_tables(tmp_path / "values"), tmp_path / "reports"
     target.mkdir()
-    columns = ValueColumns(CHOSEN.domain, drop=True)
+    columns = ValueColumns(CHOSEN.domain, missing="drop")
     found = cluster.obfuscate(CHOSEN, values, target, columns, seed=1)
     assert (found.reports, dict(found.left_out), found.simulated) == (598, {"have no value": 2}, True)
     assert sorted(path.name for path in target.iterdir()) == ["monday.parquet", "tuesday.parquet"]
@@ -283,7 +283,7 @@ def test_one_face(spark: Any, tmp_path: Path) -> None:
     empty = tmp_path / "other"
     empty.mkdir()
     message = refused(DataError, lambda: cluster.obfuscate(CHOSEN, values, empty))
-    assert "1 of 300 values are missing (first at row 7)" in message
+    assert "1 of 300 values are missing (first in row 7)" in message
     assert not list(empty.iterdir())
 
 
@@ -310,7 +310,7 @@ def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
         assert len(named) == 2
         secret = "somebody:hunter2@"
         (tmp_path / "reports").mkdir()
-        columns = ValueColumns(CHOSEN.domain, drop=True)
+        columns = ValueColumns(CHOSEN.domain, missing="drop")
         found = cluster.obfuscate(CHOSEN, store.url("values/", secret), tmp_path / "reports", columns, seed=1)
         assert found.reports == 598
         for path in (tmp_path / "reports").iterdir():

@@ -143,7 +143,7 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")
     words = refusal("survey", "obfuscate", SURVEY, table, "-o", tmp_path / "r")
-    assert "'education': 1 of 2 values are missing (first at row 1" in words
+    assert "'education': 1 of 2 values are missing (first in row 1" in words
     assert not any((tmp_path / "r").glob("*"))
     table.write_text("age,sex,education,diagnosis\n30,x,trade,flu\n31,f,college,flu\n", encoding="utf-8")
     assert "'sex': 1 of 2 values are not in the domain" in refusal(

@@ -43,9 +43,9 @@ def written(folder: Path, column: list[Any], suffix: str) -> Path:
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_a_value_at_a_cut_is_in_the_range_that_begins_there(tmp_path: Path, suffix: str) -> None:
-    assert codes(written(tmp_path, NUMBERS, suffix), [18, 40], drop=True) == [0, 0, 1, 1, 2, 2]
+    assert codes(written(tmp_path, NUMBERS, suffix), [18, 40], missing="drop") == [0, 0, 1, 1, 2, 2]
     dates: list[Cut] = ["2025", "2026-07"]
-    assert codes(written(tmp_path, DATES, suffix), dates, drop=True) == [0, 1, 1, 2, 2]
+    assert codes(written(tmp_path, DATES, suffix), dates, missing="drop") == [0, 1, 1, 2, 2]
     assert "1 of 6 values are missing" in refused(DataError, lambda: codes(tmp_path / f"table.{suffix}", dates))
 
 
@@ -72,10 +72,10 @@ def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
 
 def test_rows_with_values_that_are_not_in_the_plan_are_left_out_and_counted(tmp_path: Path) -> None:
     path = written(tmp_path, ["a", None, "hermit", "b"], "csv")
-    found = ValueColumns(Domain(["a", "b"]), "x", drop=True, known=True).of(path)
+    found = ValueColumns(Domain(["a", "b"]), "x", missing="drop", unknown="drop").of(path)
     assert [batch.tolist() for batch, _, _ in found.batches()] == [[0, 1]]
     assert dict(found.left_out) == {"have no value": 1, "have a value that is not in the plan": 1}
-    refused(DataError, lambda: list(ValueColumns(Domain(["a", "b"]), "x", known=True).of(path).batches()), "hermit")
+    refused(DataError, lambda: list(ValueColumns(Domain(["a", "b"]), "x", unknown="drop").of(path).batches()), "hermit")
 
 
 def test_a_plan_with_cuts_is_another_file_of_the_same_plan(tmp_path: Path) -> None:

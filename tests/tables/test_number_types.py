@@ -59,7 +59,7 @@ def test_a_type_too_coarse_for_two_ranges_of_a_product_is_refused() -> None:
     patterns = [{"sex": "f", "x": [[0.5, 0.89995]]}, {"sex": "m", "x": [[0.9, 1]]}]
     domain = dc.Domain.product({"sex": ["f", "m"], "x": space}, sensitive=patterns)
     table = {"sex": ["f", "m"], "x": np.array([0.9, 0.9], np.float16)}
-    assert "wider type than float16" in refused(DataError, lambda: domain.encode(table))
+    assert "column.too-coarse" in refused(DataError, lambda: domain.encode(table))
     wide = domain.encode({**table, "x": np.array([0.9, 0.9], np.float32)})
     assert domain.sensitive[wide].tolist() == [False, True]
 
@@ -82,7 +82,7 @@ def test_a_place_at_the_border_of_a_cell_is_in_the_cell_above(kind: str) -> None
         assert domain.encode(below).tolist() == list(range(rows - 1))
         assert domain.encode(pl.DataFrame({"lat": at[:, 0], "lon": at[:, 1]})).tolist() == list(range(rows))
         assert domain.encode([(lat[1], 1.0), (lat[0], 0.0)]).tolist() == [rows - 1, 0]
-    assert "too coarse" in refused(
+    assert "grid.too-coarse" in refused(
         DataError, lambda: Grid((48.0, 48.2), (11.0, 11.2), 20, 20).encode(at.astype("float16"))
     )
 
@@ -126,7 +126,7 @@ def test_floats_of_several_types_are_refused_and_gaps_are_not_taken_for_one() ->
         np.array([seven, 0.7], object),
     ]
     for column in mixed:
-        assert "one type" in refused(DataError, lambda column=column: domain.encode(column))
+        assert "column.several-float-types" in refused(DataError, lambda column=column: domain.encode(column))
     assert domain.encode([seven, 1]).tolist() == domain.encode(np.array([seven, 1], object)).tolist() == [7, 9]
     for gap in (None, float("nan"), pd.NA):
         assert "1 of 2" in refused(DataError, lambda gap=gap: domain.encode([seven, gap]))

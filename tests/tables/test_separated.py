@@ -72,17 +72,17 @@ def test_products_and_grids_are_read_by_their_attributes(tmp_path: Path) -> None
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_an_empty_line_is_a_missing_value(end: str, newline: str, tmp_path: Path) -> None:
     text = f"x\n10\n\n20{end}".replace("\n", newline).encode()
-    assert "1 of 3 values are missing (first at row 1)" in refusal(tmp_path, text, INTEGERS)
+    assert "1 of 3 values are missing (first in row 1)" in refusal(tmp_path, text, INTEGERS)
     text = f"x\na\n\n\nb{end}".replace("\n", newline).encode()
-    assert "2 of 4 values are missing (first at row 1)" in refusal(tmp_path, text, Domain(["a", "b"]))
-    assert "1 of 2 values are missing (first at row 1)" in refusal(tmp_path, b"x\na\n\n", Domain(["a", "b"]))
+    assert "2 of 4 values are missing (first in row 1)" in refusal(tmp_path, text, Domain(["a", "b"]))
+    assert "1 of 2 values are missing (first in row 1)" in refusal(tmp_path, b"x\na\n\n", Domain(["a", "b"]))
 
 
 @pytest.mark.parametrize("spelled", ["", "NA", "NULL", "null", "NaN", "None", "N/A", "#N/A", "<NA>", "\\N"])
 def test_what_programs_write_for_nothing(spelled: str, tmp_path: Path) -> None:
     for domain, cell in ((TEXT, "01"), (INTEGERS, "10"), (INTEGERS, "10.0")):
         message = refusal(tmp_path, f"id,x\n1,{cell}\n2,{spelled}\n3,{cell}\n", domain, "x")
-        assert "1 of 3 values are missing (first at row 1)" in message
+        assert "1 of 3 values are missing (first in row 1)" in message
 
 
 def test_what_stands_for_nothing_is_a_label_where_the_domain_says_so(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_what_stands_for_nothing_is_a_label_where_the_domain_says_so(tmp_path: P
     assert codes(tmp_path, "country,age,sex\nNA,20,f\nDE,30,m\n", product) == [0, 7]
     for row in ("DE,NA,f", "DE,20,NA", "NULL,20,f"):
         assert "1 of 2" in refusal(tmp_path, f"country,age,sex\nNA,20,f\n{row}\n", product)
-        assert "missing (first at row 1)" in refusal(tmp_path, f"country,age,sex\nNA,20,f\n{row}\n", product)
+        assert "missing (first in row 1)" in refusal(tmp_path, f"country,age,sex\nNA,20,f\n{row}\n", product)
 
 
 def test_quoted_text_is_text_and_quoted_nothing_is_nothing(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_rows_of_another_length_are_counted(tmp_path: Path) -> None:
     message = refusal(tmp_path, f"x,y\n10,20\n{SECRET}\n10,20,30\n20,20\n", INTEGERS, "y")
     assert "2 of 4 rows have more or fewer cells than the first line, which has 2 (first at row 1, line 3)" in message
     # An empty line is one of missing cells, at the end as well.
-    assert "1 of 2 values are missing (first at row 1)" in refusal(tmp_path, "x,y\n10,20\n\n", INTEGERS, "y")
+    assert "1 of 2 values are missing (first in row 1)" in refusal(tmp_path, "x,y\n10,20\n\n", INTEGERS, "y")
 
 
 def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

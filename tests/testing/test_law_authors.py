@@ -137,7 +137,7 @@ def test_a_seeded_source_that_two_threads_draw_from_is_refused(monkeypatch: pyte
     message = refused(ParameterError, lambda: random.words(5))
     done.set()
     thread.join()
-    assert "one thread at a time" in message
+    assert "random.several-threads" in message
     monkeypatch.undo()
     assert (random.words(3) == np.split(SeededRandom(1).words(8), [5])[1]).all()
     assert RandomizedResponse(Domain(range(3)), 1.0).obfuscate([0], random=random).n == 1

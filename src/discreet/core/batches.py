@@ -105,9 +105,7 @@ def checked_name(name: object) -> str:
     if name is None:
         return new_name()
     if not is_name(name):
-        raise ParameterError(
-            f"name must be 1 to 100 letters, digits and signs of ASCII, without blanks at its ends, got {shown(name)}."
-        )
+        raise ParameterError("name.not-usable", argument="name", value=shown(name))
     return name
 
 
@@ -170,8 +168,7 @@ def merged(batches: Iterable[NamedBatch]) -> tuple[NamedBatch, ...]:
     wrong = [batch for batch in by_name.values() if batch.n > batch.size]
     if wrong:
         raise MismatchError(
-            f"{wrong[0].n:,} reports of batch {wrong[0]} are there, which has {wrong[0].size:,} (one of {len(wrong)} "
-            "batches with too many); count each batch once."
+            "batch.too-many-reports", batch=wrong[0], size=wrong[0].size, n=wrong[0].n, count=len(wrong)
         )
     return tuple(sorted(by_name.values()))
 

@@ -47,9 +47,9 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
     column = _numpy_column(values, wanted)
     if column.dtype.kind not in "iu":
         refuse_missing(_missing(column), wanted)
-        raise DataError(f"{wanted} must be integers, got {_described(column)}.")
+        raise DataError("column.not-integers", kind=_described(column), wanted=wanted)
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
-        raise DataError(f"{wanted} must fit into 64 signed bits.")
+        raise DataError("column.too-large", wanted=wanted)
     return column.astype(np.int64, copy=False)
 
 
@@ -88,7 +88,7 @@ def floats(values: Any, wanted: str = "values") -> AnyArray:
     if column.dtype.kind == "O":
         return _floats_of(column, wanted)
     if column.dtype.kind not in "iuf":
-        raise DataError(f"{wanted} must be numbers, got {_described(column)}.")
+        raise DataError("column.not-numbers", kind=_described(column), wanted=wanted)
     return column.astype(_narrow(column.dtype) or np.float64, copy=False)
 
 
@@ -103,14 +103,14 @@ def _floats_of(objects: Any, wanted: str) -> AnyArray:
     there = (np.nan if _is_missing(value) else value for value in objects)
     plain = [float(value) if isinstance(value, Decimal) else value for value in there]
     if not all(map(is_real, plain)):
-        raise DataError(f"{wanted} must be numbers, got mixed objects.")
+        raise DataError("column.not-numbers", kind="mixed objects", wanted=wanted)
     wide = np.array(list(map(real_number, plain)))
     kinds = {_narrow(type(value)) for value in plain if isinstance(value, np.floating)} - {None}
     if not kinds:
         return wide
     column = _as(kinds.pop(), wide)
     if kinds or not ((column == wide) | np.isnan(wide)).all():
-        raise DataError(f"{wanted} must be floats of one type, got several; convert the column to one of them.")
+        raise DataError("column.several-float-types", wanted=wanted)
     return column
 
 
@@ -130,10 +130,7 @@ def float32(values: Any, wanted: str = "values") -> AnyArray:
     narrow = _as(np.float32, column)
     wrong = np.flatnonzero((narrow != column) & ~np.isnan(column))
     if len(wrong):
-        raise DataError(
-            f"{wanted} must be numbers that float32 holds, and {len(wrong)} of {len(column)} are not; read the column "
-            "without float32."
-        )
+        raise DataError("column.not-float32", count=len(wrong), total=len(column), wanted=wanted)
     return narrow
 
 
@@ -170,7 +167,7 @@ def text(values: Any, wanted: str = "values") -> Any:
     if pa.types.is_null(column.type):
         return column.cast(pa.string())
     if not is_textual(column.type):
-        raise DataError(f"{wanted} must be text, as the labels are, got {column.type}.")
+        raise DataError("column.not-text", kind=column.type, wanted=wanted)
     return column.cast(pa.large_string())
 
 
@@ -185,9 +182,9 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
     if isinstance(values, np.ndarray):
         column = unmasked(values, wanted)
         if column.ndim != 1:
-            raise DataError(f"{wanted} must be one column, got an array of shape {column.shape}.")
+            raise DataError("column.not-one", wanted=wanted, shape=column.shape)
         if column.dtype.kind not in "UTO" and len(column):
-            raise DataError(f"{wanted} must be text, as the labels are, got {_described(column)}.")
+            raise DataError("column.not-text", kind=_described(column), wanted=wanted)
         return list(column.tolist())
     if any(hasattr(values, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "to_numpy")):
         return None
@@ -205,10 +202,7 @@ def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values
     missing = [row for row in other if _is_missing(plain[row])]
     if len(missing) < len(other):
         wrong = [row for row in other if not _is_missing(plain[row])]
-        raise DataError(
-            f"{wanted} must all be of one kind, text as the labels are; {len(wrong)} of {len(plain)} are not "
-            f"(first at row {wrong[0]})."
-        )
+        raise DataError("column.not-all-text", count=len(wrong), total=len(plain), row=wrong[0], wanted=wanted)
     return missing
 
 
@@ -224,7 +218,7 @@ def marks(values: Any, wanted: str) -> AnyArray:
         if all(map(is_flag, column)):
             return column.astype(np.bool_)
     if column.dtype.kind != "b":
-        raise DataError(f"{wanted} must be true or false, got {_described(column)}.")
+        raise DataError("column.not-flags", kind=_described(column), wanted=wanted)
     return column
 
 
@@ -237,11 +231,11 @@ def reals(values: Any, wanted: str) -> FloatArray:
     array = None
     # Swallowed, not chained: the library's error quotes what it cannot take.
     with suppress(TypeError, ValueError, OverflowError):
-        array = np.asarray(unmasked(values, wanted))
+        array = np.asarray(unmasked(values, f"entries of {wanted}"))
         if array.dtype.kind == "O" and all(isinstance(value, Real) for value in array.flat):
             array = array.astype(np.float64)
     if array is None or array.dtype.kind not in "biuf":
-        raise ParameterError(f"{wanted} must hold real numbers, each of them there, and nothing else.")
+        raise ParameterError("argument.not-real-numbers", argument=wanted)
     return array.astype(np.float64)
 
 
@@ -284,7 +278,7 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     refuse_missing(~present(column), wanted)
     kind = column.type
     if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError(f"{wanted} must be text, integers, or true and false, got {kind}.")
+        raise DataError("column.not-categories", wanted=wanted, kind=kind)
     encoded = one_array(column.cast(pa.large_string()) if is_textual(kind) else column).dictionary_encode()
     labels = list(map(as_composed, encoded.dictionary.to_pylist()))
     ordered = sorted(set(labels))
@@ -309,11 +303,11 @@ def category_order(values: Any) -> list[Any]:
     return list(chunks[0].dictionary.to_pylist()) if chunks else []
 
 
-def named(table: Any, name: str) -> Any:
+def named(table: Any, name: str, argument: str = "column") -> Any:
     """Return a column of a table by its name, or by a name with the same normal form C.
 
     Raises:
-        DataError: if there is none.
+        DataError: if the table has no such column. The argument that named the column is at fault.
     """
     for spelling in chain((name,), _spellings(table, name)):
         try:
@@ -323,7 +317,7 @@ def named(table: Any, name: str) -> Any:
             absent = isinstance(error, KeyError | IndexError | TypeError | ValueError)
             if not absent and type(error).__name__ != "ColumnNotFoundError":
                 raise
-    raise DataError(f"there is no column {name!r} in the table.")
+    raise DataError("column.missing", argument=argument, name=name)
 
 
 def names_of(table: Any) -> list[Any] | None:
@@ -361,10 +355,10 @@ def sized(values: Any) -> Any:
 
 def _refuse_single(values: Any, wanted: str) -> None:
     if is_single(values):
-        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+        raise DataError("column.not-sequence", wanted=wanted, kind=type(values).__name__)
     if isinstance(values, Set | Mapping):
         # Whose report is in which row would be for the set to say.
-        raise DataError(f"{wanted} must be a sequence, in the order of the rows, got a {type(values).__name__}.")
+        raise DataError("column.unordered", wanted=wanted, kind=type(values).__name__)
 
 
 def _arrow_column(values: Any, wanted: str) -> Any:
@@ -382,7 +376,7 @@ def _arrow_column(values: Any, wanted: str) -> Any:
             return pa.array(values)
         plain = values.to_numpy() if hasattr(values, "to_numpy") else values
         return pa.array(plain if isinstance(plain, np.ndarray) else list(plain), from_pandas=True)
-    raise DataError(f"{wanted} must all be of one kind, text or integers.")
+    raise DataError("column.mixed", wanted=wanted)
 
 
 def _numpy_column(values: Any, wanted: str) -> AnyArray:
@@ -397,7 +391,7 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
     else:
         column = _from_sequence(values, wanted)
     if column.ndim != 1:
-        raise DataError(f"{wanted} must be one column, got an array of shape {column.shape}.")
+        raise DataError("column.not-one", wanted=wanted, shape=column.shape)
     return column
 
 
@@ -422,12 +416,12 @@ def _from_sequence(values: Any, wanted: str) -> AnyArray:
     with suppress(ValueError, OverflowError, TypeError):
         column = np.asarray(plain)
     if column is None:
-        raise DataError(f"{wanted} must be one flat column.")
+        raise DataError("column.not-flat", wanted=wanted)
     if column.ndim == 0:
-        raise DataError(f"{wanted} must be a sequence, got a {type(values).__name__}.")
+        raise DataError("column.not-sequence", wanted=wanted, kind=type(values).__name__)
     kinds = {type(value) for value in plain} if column.dtype.kind in "iuf" else set()
     if bool in kinds:
-        raise DataError(f"{wanted} must all be of one kind; some are true or false and some are numbers.")
+        raise DataError("column.mixed-flags", wanted=wanted)
     if len(kinds) > 1 and any(issubclass(kind, np.floating) and _narrow(kind) for kind in kinds):
         # As they are: NumPy has widened the narrow floats among them.
         return np.fromiter(plain, dtype=object, count=len(plain))
@@ -448,19 +442,19 @@ def _missing(column: AnyArray) -> BoolArray:
 
 
 def refuse_missing(gone: BoolArray, wanted: str = "values") -> None:
-    """Refuse a column with missing values, of which ``(n,)`` booleans tell which.
+    """Refuse a column with missing values, which ``(n,)`` booleans mark.
 
     Raises:
         DataError: if there is one; it says how many and where.
     """
     rows = np.flatnonzero(gone)
     if len(rows):
-        raise DataError(missing_message(len(rows), len(gone), int(rows[0]), wanted))
+        raise missing_error(len(rows), len(gone), int(rows[0]), wanted)
 
 
 @contextmanager
-def of_parameter(name: str) -> Iterator[None]:
-    """Data that a parameter holds: what is wrong with them is said of the parameter, by its name.
+def of_parameter(place: str = "") -> Iterator[None]:
+    """Turn faults of data into faults of the parameter that holds the data; name the parameter or a place in it.
 
     Raises:
         ParameterError: if the data are refused inside.
@@ -468,7 +462,8 @@ def of_parameter(name: str) -> Iterator[None]:
     try:
         yield
     except (DataError, ParameterError) as error:
-        raise ParameterError(f"{name}{error}") from None
+        fault = error.of_kind(ParameterError)
+        raise (fault.at(place) if place else fault) from None
 
 
 def _described(column: AnyArray) -> str:
@@ -476,22 +471,25 @@ def _described(column: AnyArray) -> str:
     return kinds.get(column.dtype.kind, str(column.dtype))
 
 
-def missing_message(count: int, total: int, row: int | str, wanted: str = "values") -> str:
-    """Return a message with the number of missing values and the place of the first one, without any value."""
-    return f"{count} of {total} {wanted} are missing (first at row {row}); fill them in or filter them out."
+def missing_error(
+    count: int, total: int, row: int | str, wanted: str = "values", advice: str = "filter them out"
+) -> DataError:
+    """Return the error of missing values: their number and the row of the first one, without any value."""
+    return DataError("values.missing", count=count, total=total, row=row, wanted=wanted, advice=advice)
 
 
-def outside_message(count: int, total: int, row: int | str, advice: str = "") -> str:
-    """Return a message with the number of values outside the domain, the place of the first one, and advice."""
-    return (
-        f"{count} of {total} values are not in the domain (first at row {row}); extend the domain or filter them "
-        f"out{advice}."
-    )
+def outside_error(count: int, total: int, row: int | str, alike: int, advice: str = "filter them out") -> DataError:
+    """Return the error of values outside the domain: their number, the row of the first one, and how many read alike.
 
-
-def as_read_advice(count: int, way: str) -> str:
-    """Return advice on a number of values outside the domain that read like a label; empty if none does."""
-    return f"; {count} of them read like a label, and {way} takes them for it" if count else ""
+    Args:
+        count: number of values outside the domain.
+        total: number of all values.
+        row: the row of the first one.
+        alike: number of values outside the domain that read like a label.
+        advice: what to do, unless the domain grows.
+    """
+    read = f" With `as_read=True`, {alike:,} of them count as the label that reads alike." if alike else ""
+    return DataError("values.not-in-domain", count=count, total=total, row=row, advice=advice, read=read)
 
 
 def all_below(numbers: IntArray, limit: int) -> bool:

@@ -51,7 +51,7 @@ class WithPlaceholders(LabelSpace):
             ParameterError: if there are none, or they are not different texts, or the space has placeholders already.
         """
         if self.space.plain is not self.space:
-            raise ParameterError("a domain has its placeholders only once; extend the domain without placeholders.")
+            raise ParameterError("placeholders.repeated")
         object.__setattr__(self, "tags", checked_tags(self.tags))
 
     @property
@@ -89,10 +89,10 @@ def checked_tags(tags: Any) -> tuple[str, ...]:
         ParameterError: if they are not different texts, at least one.
     """
     if isinstance(tags, str) or not isinstance(tags, Sequence):
-        raise ParameterError(f"tags must be a list of texts, got {type(tags).__name__}.")
+        raise ParameterError("tags.not-list", argument="tags", kind=type(tags).__name__)
     names = tuple(map(as_composed, tags))
     if not names or not are_names(names):
-        raise ParameterError(f"tags must be different texts, at least one, none of them empty, got {len(names)} tags.")
+        raise ParameterError("tags.not-different", argument="tags", count=len(names))
     return names
 
 
@@ -140,7 +140,7 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
     if isinstance(values, list | tuple) and values and all(isinstance(item, Mapping) for item in values):
         return _by_patterns(space, values, name, closed=closed)
     if isinstance(values, str | bytes):
-        raise ParameterError(f"{name} must be a list of labels, not a single text; put it in a list.")
+        raise ParameterError("argument.single-text", argument=name)
     if _is_mask(values):
         return _by_mask(space, values, name)
     return space.mask_of(values, name, closed=closed)
@@ -157,11 +157,11 @@ def _is_mask(sensitive: Any) -> bool:
 
 def _by_mask(space: LabelSpace, marks: Any, name: str) -> BoolArray:
     if getattr(marks, "ndim", 1) != 1:
-        raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got {marks.ndim} axes.")
-    with columns.of_parameter(""):
-        mask = columns.marks(marks, "marks of what is sensitive")
+        raise ParameterError("argument.wrong-mask-shape", argument=name, shape=marks.shape, size=space.size)
+    with columns.of_parameter():
+        mask = columns.marks(marks, "marks of sensitive values")
     if mask.shape != (space.size,):
-        raise ParameterError(f"a {name} mask must have one entry per value ({space.size}), got shape {mask.shape}.")
+        raise ParameterError("argument.wrong-mask-shape", argument=name, size=space.size, shape=mask.shape)
     return mask.copy()
 
 
@@ -175,12 +175,12 @@ def _by_predicate(space: LabelSpace, predicate: Callable[..., bool]) -> BoolArra
     try:
         return np.array([bool(answer) for answer in answers], dtype=np.bool_)
     except (TypeError, ValueError):
-        raise ParameterError("a predicate of what is sensitive must answer true or false for every value.") from None
+        raise ParameterError("predicate.not-boolean") from None
 
 
 def _by_patterns(space: LabelSpace, patterns: Sequence[Mapping[str, Any]], name: str, *, closed: bool) -> BoolArray:
     if not space.parts:
-        raise ParameterError(f"{name} patterns need a product domain; list the labels instead.")
+        raise ParameterError("argument.needs-product", argument=name)
     mask = np.zeros(tuple(part.size for part in space.parts.values()), dtype=np.bool_)
     for place, pattern in enumerate(patterns):
         mask[np.ix_(*_selection(space, pattern, f"{name} pattern {place}", closed=closed))] = True
@@ -191,7 +191,8 @@ def _selection(space: LabelSpace, pattern: Mapping[str, Any], where: str, *, clo
     pattern = {as_composed(name): wanted for name, wanted in pattern.items()}
     unknown = [name for name in pattern if name not in space.parts]
     if unknown or not pattern:
-        raise ParameterError(f"{where} must name attributes among {list(space.parts)}, got {list(pattern)}.")
+        error = ParameterError("pattern.unknown-attribute", names=list(space.parts), given=list(pattern))
+        raise error.at(where)
     return [
         part.codes_in(pattern[name], f"{where}, attribute {name!r}", closed=closed)
         if name in pattern
@@ -210,7 +211,6 @@ def numbers_in(sensitive: Any) -> Iterator[float]:
             yield from numbers_in(entry)
 
 
-AS_READ = "codes_of(values, as_read=True)"
 MOST_VALUES = 1 << 31
 """No domain has so many values."""
 
@@ -266,14 +266,11 @@ class Domain:
 
     def _set(self, space: LabelSpace, sensitive: Any, allow_unprotected: bool, exact: bool) -> None:
         if space.size >= MOST_VALUES:
-            raise ParameterError(f"a domain must have fewer than {MOST_VALUES} values, got {space.size}.")
+            raise ParameterError("domain.too-large", most=MOST_VALUES, size=space.size)
         unprotected = checked_flag("allow_unprotected", allow_unprotected)
         mask = sensitive_mask(space, sensitive)
         if mask is not None and not mask.any() and not unprotected:
-            raise ParameterError(
-                "sensitive must name at least one value: otherwise nobody is protected; "
-                "pass allow_unprotected=True if that is what you want."
-            )
+            raise ParameterError("sensitive.empty", argument="sensitive")
         if not checked_flag("exact", exact) and mask is not None:
             plain = space.plain
             refuse_alike(plain, mask[: plain.size])
@@ -327,11 +324,11 @@ class Domain:
             ['f, <40', 'm, <40']
         """
         if not isinstance(attributes, Mapping):
-            raise ParameterError(f"attributes must be labels by name, got {type(attributes).__name__}.")
+            raise ParameterError("attributes.not-mapping", argument="attributes", kind=type(attributes).__name__)
         if not attributes:
-            raise ParameterError("attributes must name at least one attribute, got none.")
+            raise ParameterError("attributes.empty", argument="attributes")
         if len({str(name) for name in attributes}) < len(attributes):
-            raise ParameterError("attributes must have different names.")
+            raise ParameterError("attributes.same-name", argument="attributes")
         parts: dict[str, LabelSpace] = {
             name: part if isinstance(part, Numbers) else flat(part, f"labels of {name!r}")
             for name, part in zip(composed_names(map(str, attributes)), attributes.values(), strict=True)
@@ -367,9 +364,7 @@ class Domain:
         try:
             borders = [(real_number(low), real_number(high)) for low, high in (lat, lon)]
         except (TypeError, ValueError):
-            raise ParameterError(
-                f"lat and lon must be two numbers each, got {type(lat).__name__} and {type(lon).__name__}."
-            ) from None
+            raise ParameterError("grid.not-pairs", lat=type(lat).__name__, lon=type(lon).__name__) from None
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def about(self, attribute: str) -> Self:
@@ -471,13 +466,15 @@ class Domain:
         spelled = json.dumps([self.space.describe(), mask, *about], sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(spelled.encode()).hexdigest()
 
-    def encode(self, values: Any, *, float32: bool = False) -> IntArray:
+    def encode(self, values: Any, *, float32: bool = False, as_read: bool = False) -> IntArray:
         """Return the codes of a column of values.
 
         Args:
             values: ``(n,)`` values in NumPy, pandas, polars, Arrow or a plain sequence; for products a table with a
                 column per attribute or a sequence of tuples; for grids (lat, lon) pairs or a table with both.
             float32: whether numbers are read as float32, which they were before they became float64.
+            as_read: whether a text that is no label is read as the only label that reads alike. If several labels read
+                alike, only the label that differs by spaces and invisible characters alone, if there is one.
 
         Returns:
             ``(n,)`` int64 codes.
@@ -486,34 +483,21 @@ class Domain:
             DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where. Also if
                 numbers are to be read as float32 and some are none.
             ParameterError: if ``float32`` is set and the domain has no numbers.
-        """
-        if checked_flag("float32", float32):
-            values = self.space.as_float32(values)
-        return self._checked(self.space.encode(values), values)
-
-    def codes_of(self, values: Any, *, as_read: bool = False) -> IntArray:
-        """Return the codes of a column of values, as `encode` does, or of the labels that they read like.
-
-        Args:
-            values: ``(n,)`` values; see `encode`.
-            as_read: take a text that is no label for the only label that reads alike. Where several labels do, it is
-                taken for the only one that differs from it by spaces and invisible characters alone, if there is one.
-
-        Raises:
-            DataError: as for `encode`.
 
         Example:
             >>> domain = Domain(["gesund", "krank"], sensitive=["krank"])
-            >>> domain.codes_of(["Krank ", "gesund"], as_read=True).tolist()
+            >>> domain.encode(["Krank ", "gesund"], as_read=True).tolist()
             [1, 0]
         """
-        if not checked_flag("as_read", as_read):
-            return self.encode(values)
-        return self._checked(self.space_as_read.encode(values))
+        if checked_flag("float32", float32):
+            values = self.space.as_float32(values)
+        if checked_flag("as_read", as_read):
+            return self._checked(self.space_as_read.encode(values))
+        return self._checked(self.space.encode(values), values)
 
     @cached_property
     def space_as_read(self) -> LabelSpace:
-        """The labels without placeholders, and the texts that `codes_of` takes for them with ``as_read``."""
+        """The labels without placeholders, and the texts that `encode` reads as labels with ``as_read``."""
         return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
@@ -523,8 +507,7 @@ class Domain:
             outside = np.flatnonzero(codes == OUTSIDE)
             # An iterator was consumed.
             read = self.space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
-            advice = columns.as_read_advice(int(np.count_nonzero(read)), AS_READ)
-            raise DataError(columns.outside_message(len(outside), len(codes), int(outside[0]), advice))
+            raise columns.outside_error(len(outside), len(codes), int(outside[0]), int(np.count_nonzero(read)))
         return codes
 
     def code_of(self, value: Any) -> IntArray:
@@ -553,12 +536,16 @@ class Domain:
         plain = isinstance(codes, np.ndarray) and codes.dtype.kind in "iu"
         checked = columns.unmasked(codes, "codes") if plain else columns.integers(codes, "codes")
         if checked.ndim != 1:
-            raise DataError(f"codes must be one column, got an array of shape {checked.shape}.")
+            raise DataError("column.not-one", wanted="codes", shape=checked.shape)
         if not columns.all_below(checked, self.size):
             wrong = np.flatnonzero((checked < 0) | (checked >= self.size))
             raise DataError(
-                f"codes must lie in 0..{self.size - 1}; {len(wrong)} of {len(checked)} do not "
-                f"(first at row {wrong[0]})."
+                "codes.out-of-range",
+                argument="codes",
+                largest=self.size - 1,
+                count=len(wrong),
+                total=len(checked),
+                row=wrong[0],
             )
         # uint64 and int64 have no common integer type.
         return checked.astype(np.int64) if checked.dtype == np.uint64 else checked
@@ -598,8 +585,7 @@ class Domain:
         codes, shares = self._checked(self.space.encode(values)), columns.numbers(probabilities, "probabilities")
         if len(shares) != len(codes) or len(np.unique(codes)) != len(codes):
             raise ParameterError(
-                f"a distribution must give every value that it lists one probability, once, got {len(codes)} values, "
-                f"{len(np.unique(codes))} of them different, and {len(shares)} probabilities."
+                "distribution.not-one-each", n=len(codes), distinct=len(np.unique(codes)), shares=len(shares)
             )
         whole = np.zeros(self.size)
         whole[codes] = shares
@@ -629,7 +615,7 @@ class Domain:
         """
         if isinstance(p, Mapping):
             return self.distribution(list(p), list(p.values()))
-        array = columns.reals(p, f"p, {self.size} probabilities,")
+        array = columns.reals(p, "p")
         if (
             array.shape != (self.size,)
             or not np.isfinite(array).all()
@@ -637,7 +623,7 @@ class Domain:
             or abs(array.sum() - 1) > 1e-6
         ):
             raise ParameterError(
-                f"p must be {self.size} probabilities that sum to 1, got shape {array.shape} and sum {array.sum():.9g}."
+                "distribution.not-1", argument="p", total=array.sum(), size=self.size, shape=array.shape
             )
         return array
 
@@ -649,5 +635,5 @@ def checked_domain(argument: object) -> Domain:
         ParameterError: if not.
     """
     if not isinstance(argument, Domain):
-        raise ParameterError(f"domain must be a Domain, got {type(argument).__name__}; make one with Domain(labels).")
+        raise ParameterError("domain.wrong-type", argument="domain", kind=type(argument).__name__)
     return argument

@@ -57,13 +57,13 @@ class Grouping:
             codes, labels = categories(groups)
             return cls((), labels, codes)
         if not names:
-            raise DataError("groups must be one column or more, got a table without columns.")
+            raise DataError("groups.no-columns", argument="groups")
         if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ParameterError("columns of groups must have different names, each a text.")
+            raise ParameterError("groups.column-names", argument="groups")
         columns = [categories(groups[name], f"groups {name!r}") for name in names]
         lengths = {len(codes) for codes, _ in columns}
         if len(lengths) > 1:
-            raise DataError(f"the columns of groups must be of one length, got lengths {sorted(lengths)}.")
+            raise DataError("groups.different-lengths", argument="groups", lengths=sorted(lengths))
         if len(columns) == 1:
             return cls(tuple(names), columns[0][1], columns[0][0])
         whole = np.stack([codes for codes, _ in columns], axis=1)
@@ -83,7 +83,7 @@ class Grouping:
             DataError: if there are more or fewer.
         """
         if len(self.codes) != rows:
-            raise DataError(f"groups must be one for each of {rows} reports, got {len(self.codes)}.")
+            raise DataError("groups.wrong-length", argument="groups", n=len(self.codes), rows=rows)
         return self
 
 
@@ -117,12 +117,9 @@ class SmallGroups:
         large = [label for label, people in sizes.items() if people >= self.minimum]
         few = len(sizes) - len(large)
         if few and self.treatment == "refuse":
-            raise DataError(
-                f"every group must have at least {self.minimum} reports, and {few} of {len(sizes)} have fewer; merge "
-                "them, or leave them out with small='leave-out' (--small leave-out)."
-            )
+            raise DataError("groups.too-small", total=len(sizes), minimum=self.minimum, few=few)
         if not large:
-            raise DataError(f"at least one group must have {self.minimum} reports or more, and none of {few} has.")
+            raise DataError("groups.all-too-small", minimum=self.minimum, few=few)
         return large
 
 

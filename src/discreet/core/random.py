@@ -174,7 +174,7 @@ class SeededRandom:
 
     def __init__(self, seed: int) -> None:
         if not is_whole(seed):
-            raise ParameterError(f"seed must be an integer, got {type(seed).__name__}.")
+            raise ParameterError("seed.not-integer", argument="seed", kind=type(seed).__name__)
         self._stream = Keystream(hashlib.sha256(f"discreet simulation {int(seed)}".encode()).digest())
         self._in_use = threading.Lock()
 
@@ -185,10 +185,7 @@ class SeededRandom:
             ParameterError: if another thread draws at this moment.
         """
         if not self._in_use.acquire(blocking=False):
-            raise ParameterError(
-                "a SeededRandom must be drawn from by one thread at a time, and another one draws from it now; make "
-                "one for each thread, with a seed of its own."
-            )
+            raise ParameterError("random.several-threads")
         try:
             return self._stream.words(n)
         finally:
@@ -217,7 +214,7 @@ class KeyedRandom(Keystream):
 
     def __init__(self, key: bytes) -> None:
         if not isinstance(key, bytes) or len(key) != KEY_SIZE:
-            raise ParameterError(f"a key must be {KEY_SIZE} bytes.")
+            raise ParameterError("key.wrong-size", argument="key", size=KEY_SIZE)
         super().__init__(key)
 
 
@@ -230,14 +227,9 @@ def fresh_words(random: RandomSource, n: int) -> WordArray:
     """
     words = random.words(n)
     if type(words) is not np.ndarray or words.dtype != _WORD or words.shape != (n,):
-        raise ParameterError(
-            f"words(n) of a random source must return n words of 64 bits, a NumPy array of type uint64 and shape "
-            f"({n},), got {_form(words)}."
-        )
+        raise ParameterError("random.not-words", n=n, form=_form(words))
     if not (words.flags.c_contiguous and words.flags.writeable):
-        raise ParameterError(
-            "words(n) of a random source must return an array of its own, contiguous and writeable; return a copy."
-        )
+        raise ParameterError("random.not-own-memory")
     return words
 
 
@@ -259,16 +251,10 @@ class _Seen:
         """Refuse memory or words that the source returned before."""
         # Only while the last array is held can no other one lie where it lay.
         if self._last is not None and np.may_share_memory(self._last, words):
-            raise ParameterError(
-                "words(n) of a random source must return a new array every time, got memory that it returned before; "
-                "return a copy."
-            )
+            raise ParameterError("random.same-memory")
         start = words[:_PREFIX].tolist()
         if any(earlier and all(map(eq, start, earlier)) for earlier in self._starts):
-            raise ParameterError(
-                "a random source must never return the same words again, and this one did; keep one generator and go "
-                "on with it."
-            )
+            raise ParameterError("random.same-words")
         self._starts, self._last = (self._starts[0] or start, start), words
 
 
@@ -312,13 +298,10 @@ def checked_source(random: RandomSource | None) -> RandomSource:
     if type(random) in {SecureRandom, SeededRandom, KeyedRandom, GuardedRandom}:
         return random
     if isinstance(random, type):
-        raise ParameterError(f"random must be an instance, got the class {random.__name__}; call it.")
+        raise ParameterError("random.class", argument="random", kind=random.__name__)
     secure = getattr(random, "secure", None)
     if not callable(getattr(random, "words", None)) or not is_flag(secure):
-        raise ParameterError(
-            "random must be a SecureRandom or a SeededRandom, or have a method words(n) and an attribute secure (True "
-            f"or False), got {type(random).__name__}."
-        )
+        raise ParameterError("random.wrong-type", argument="random", kind=type(random).__name__)
     return GuardedRandom(random)
 
 

@@ -140,15 +140,15 @@ class Reports:
         check_header(self.fingerprint, self.n, self.simulated)
         object.__setattr__(self, "batches", merged(self.batches))
         if sum(batch.n for batch in self.batches) > self.n:
-            raise DataError(f"{self.n} reports must have no more than that in their batches.")
+            raise DataError("batches.too-many-reports", n=self.n)
         clear_count, rows = 0, self.n
         if self.in_clear is not None:
             if not is_plain(self.in_clear, "b") or len(self.in_clear) != rows:
-                raise DataError(f"in_clear must be ({rows},) booleans, one for each report, or None.")
+                raise DataError("in-clear.wrong-form", argument="in_clear", rows=rows)
             clear_count = int(np.count_nonzero(self.in_clear))
             object.__setattr__(self, "in_clear", frozen(self.in_clear))
         if not is_plain(self.clear) or len(self.clear) != clear_count:
-            raise DataError(f"clear must be ({clear_count},) codes, one for each report in clear.")
+            raise DataError("clear.wrong-form", argument="clear", count=clear_count)
         object.__setattr__(self, "clear", frozen(self.clear))
         object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - clear_count, rows)))
         if {column.name for column in self.columns} - {CLEAR} != {*self.blocks}:
@@ -208,9 +208,9 @@ class Reports:
         if isinstance(rows, slice):
             start, stop, step = _ends(rows, self.n)
             return self.part(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
-        mask = marks(rows, "a mask of reports")
+        mask = marks(rows, "entries of a mask")
         if len(mask) != self.n:
-            raise DataError(f"a mask of reports must have {self.n} entries, one for each report, got {len(mask)}.")
+            raise DataError("mask.wrong-length", count=len(mask), n=self.n)
         return self.take(np.flatnonzero(mask))
 
     __iter__ = None
@@ -251,10 +251,7 @@ class Reports:
 
     def _formats(self) -> tuple[Column, ...]:
         if not self.columns:
-            raise ParameterError(
-                "reports that were put together by hand must say the formats of their columns, as the mechanism does: "
-                "dataclasses.replace(reports, columns=mechanism.columns)."
-            )
+            raise ParameterError("reports.no-formats")
         return self.columns
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -303,13 +300,13 @@ class Reports:
         """
         batches = list(parts)
         if not batches:
-            raise DataError("at least one batch of reports is needed, got none.")
+            raise DataError("reports.empty")
         first = batches[0]
         if not all(isinstance(batch, Reports) for batch in batches):
-            raise DataError("batches of reports are needed to make one of them, got something else.")
+            raise DataError("reports.not-batches")
         check_same_plan({batch.fingerprint for batch in batches})
         if any(set(batch.blocks) != set(first.blocks) for batch in batches):
-            raise MismatchError("batches of one plan must have the same columns.")
+            raise MismatchError("reports.other-columns")
         if len(batches) == 1:
             return first
         masks = [np.zeros(batch.n, dtype=np.bool_) if batch.in_clear is None else batch.in_clear for batch in batches]
@@ -332,18 +329,18 @@ def _ends(rows: slice, n: int) -> tuple[int, int, int]:
     except (TypeError, ValueError):
         start, stop, step = 0, 0, 0
     if step < 1:
-        raise ParameterError(f"a slice of reports must go forwards in whole numbers, got step={shown(rows.step)}.")
+        raise ParameterError("slice.not-forward", step=shown(rows.step))
     return start, stop, step
 
 
 def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
     """Return read-only columns, all of one of these lengths."""
     if not isinstance(blocks, Mapping) or not blocks:
-        raise DataError("blocks must be columns by name, at least one.")
+        raise DataError("blocks.empty", argument="blocks")
     sealed = {}
     for name, column in blocks.items():
         if not is_plain(column, axes=2) or len(column) not in lengths:
-            raise DataError(f"blocks must be columns of integers with a row for each of {lengths[0]} blocks.")
+            raise DataError("blocks.wrong-form", argument="blocks", rows=lengths[0])
         lengths = len(column), len(column)
         sealed[name] = frozen(column)
     return MappingProxyType(sealed)
@@ -363,11 +360,11 @@ def check_header(fingerprint: object, n: object, simulated: object) -> None:
         DataError: if there is no fingerprint, n is no number of reports, or it is not said whether they are simulated.
     """
     if type(fingerprint) is not str or not fingerprint:
-        raise DataError(f"fingerprint must be the mechanism's own, got {type(fingerprint).__name__}.")
+        raise DataError("fingerprint.wrong-type", argument="fingerprint", kind=type(fingerprint).__name__)
     if type(n) is not int or not 0 <= n < _MOST_REPORTS:
-        raise DataError(f"n must be a number of reports, an integer in 0..2^62 - 1, got n={shown(n)}.")
+        raise DataError("n.out-of-range", argument="n", value=shown(n))
     if type(simulated) is not bool:
-        raise DataError(f"simulated must be True or False, got {type(simulated).__name__}.")
+        raise DataError("argument.not-boolean", argument="simulated", value=type(simulated).__name__)
 
 
 def block_count(blocks: Blocks) -> int:
@@ -383,7 +380,7 @@ def check_same_plan(fingerprints: set[str]) -> None:
     """
     if len(fingerprints) > 1:
         shown = ", ".join(sorted(mark[:12] for mark in fingerprints))
-        raise MismatchError(f"reports, tallies and mechanism must belong to one plan, got plans {shown}.")
+        raise MismatchError("plan.different", plans=shown)
 
 
 BLOCK, IN_CLEAR, BOTH = 1, 2, 3
@@ -574,7 +571,7 @@ def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> Any:
 
     largest = np.iinfo(np.dtype(column.dtype)).max
     if dense.dtype != column.dtype and dense.size and (dense.min() < 0 or dense.max() > largest):
-        raise DataError(f"{column.name} of reports must be integers in 0..{largest}, and some are not.")
+        raise DataError("reports.out-of-range", name=column.name, largest=largest)
     entries = np.ascontiguousarray(dense, dtype=column.dtype)
     if rows is not None and not rows.all():
         entries = np.zeros(column.shape(len(rows)), dtype=column.dtype)

@@ -61,15 +61,15 @@ class Tally:
         for name in ("support", "clear"):
             counts = getattr(self, name)
             if not is_plain(counts):
-                raise DataError(f"{name} of a tally must be a column of integers.")
+                raise DataError("tally.not-integers", name=name)
             if len(counts) and (counts.min() < 0 or counts.max() > self.n):
-                raise DataError(f"{name} of a tally must be counts in 0..{self.n}, its number of reports.")
+                raise DataError("tally.out-of-range", name=name, n=self.n)
             object.__setattr__(self, name, frozen(counts.astype(np.int64, copy=False)))
         if len(self.clear) and total(self.clear) > self.n:
-            raise DataError(f"a tally of {self.n} reports must have no more than that in clear.")
+            raise DataError("tally.too-many-clear", n=self.n)
         object.__setattr__(self, "batches", merged(self.batches))
         if self.rest_n < 0:
-            raise DataError(f"a tally of {self.n} reports must have no more than that in its batches.")
+            raise DataError("batches.too-many-reports", n=self.n)
 
     def __repr__(self) -> str:
         marks = ", simulated" if self.simulated else ""
@@ -126,7 +126,7 @@ class Tally:
         support, clear, batches = first.support.copy(), first.clear.copy(), [*first.batches]
         for tally in others:
             if tally.support.shape != support.shape or tally.clear.shape != clear.shape:
-                raise MismatchError("tallies of one plan must have equally many counts.")
+                raise MismatchError("tally.different-sizes")
             support += tally.support
             clear += tally.clear
             batches += tally.batches
@@ -152,10 +152,7 @@ class Tally:
         check_same_plan({self.fingerprint, other.fingerprint})
         left = set(self.batches) - set(other.batches)
         if other.rest_n or len(left) + len(other.batches) != len(self.batches):
-            raise MismatchError(
-                "only batches that a tally has counted can be taken out of it, with the reports that it counted; it "
-                "has not counted all of these."
-            )
+            raise MismatchError("tally.not-counted")
         counts = (self.support - other.support, self.clear - other.clear)
         return type(self)(self.fingerprint, self.n - other.n, *counts, self.simulated, tuple(left))
 
@@ -212,7 +209,7 @@ class WeightedTally:
         if not isinstance(other, WeightedTally):
             return NotImplemented
         if self.unit != other.unit:
-            raise MismatchError("weighted tallies must have one unit of weights; weigh all reports together.")
+            raise MismatchError("tally.different-units")
         low, high = (square + more for square, more in zip(self.squares, other.squares, strict=True))
         return type(self)(self.people + other.people, self.unit, self.weights + other.weights, (low, high))
 
@@ -272,7 +269,7 @@ class GroupedTally(Mapping[Any, Tally]):
             MismatchError: if there are some.
         """
         if len({tally.fingerprint for tally in self.tallies.values()}) > 1:
-            raise MismatchError("tallies of groups must belong to one plan.")
+            raise MismatchError("plan.different-groups")
 
     def __getitem__(self, group: Any) -> Tally:
         return self.tallies[group]
@@ -295,7 +292,7 @@ class GroupedTally(Mapping[Any, Tally]):
         if not isinstance(other, GroupedTally):
             return NotImplemented
         if self.names != other.names:
-            raise MismatchError(f"groups must be by the same columns, got {self.names} and {other.names}.")
+            raise MismatchError("groups.other-columns", others=other.names, names=self.names)
         whole = dict(self.tallies)
         for label, tally in other.tallies.items():
             whole[label] = whole[label] + tally if label in whole else tally
@@ -309,5 +306,5 @@ class GroupedTally(Mapping[Any, Tally]):
             DataError: if there is no group.
         """
         if not self.tallies:
-            raise DataError("at least one group is needed, got none.")
+            raise DataError("groups.empty")
         return Tally.together(self.tallies.values())

@@ -165,7 +165,7 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
 
 
 def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
-    with of_parameter(f"background of tag {tag!r}: "):
+    with of_parameter(f"background of tag {tag!r}"):
         return domain.check_distribution(background)
 
 

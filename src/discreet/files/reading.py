@@ -260,8 +260,8 @@ def readable(path: object) -> Iterator[None]:
         yield
     except DiscreetError as error:
         # Inside another one it names the source already.
-        named = str(error).startswith((f"{path}: ", f"{path} "))
-        raise type(error)(str(error) if named else f"{path}: {error}") from None
+        named = error.sentence().startswith((f"{path}: ", f"{path} "))
+        raise (error if named else error.at(path)) from None
     except FileNotFoundError:
         raise DataError(f"{path} does not exist.") from None
     except PermissionError:

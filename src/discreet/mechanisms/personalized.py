@@ -27,7 +27,6 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels.alike import BOTH_WAYS
 from discreet.core.labels.reading import as_composed, composed, visible
 from discreet.core.labels.spaces import LabelSpace, flat
 from discreet.core.random import RandomSource
@@ -333,7 +332,7 @@ class Personalized:
         alike = [group.labels for group in domain.alike if not all(group.protected)]
         if alike and cell_of is None and not domain.exact:
             pair = " and ".join(map(visible, alike[0][:2]))
-            raise ParameterError("labels.alike-and-secret", pair=pair, both_ways=BOTH_WAYS)
+            raise ParameterError("labels.alike-and-secret", pair=pair)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
         object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))

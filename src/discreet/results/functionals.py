@@ -37,7 +37,7 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
     if scores is None:
         return _numbers(domain.space, f"the mean of labels needs labels that are numbers, or {name}").astype(float)
     if isinstance(scores, Mapping):
-        with columns.of_parameter(f"{name}: "):
+        with columns.of_parameter(name):
             codes, numbers = domain.encode(list(scores)), np.full(domain.size, np.nan)
             numbers[codes] = columns.numbers(list(scores.values()), name)
     else:
@@ -64,7 +64,7 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
         labels = _numbers(domain.space, "a quantile needs labels that are numbers, or their order from low to high")
         codes = np.argsort(labels, kind="stable")
         return codes, labels[codes].tolist()
-    with columns.of_parameter("order: "):
+    with columns.of_parameter("order"):
         codes = domain.encode(order)
     different = len(np.unique(codes))
     if len(codes) != domain.size or different != domain.size:

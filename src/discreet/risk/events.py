@@ -252,11 +252,11 @@ def _examine(file: TableScan, column: TraceColumn, *, drop: bool) -> None:
                 refused = refused or error
         done += batch.num_rows
     if missing.count:
-        raise DataError(missing.as_missing(file, done, column.wanted)) from None
+        raise missing.as_missing(file, done, column.wanted) from None
     if refused is not None:
         raise refused from None
     if outside.count:
-        raise DataError(outside.as_outside(file, done)) from None
+        raise outside.as_outside(file, done) from None
 
 
 def changed() -> DataError:

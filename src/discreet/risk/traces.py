@@ -178,7 +178,8 @@ class Traces:
         Raises:
             DataError: if a column is missing, and as for `of`.
         """
-        arrays = [None if name is None else columns.named(table, name) for name in (user, event, time)]
+        named = {"user": user, "event": event, "time": time}
+        arrays = [None if name is None else columns.named(table, name, which) for which, name in named.items()]
         return cls.of(*arrays, domain=domain)
 
     def select(self, users: Any) -> Self:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
 from discreet.core.arrow import array_of, arrow_numbers, flags_of, spelled_out
+from discreet.core.checks import checked_choice
 from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
 from discreet.core.labels.reading import composed
@@ -107,6 +108,9 @@ def without(values: Any, rows: BoolArray) -> Any:
     return values.filter(flags_of(~rows)) if rows.any() else values
 
 
+FILTER, DROP = "filter them out", "use `{}='drop'`"
+"""Advice on rows that cannot be used, and on the argument that leaves them out."""
+
 UNKNOWN = "have a value that is not in the plan"
 REASONS = ("have no value", "have no user", UNKNOWN, CLIPPED, READ)
 """Reasons for which rows of values and their users are left out; and clipped numbers and texts, which stay."""
@@ -152,14 +156,14 @@ class ValueColumns:
         column: which column; None if there is only one that has a name, or for products and grids.
         user: which column says whose value it is, if any.
         stand: the label that a missing value stands for, if any.
-        drop: whether rows without a value (or a user) are left out; otherwise they are refused.
+        missing: "drop" leaves out rows without a value (or a user), "refuse" refuses them.
         cuts: where ranges begin of which the labels are names, if the table holds numbers or dates.
-        known: whether rows with a value that is not in the domain are left out; otherwise they are refused.
+        unknown: "drop" leaves out rows with a value that is not in the domain, "refuse" refuses them.
         keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
             of them together may make people recognisable.
         placeholders: given codes and their users, the codes to be obfuscated, with placeholders for secret values.
             None for plans without placeholders.
-        as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.codes_of`.
+        as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.encode`.
         float32: whether columns of float64 are read as float32, which they were before.
 
     Raises:
@@ -170,16 +174,18 @@ class ValueColumns:
     column: str | None = None
     user: str | None = None
     stand: Stand | None = None
-    drop: bool = False
+    missing: str = "refuse"
     keep: tuple[str, ...] = ()
     cuts: Cuts | None = None
-    known: bool = False
+    unknown: str = "refuse"
     placeholders: Placeholders | None = None
     as_read: bool = False
     float32: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
+        checked_choice("missing", self.missing, ("refuse", "drop"))
+        checked_choice("unknown", self.unknown, ("refuse", "drop"))
         if self.placeholders is not None and self.user is None:
             raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
         if self.placeholders is not None and self.keep:
@@ -262,9 +268,9 @@ class CodedValues:
         read = filled(read, asked.stand)
         needed = {"value": read} | ({} if users is None else {"user": users})
         rows, counts = needed | more | ({} if beside is None else {"kept": beside}), dict[str, int]()
-        if asked.drop:
+        if asked.missing == "drop":
             rows, counts = left_out(rows, list(needed))
-        if asked.known:
+        if asked.unknown == "drop":
             outside = ~absent_rows(rows["value"])
             outside[outside] = asked.space.encode(without(rows["value"], ~outside)) == OUTSIDE
             if outside.any():
@@ -307,19 +313,18 @@ class CodedValues:
                 readable += int(np.count_nonzero(as_labels & unknown))
             where.update(_flawed(rows["value"], space, missing=bool(missing.count)))
             read, done = read + len(here), done + len(gone)
+        # Rows of a survey stay together: no question leaves any out.
+        advice = FILTER if self.columns.domain.attribute else DROP
         if ownerless.count:
-            return self._named(ownerless.as_missing(table, done, "users"), option="--missing")
+            return ownerless.as_missing(table, done, "users", advice.format("missing")).at(self._place())
         if missing.count:
-            return self._named(missing.as_missing(table, done, "values"), where, "--missing")
+            return missing.as_missing(table, done, "values", advice.format("missing")).at(self._place(where))
         if not outside.count and (lacking := next((name for name in defects if defects[name].count), None)) is not None:
-            return self._named(defects[lacking].as_missing(table, done, f"cells of {lacking!r}"))
-        advice = columns.as_read_advice(readable, "--as-read")
-        return self._named(outside.as_outside(table, done), where, "--unknown", advice)
+            return defects[lacking].as_missing(table, done, f"cells of {lacking!r}", FILTER).at(self._place())
+        return outside.as_outside(table, done, readable, advice.format("unknown")).at(self._place(where))
 
-    def _named(self, message: str, where: Collection[str] = (), option: str = "", advice: str = "") -> DataError:
-        about = f", {', '.join(map(repr, where))}" if where else ""
-        leaving_out = f" (discreet obfuscate {option} drop)" if option else ""
-        return DataError(f"{self.scan.source}{about}: {message.removesuffix('.')}{leaving_out}{advice}.")
+    def _place(self, where: Collection[str] = ()) -> str:
+        return ", ".join([str(self.scan.source), *map(repr, where)])
 
 
 def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadAs:
@@ -358,13 +363,13 @@ class Defect:
             self.first = int(rows[0])
         self.count += len(rows)
 
-    def as_missing(self, table: TableScan, total: int, wanted: str) -> str:
-        """Return the message that these rows, of so many, lack something."""
-        return columns.missing_message(self.count, total, table.place(self.first), wanted)
+    def as_missing(self, table: TableScan, total: int, wanted: str, advice: str = DROP.format("missing")) -> DataError:
+        """Return the error that these rows lack a value, among all rows of the table."""
+        return columns.missing_error(self.count, total, table.place(self.first), wanted, advice)
 
-    def as_outside(self, table: TableScan, total: int) -> str:
-        """Return the message that the values of these rows, of so many, are not in the domain."""
-        return columns.outside_message(self.count, total, table.place(self.first))
+    def as_outside(self, table: TableScan, total: int, alike: int = 0, advice: str = FILTER) -> DataError:
+        """Return the error that the values of these rows are not in the domain, among all rows of the table."""
+        return columns.outside_error(self.count, total, table.place(self.first), alike, advice)
 
 
 def read_values(path: str | File, domain: Domain, column: str | None = None) -> Any:

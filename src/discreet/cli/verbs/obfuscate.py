@@ -22,7 +22,6 @@ from discreet.cli.output import (
     sent,
     show,
 )
-from discreet.core.domain import AS_READ
 from discreet.core.result_table import ResultTable
 from discreet.engines.obfuscation import obfuscate as obfuscated
 from discreet.errors import DataError, ParameterError
@@ -88,9 +87,8 @@ def value_columns(
             "file holds users' secret values; without them secrets would go in clear."
         )
     spec = plan.document.domain
-    drop, known = missing == "drop", unknown == "drop"
     owned = plan.domain, people.column, people.user
-    columns = ValueColumns(*owned, spec.missing, drop, keep, spec.cuts, known=known, as_read=people.as_read)
+    columns = ValueColumns(*owned, spec.missing, missing, keep, spec.cuts, unknown, as_read=people.as_read)
     checked_float32([columns := replace(columns, float32=people.float32)])
     return columns
 
@@ -118,10 +116,10 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Placeholder
     tag = TAG if personalized.cell_of is None else None
     values, users, marks = read_owned(tags, personalized.domain, columns.user, columns.column, tag)
     try:
-        codes = personalized.domain.codes_of(values, as_read=columns.as_read)
+        codes = personalized.domain.encode(values, as_read=columns.as_read)
         people = SimulatedTags(personalized, users, codes, marks)
     except (DataError, ParameterError) as error:
-        raise type(error)(f"{tags}: {str(error).replace(AS_READ, '--as-read')}") from None
+        raise error.at(tags) from None
     return lambda codes, users: people.replaced(personalized, codes, users)
 
 

@@ -15,8 +15,6 @@ from discreet.core.labels.spaces import LabelSpace
 from discreet.errors import ParameterError
 
 _MOST_NAMED = 10
-BOTH_WAYS = "mark both as sensitive, or set exact=True (in a plan: exact = true) if they mean different things"
-"""Advice on two labels that read alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,7 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
     """
     if not mask.any():
         return
-    pair, conflicts = "", 0
+    pair, conflicts = dict[str, str](), 0
     for axis, (name, part) in enumerate(space.flat_parts.items()):
         if name in exact or not part.alike:
             continue
@@ -80,13 +78,10 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
             marks = rows[starts[groups[0]] :, int(np.argmax(mixed[groups[0]]))][: len(codes)]
             protected, clear = map(visible, part.names(np.array([codes[marks][0], codes[~marks][0]])))
             where, some = (f" (attribute {visible(name)})", " in some combinations") if name else ("", "")
-            pair = (
-                f"{protected} and {clear}{where} read alike, but{some} only {protected} is sensitive, so {clear} would "
-                f"be reported in clear; {BOTH_WAYS}"
-            )
+            pair = {"protected": protected, "clear": clear, "where": where, "some": some}
     if conflicts:
-        more = f"; {conflicts - 1:,} more groups of labels are like these" if conflicts > 1 else ""
-        raise ParameterError(f"{pair}{more}.")
+        more = f" {conflicts - 1:,} more groups of labels read alike." if conflicts > 1 else ""
+        raise ParameterError("labels.read-alike", more=more, **pair)
 
 
 def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:

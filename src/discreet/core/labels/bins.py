@@ -90,14 +90,14 @@ class Numbers(LabelSpace):
             # No -0.0: one range, one description.
             object.__setattr__(self, name, checked_finite(name, getattr(self, name), -float_info.max) + 0.0)
         if not self.low < self.high:
-            raise ParameterError(f"low must be below high, got low={self.low!r} and high={self.high!r}.")
+            raise ParameterError("range.empty", argument="low", low=self.low, high=self.high)
         object.__setattr__(self, "bins", checked_whole("bins", self.bins, 2, MOST_BINS))
         checked_choice("scale", self.scale, SCALES)
         object.__setattr__(self, "clip", checked_flag("clip", self.clip))
         if self.scale == "log1p" and self.low <= -1:
-            raise ParameterError(f"scale log1p needs numbers above -1, got low={self.low!r}.")
+            raise ParameterError("scale.too-low-numbers", argument="low", low=self.low)
         if not (np.diff(self.borders) > 0).all():
-            raise ParameterError(f"bins must be wide enough for a number in each, got {self.bins} bins.")
+            raise ParameterError("bins.too-many", argument="bins", bins=self.bins)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -164,10 +164,7 @@ class Numbers(LabelSpace):
         steps = np.maximum.accumulate(steps)
         starts = np.searchsorted(steps, self._rounded(self.starts, kind), side="right")
         if (starts < self._bins(self.starts)).any():
-            raise DataError(
-                f"values must be of a wider type than {kind}, in which the end of one sensitive range and the "
-                "beginning of another are the same number; read them again from where they are stored with more digits."
-            )
+            raise DataError("column.too-coarse", kind=kind)
         return steps
 
     def _bins(self, numbers: Any) -> IntArray:
@@ -187,17 +184,17 @@ class Numbers(LabelSpace):
         Raises:
             ParameterError: if they are none, or one does not lie between low and high.
         """
-        pairs = columns.reals(ranges, f"{name}, ranges [low, high],")
+        pairs = columns.reals(ranges, name)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] < pairs[:, 1]).all():
-            raise ParameterError(f"{name} must be ranges [low, high], low < high, got another list.")
+            raise ParameterError("argument.not-ranges", argument=name)
         if pairs.min() < self.low or pairs.max() > self.high:
-            raise ParameterError(f"{name} must lie between {self.low:g} and {self.high:g}, and some of it does not.")
+            raise ParameterError("argument.ranges-outside", argument=name, low=self.low, high=self.high)
         ordered = pairs[np.argsort(pairs[:, 0])]
         if (ordered[1:, 0] < ordered[:-1, 1]).any():
-            raise ParameterError(f"{name} must be ranges that do not overlap, and some do.")
+            raise ParameterError("argument.ranges-overlap", argument=name)
         places = np.interp(pairs, self.borders, np.arange(self.bins + 1.0))
         if not narrow and (np.diff(places) < 1 - 2 * _ON_BORDER * self.bins).any():
-            raise ParameterError(f"{name} must be ranges that are each as wide as a bin at least, and one is thinner.")
+            raise ParameterError("argument.ranges-narrow", argument=name)
         lasts = self._bins(pairs[:, 1]) if closed else np.searchsorted(self.borders, pairs[:, 1]) - 1
         mask = np.zeros(self.bins, dtype=np.bool_)
         for first, last in zip(self._bins(pairs[:, 0]), lasts, strict=True):
@@ -214,7 +211,8 @@ class Numbers(LabelSpace):
         """Return the codes of a number or of ranges; a list of numbers is refused, for it could be one range."""
         if is_real(wanted):
             return super().codes_in(wanted, where, closed=closed)
-        return np.flatnonzero(self.ranges(wanted, f"{where},", closed=closed, narrow=closed))
+        with columns.of_parameter(where):
+            return np.flatnonzero(self.ranges(wanted, "pattern", closed=closed, narrow=closed))
 
     def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
         """Return the same bins that know where sensitive ranges end.

@@ -34,17 +34,17 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
     if isinstance(values, list | tuple):
         rows = [tuple(_entry(row, name) for name in names) if isinstance(row, Mapping) else row for row in values]
         if not all(isinstance(row, tuple | list) and len(row) == len(names) for row in rows):
-            raise DataError(f"every value must give {len(names)} attributes: {names}.")
+            raise DataError("values.wrong-attribute-count", count=len(names), names=names)
         return {name: [row[place] for row in rows] for place, name in enumerate(names)}
     columns = {name: _column(values, name, names) for name in names}
     wrong = [
         n for n, c in columns.items() if not hasattr(c, "__len__") or isinstance(c, str) or getattr(c, "ndim", 1) != 1
     ]
     if wrong:
-        raise DataError(f"every attribute must be one column of values; {wrong} are not.")
+        raise DataError("values.not-columns", names=wrong)
     lengths = {len(column) for column in columns.values()}
     if len(lengths) > 1:
-        raise DataError(f"the columns of values must be of one length, got lengths {sorted(lengths)}.")
+        raise DataError("column.different-lengths", lengths=sorted(lengths))
     return columns
 
 
@@ -59,7 +59,7 @@ def _column(values: Any, name: str, names: list[str]) -> Any:
     try:
         return columns.named(values, name)
     except DataError:
-        raise DataError(f"values must have the columns {names}; {name!r} is not there.") from None
+        raise DataError("values.no-column", names=names, name=name) from None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ class Grid(LabelSpace):
         """Refuse a map without extent."""
         for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
-                raise ParameterError(f"{name} must be two finite numbers, low < high, got {name}=({low!r}, {high!r}).")
+                raise ParameterError("grid.empty-extent", argument=name, low=low, high=high)
         for name in ("rows", "cols"):
             object.__setattr__(self, name, checked_whole(name, getattr(self, name)))
         # One map, one description: plain numbers, and no -0.0.
@@ -175,7 +175,7 @@ class Grid(LabelSpace):
             values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
         if isinstance(values, np.ndarray) and values.dtype.names is None:
             if values.ndim != 2 or values.shape[1] != 2:
-                raise DataError(f"values must be (n, 2): latitude and longitude, got shape {values.shape}.")
+                raise DataError("grid.wrong-shape", shape=values.shape)
             whole = columns.unmasked(values, "values")
             return columns.floats(whole[:, 0]), columns.floats(whole[:, 1])
         pair = named_columns(values, [*self.column_names])
@@ -207,7 +207,7 @@ def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntA
     # The borders that rounding may have moved a coordinate across.
     step = 4 * float(np.spacing(np.abs(np.asarray(ends)).max().astype(kind))) / (high - low) * count
     if step >= 0.5 and kind != np.float64:
-        raise DataError(f"coordinates must be of a wider type than {kind}, which is too coarse for cells of this map.")
+        raise DataError("grid.too-coarse", kind=kind)
     near = np.flatnonzero(np.abs(scaled - np.rint(scaled)) <= step)
     places = np.rint(scaled[near]).astype(np.int64)
     at = coordinates[near] >= borders_at(low, high, count, places).astype(kind)

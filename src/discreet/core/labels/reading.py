@@ -66,7 +66,7 @@ def composed_names(names: Iterable[str]) -> list[str]:
     """
     plain = [composed(name) for name in names]
     if len(set(plain)) < len(plain):
-        raise ParameterError("names must be different, and two differ only in how their accents are stored.")
+        raise ParameterError("names.same-normal-form")
     return plain
 
 

@@ -110,7 +110,7 @@ class LabelSpace(ABC):
         Raises:
             ParameterError: if the labels are no numbers.
         """
-        raise ParameterError("float32 must be False for a domain without numbers; leave it out.")
+        raise ParameterError("float32.no-numbers", argument="float32")
 
     def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
         """Return a space whose numbers know where sensitive ranges end; see `Numbers.ending` in `bins`."""
@@ -134,23 +134,25 @@ class LabelSpace(ABC):
         """
         mask = np.zeros(self.size, dtype=np.bool_)
         if is_single(labels):
-            raise ParameterError(f"{name} must be a list of labels, got {type(labels).__name__}.")
+            raise ParameterError("argument.not-list", argument=name, kind=type(labels).__name__)
         listed = list(labels) if isinstance(labels, Set) else columns.sized(labels)
         if len(listed) == 0:
             return mask
-        with columns.of_parameter(f"{name}: "):
+        with columns.of_parameter(name):
             codes = self.encode(listed)
         unknown = np.flatnonzero(codes < 0)
         if len(unknown):
             raise ParameterError(
-                f"{name} must name values of the domain, such as {self.first_names()}; {len(unknown)} of {len(codes)} "
-                f"are not in it (first at position {unknown[0]})."
+                "argument.unknown-labels",
+                argument=name,
+                names=self.first_names(),
+                count=len(unknown),
+                total=len(codes),
+                place=unknown[0],
             )
         mask[codes] = True
         if self.holds == INTEGERS and np.count_nonzero(mask) != len(codes):
-            raise ParameterError(
-                f"{name} must name each label once; to mark values by position, give true and false, not 1 and 0."
-            )
+            raise ParameterError("argument.repeated-labels", argument=name)
         return mask
 
     def codes_in(self, wanted: Any, where: str, *, closed: bool = False) -> IntArray:
@@ -165,10 +167,10 @@ class LabelSpace(ABC):
             ParameterError: if it names anything but labels, or none.
         """
         listed = [wanted] if is_single(wanted) else list(wanted)
-        with columns.of_parameter(f"{where}: "):
+        with columns.of_parameter(where):
             codes = self.encode(listed)
-        if (codes < 0).any() or not len(codes):
-            raise ParameterError(f"{where} must name its labels, which are {self.first_names()}; got {listed!r}.")
+            if (codes < 0).any() or not len(codes):
+                raise ParameterError("pattern.unknown-labels", names=self.first_names(), given=listed)
         return codes
 
 
@@ -267,11 +269,11 @@ class Texts(LabelSpace):
         if plain is None:
             return self._encode_arrow(values)
         if self._ends_in_nul and isinstance(values, np.ndarray) and values.dtype.kind == "U":
-            raise DataError("texts of fixed width lose a NUL at their end, as some labels have; give a list of texts.")
+            raise DataError("texts.ending-in-nul")
         try:
             codes = np.fromiter(map(self._codes.get, plain, repeat(OUTSIDE)), np.int64, len(plain))
         except TypeError:
-            raise DataError("values must all be text, as the labels are, got lists or the like.") from None
+            raise DataError("column.not-text", wanted="values", kind="other objects") from None
         outside = np.flatnonzero(codes == OUTSIDE)
         if len(outside):
             missing = columns.places_of_other(plain, outside.tolist())
@@ -395,16 +397,14 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
     """
     if isinstance(labels, range) and labels.step == 1:
         if labels.start < -(1 << 63) or labels.stop > 1 << 63:
-            raise ParameterError(f"{wanted} must fit into 64 signed bits.")
+            raise ParameterError("column.too-large", wanted=wanted)
         return IntegerRange(labels.start, _at_least_one(len(labels), wanted))
     if is_single(labels) or isinstance(labels, Mapping):
-        raise ParameterError(f"{wanted} must be a sequence of integers or text, got {type(labels).__name__}.")
+        raise ParameterError("column.not-labels", wanted=wanted, kind=type(labels).__name__)
     labels = columns.sized(labels)
     if isinstance(labels, set | frozenset):
-        raise ParameterError(
-            f"{wanted} must have an order, so that codes do not change; got a set: sort it into a list."
-        )
-    with columns.of_parameter(""):
+        raise ParameterError("column.unordered", kind="set", wanted=wanted)
+    with columns.of_parameter():
         spelled = _spelled(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
     _at_least_one(len(spelled), wanted)
     return _integers(spelled, wanted) if isinstance(spelled, np.ndarray) else _texts(spelled, wanted)
@@ -422,7 +422,7 @@ def _looks_like_text(labels: Any) -> bool:
 
 def _at_least_one(count: int, wanted: str) -> int:
     if count < 1:
-        raise ParameterError(f"{wanted} must hold at least one value, got none.")
+        raise ParameterError("column.empty", wanted=wanted)
     return count
 
 
@@ -450,22 +450,19 @@ def _spelled(labels: Any, wanted: str) -> list[Any]:
 def _texts(names: list[Any], wanted: str) -> LabelSpace:
     missing = names.count(None)
     if missing:
-        raise ParameterError(f"{wanted} must not hold missing values, got {missing}.")
+        raise ParameterError("labels.missing", count=missing, wanted=wanted)
     try:
         "".join(names).encode()
     except UnicodeEncodeError:
-        raise ParameterError(f"{wanted} must be text that can be written down, got half of a character.") from None
+        raise ParameterError("labels.half-character", wanted=wanted) from None
     labels = names if is_normalized("NFC", "".join(names)) else [composed(name) for name in names]
     repeated = len(labels) - len(set(labels))
     if repeated and len(set(names)) == len(names):
-        raise ParameterError(
-            f"{wanted} must be different from each other, and {repeated} differ only in how their accents are stored "
-            "(Unicode normalization); leave them out."
-        )
+        raise ParameterError("labels.same-normal-form", count=repeated, wanted=wanted)
     _refuse_repeated(repeated, wanted)
     return Texts(np.array(labels, dtype=np.dtypes.StringDType()))
 
 
 def _refuse_repeated(count: int, wanted: str) -> None:
     if count:
-        raise ParameterError(f"{wanted} must be different from each other, got {count} repeated.")
+        raise ParameterError("labels.repeated", wanted=wanted, count=count)

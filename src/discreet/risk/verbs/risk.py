@@ -144,7 +144,7 @@ class _Attack(OptionGroup):
         if self.epsilon is None:
             return None
         known = [known for known, kind in BLOCK_MECHANISMS.items() if not kind.needs_options()]
-        name = checked_choice("--mechanism", self.mechanism, known)
+        name = checked_choice("mechanism", self.mechanism, known)
         return BLOCK_MECHANISMS[name](Domain(range(events)), self.epsilon)
 
 
