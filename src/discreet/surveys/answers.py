@@ -95,7 +95,7 @@ class Answers(TabularResult, Mapping[str, Estimate]):
         return replace(self._table(_SHOWN), notes=[*self.notes()])
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences on how many people answered what, and on what is not shown."""
+        """Yield sentences on questions without reports, and on the number of values that the table leaves out."""
         if self.unanswered:
             yield f"No reports on {'; '.join(self.unanswered)}."
         for name, part in self.estimates.items():

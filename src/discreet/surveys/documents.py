@@ -14,8 +14,8 @@
     [ask]
     want = "singles"
 
-`discreet survey plan` writes what is asked of whom, a table ``[[question]]`` each; before that nothing can be
-collected. One question is an ordinary plan, as `Questionnaire.plan` returns it.
+`discreet survey plan` adds a table ``[[question]]`` for each question. Without them nothing can be collected. One
+question is an ordinary plan, as `Questionnaire.plan` returns it.
 """
 
 import re
@@ -66,7 +66,7 @@ from discreet.surveys.questions import (
 from discreet.surveys.rounds import Rounds
 from discreet.surveys.survey import Promise, Survey
 
-# Digits of a share as it is written, where these are all of it.
+# Decimal places of a share in a document, if the share has no more.
 _DIGITS = 9
 # Characters of a file's name before its ending.
 _LONGEST = 50
@@ -74,13 +74,13 @@ _DIGITS_ONLY = re.compile(r"[0-9]{1,20}")
 
 
 class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Wishes: the tables to estimate, and the number of questions to a person.
+    """The tables to estimate, and the number of questions that each person answers.
 
     Attributes:
         want: tables that will be estimated: "singles", "pairs", or lists of names of attributes.
-        answers: how many questions each person answers; if it is left out, the number with the least error.
-        combinations: patterns over attributes that are sensitive, instead of values of attributes; of numbers lists of
-            ranges [low, high].
+        answers: the number of questions that each person answers; None for the number with the smallest error.
+        combinations: patterns over attributes that are sensitive, instead of values of attributes. A pattern has a list
+            of ranges [low, high] for numbers.
     """
 
     want: Literal["singles", "pairs"] | list[list[str]] = "singles"
@@ -97,10 +97,10 @@ class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One question of a survey.
 
     Attributes:
-        attributes: the attributes that it is about.
-        share: of the people who answer it, or that number over 2^64 as a text of digits.
+        attributes: the names of its attributes.
+        share: the share of people who answer it, or the share times 2^64 as a text of digits.
         epsilon: the promise of one answer, in nats.
-        mechanism: which mechanism, by name, and its options.
+        mechanism: the name of the mechanism, and its options.
     """
 
     attributes: list[str]
@@ -117,14 +117,14 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The content of a questionnaire.
 
     Attributes:
-        version: of this form; 2.
+        version: the version of the format, 2.
         epsilon: the privacy promise to each person, in nats.
-        attributes: their values, and which of them are sensitive.
-        promise: for whole records or for records that differ in one attribute; it must be said where there are several.
-        title: for people.
-        ask: what is asked for.
-        question: what is asked of whom.
-        rounds: how often it is asked of the same people; if it is left out, once.
+        attributes: the values of each attribute, and its sensitive values.
+        promise: for whole records, or for records that differ in one attribute. Several attributes need a promise.
+        title: a title for people.
+        ask: the tables that are wanted.
+        question: the questions, with the share of people who answer each.
+        rounds: the rounds in which the same people are asked; None to ask once.
     """
 
     version: Literal[2]
@@ -147,8 +147,8 @@ class Questionnaire:
 
     Attributes:
         document: the content of the file.
-        folder: where files that it names are.
-        allow_outside: whether they may be elsewhere too.
+        folder: the folder of the files that the document names.
+        allow_outside: whether these files may be in other folders.
 
     Example:
         >>> from importlib.resources import files
@@ -169,7 +169,7 @@ class Questionnaire:
         """Read a questionnaire.
 
         Raises:
-            ParameterError: if it cannot be read or says what it may not; it names the place.
+            ParameterError: if the file cannot be read or has a wrong field; the message has the place.
         """
         return cls(read_document(path, SurveyDocument, version=2), Path(path).parent, allow_outside)
 
@@ -178,7 +178,7 @@ class Questionnaire:
         """Return the questionnaire of a survey, which `save` writes.
 
         Raises:
-            ParameterError: if no document says what it is.
+            ParameterError: if the survey cannot be written as a document.
         """
         specs = {name: _spec(domain) for name, domain in survey.attributes.items()}
         combinations: Any = [dict(pattern) for pattern in survey.combinations] or None
@@ -191,7 +191,7 @@ class Questionnaire:
         """The domains of attributes by name.
 
         Raises:
-            ParameterError: if one is none; it names the attribute.
+            ParameterError: if the values of an attribute make no domain; the message has its name.
         """
         domains = {}
         for name, spec in self.document.attributes.items():
@@ -211,7 +211,7 @@ class Questionnaire:
         """The promise; with one attribute both are the same.
 
         Raises:
-            ParameterError: if it is not said and there are several attributes.
+            ParameterError: if the document has several attributes and no promise.
         """
         if self.document.promise is None and len(self.document.attributes) > 1:
             raise ParameterError("promise.missing", argument="promise")
@@ -228,7 +228,7 @@ class Questionnaire:
         """Return the questionnaire with the questions of a survey over its attributes.
 
         Raises:
-            ParameterError: if it would not be read back as that survey.
+            ParameterError: if the document would describe another survey.
         """
         exact = [Fraction(question.share, WORD_RANGE) for question in survey.questions]
         shares: list[Any] = [round(float(share), _DIGITS) for share in exact]
@@ -261,7 +261,7 @@ class Questionnaire:
         """Return the survey.
 
         Raises:
-            ParameterError: if no questions are written down yet, or something does not fit together.
+            ParameterError: if the document has no questions, or its parts contradict each other.
         """
         return self._survey
 
@@ -350,7 +350,7 @@ class Questionnaire:
         return survey_text(self.fields())
 
     def fields(self) -> dict[str, Any]:
-        """Return the document as built-ins, without what need not be said."""
+        """Return the document as built-ins, without default values."""
         fields: dict[str, Any] = without_defaults(self.document)
         fields["attributes"] = {name: without_defaults(spec) for name, spec in self.document.attributes.items()}
         order = ("version", "title", "epsilon", "promise", *fields)
@@ -404,7 +404,7 @@ def survey_text(fields: Mapping[str, Any]) -> str:
 
 
 def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, str]:
-    """Return the names of files of questions, none of them hidden and no two alike.
+    """Return a file name for each question: none is hidden, and no two are equal without case.
 
     Example:
         >>> [*question_files(["sex,body mass/height", "a b", "A_b", "_id"]).values()]
@@ -426,7 +426,7 @@ def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnai
     """Read a plan or a survey.
 
     Raises:
-        ParameterError: if it cannot be read or says what it may not; it names the place.
+        ParameterError: if the file cannot be read or has a wrong field; the message has the place.
 
     Example:
         >>> from importlib.resources import files

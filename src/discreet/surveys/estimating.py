@@ -43,7 +43,7 @@ def estimate_survey(
 
     Args:
         survey: the survey.
-        data: its reports or their tally; or what estimates of its questions are made of, by the questions' names.
+        data: the reports of the survey or their tally; or reports, tallies or evidence by the names of questions.
         method: one of `discreet.METHODS`, question by question, or a method for all questions together:
 
             - ``joint``: maximum likelihood from the reports of all questions together, certified. All tables agree, and
@@ -156,7 +156,7 @@ class _JointTables:
         axes, facts = tuple(map(self.attributes.index, names)), self._facts()
         frequencies = marginal_of(self.table.whole, axes)
         if not self.table.is_small:
-            # Those of the linear estimate of one question, which knows less.
+            # The limits of one question's linear estimate, which are wider.
             known = self.linears.part(self.linears.holders(names)[0], names)
             return facts.estimate(names, frequencies, known.intervals, known.errors)
         return facts.estimate(names, frequencies, partial(self._limits, axes), partial(self._errors, axes))

@@ -1,7 +1,7 @@
 """Surveys: verification of both promises, and publications, where the answers of one person add up.
 
-Each question is verified and published as an ordinary plan. Which ones a person is asked is worked out here once more,
-from the shares alone.
+Each question is verified and published as an ordinary plan. The questions that one person can be asked are computed
+again here, from the shares alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,12 +23,12 @@ from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 _WORDS = 1 << 64
 _ROUNDS = (1, 2, 3)
-"""After which it is verified what a person's reports tell, beside all of them."""
+"""Numbers of rounds after which the epsilon of a person's reports is verified, beside all rounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyVerification:
-    """The check of a survey's promise: of every question, and of all that a person can be asked together.
+    """The check of a survey's promise: for every question, and for all questions that one person can be asked.
 
     Attributes:
         questions: the verification of each question's mechanism, by name.
@@ -97,7 +97,7 @@ def _within(ends: Sequence[Fraction], place: int, point: Fraction) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class SurveyPublication:
-    """A publication of answers to a survey, or of anything made of them, and what it tells of a person.
+    """The privacy statement of a publication that is made from answers to a survey.
 
     The privacy losses of the questions that one person can have answered are composed. A question with few answers
     counts with the local epsilon of its reports.
@@ -129,7 +129,7 @@ further is at most 1 in 1,000,000.
 
     @property
     def not_trusted(self) -> int:
-        """The number of reports of each batch that hide nobody."""
+        """The number of reports in each batch that are not trusted: fake, or known to the reader."""
         return max(part.not_trusted for part in self.stated.values())
 
     @property
@@ -141,7 +141,7 @@ further is at most 1 in 1,000,000.
 
     @property
     def chance(self) -> float:
-        """The chance that a reader gets further, and the delta of all questions of a person together."""
+        """The delta of all questions of one person together."""
         return left_out(self.people)
 
     @cached_property
@@ -155,7 +155,7 @@ further is at most 1 in 1,000,000.
 
     @cached_property
     def reach(self) -> float:
-        """The epsilon that a reader gets to with the answers of one person, in nats, but for the chance."""
+        """The epsilon of all answers of one person in the publication, in nats, with the delta in `chance`."""
         stated = self.apart or self.survey.rounds is None
         parts = {
             name: (part if stated else None, self.survey.told(name, len(part.batches) if self.apart else None))
@@ -165,7 +165,7 @@ further is at most 1 in 1,000,000.
         return together(parts, ([names[place] for place in places] for places, _ in self.survey.draws), self.chance)
 
     def person(self) -> str:
-        """Return the sentence for people: how sure whoever sees what is published gets of one person's record."""
+        """Return the sentence for people: how much a reader of the publication can learn about one person's record."""
         shown = next(iter(self.stated.values())).shown
         if self.simulated:
             return f"Nothing is promised of {shown}: the reports are simulated, and protect nobody."
@@ -199,7 +199,7 @@ further is at most 1 in 1,000,000.
         yield from [CHANGES_ARE_VISIBLE] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:
-        """Yield the statement in two lines: what holds of a person, and under which conditions."""
+        """Yield the statement in two lines: the sentence on one person, and its conditions."""
         yield self.person()
         if conditions := " ".join(self.conditions()):
             yield f"Conditions: {conditions}"

@@ -71,12 +71,12 @@ def obfuscate_survey(
     progress: Progress | None = None,
     read_as: ReadAs | None = None,
 ) -> dict[str, int]:
-    """Write the reports of people on a survey into a folder, a file for each question, and return how many they are.
+    """Write the reports of a survey into a folder, a file for each question, and return their numbers.
 
-    Of a survey with rounds all rows are read before one is obfuscated, and the round is kept beside each report.
+    A survey with rounds needs all rows in memory. The round stands beside each report.
 
     Args:
-        survey: what is asked.
+        survey: the survey.
         values: as for `obfuscate`.
         folder: the folder, which is made if need be; it must hold nothing else.
         columns: of the tables, as `survey_columns` returns them.
@@ -123,7 +123,7 @@ def obfuscate_survey(
 
 
 def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
-    """Return the schema of what is kept beside reports of rounds: all but the person, and the round by one name."""
+    """Return the schema of columns beside reports of rounds: without the person, with the round under its own name."""
     others = [field for field in public if field.name not in (person, when)]
     if ROUND in (field.name for field in others):
         raise ParameterError("column.named-round")
@@ -160,7 +160,7 @@ def survey_codes(
     """Return the ``(n,)`` codes of people's values by attribute, in memory.
 
     Args:
-        values: as for `obfuscate`, which says what is raised.
+        values: the table or file of people's values, as for `obfuscate`.
         columns: of the tables, as `survey_columns` returns them.
         read_as: gets the number of values that are taken for the label that they read like; None to take none so.
     """

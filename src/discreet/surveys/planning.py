@@ -1,10 +1,10 @@
-"""Plans of surveys: which questions, to which share of the people each, with which mechanism, and how many to each.
+"""Plans of surveys: the questions, the share of people who answer each, the mechanisms, and the answers per person.
 
-A report of a question is worth g = E ||phi||^2 in summed squared error, so a table that a share q of n people are asked
-for has the error g/(n q), and the sum over tables is least for shares in proportion to sqrt(g) [Neyman 1934], none of
-them above 1. Of numbers g is n Var of their mean, their range being 1: where both kinds are asked, the sum of squared
-errors of shares and of means in parts of their range is least. With t answers each of which has epsilon/t, noise grows
-and so do the shares; the least of all is taken.
+One report of a question has the summed squared error g = E ||phi||^2. If a share q of n people answers the question,
+the table has the error g/(n q). The sum over tables is smallest for shares proportional to sqrt(g), none above 1
+[Neyman 1934]. For numbers, g is n Var of their mean, with the range scaled to 1; then the sum of squared errors of
+shares and of scaled means is minimised. If each person answers t questions, each answer has epsilon/t: the noise grows,
+and the shares grow too. All t are compared.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ from discreet.surveys.rounds import Rounds
 from discreet.surveys.survey import Promise, Survey
 
 _DIGITS = 6
-# How much worse than the best a number of answers is, beyond which larger ones are not looked at.
+# The search over numbers of answers ends where the error is this many times the smallest error.
 _FAR = 4.0
 
 
 def second_moment(mechanism: BlockMechanism) -> float:
-    """Return g, the mean summed squared contribution of a report, for the people for whom errors are largest.
+    """Return g, the mean summed squared contribution of a report, at the distribution with the largest error.
 
-    Of numbers under windows, of which single ones are noisy, it is n Var of the mean, their range being 1.
+    For numbers under windows it is n Var of the mean, with the range scaled to 1, because single bins are noisy.
 
     Example:
         >>> import discreet as dc
@@ -80,10 +80,10 @@ def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArr
 
 
 def _as_integers(shares: FloatArray, answers: int) -> list[int]:
-    """Return shares over 2^64, from as few decimal places as a plan is easy to read with."""
+    """Return shares times 2^64, rounded to a few decimal places, so that plans are easy to read."""
     unit = 10**_DIGITS
     decimals = np.clip(np.round(shares * unit), 1, unit).astype(np.int64)
-    # What rounding has left over goes to the largest share with room, where it weighs least.
+    # The remainder of rounding goes to the largest share with room, because it changes this share least.
     for place in np.argsort(-shares, kind="stable"):
         lacking = answers * unit - int(decimals.sum())
         decimals[place] = min(max(int(decimals[place]) + lacking, 1), unit)
@@ -96,8 +96,8 @@ class SurveyOption:
 
     Attributes:
         name: in words.
-        error: n times the expected squared error, summed over values and tables, for the people with the most; of
-            numbers that of their mean, the range being 1.
+        error: n times the expected squared error, summed over values and tables, at the distribution with the largest
+            error; for numbers the error of their mean, with the range scaled to 1.
         record: epsilon of whole records, in nats.
         answers: questions that a person answers.
     """
@@ -115,8 +115,8 @@ class SurveyPlan(TabularResult):
     Attributes:
         survey: as planned.
         users: number of people; None for any number.
-        options: the ways, the planned one first; errors are those of the best subset selection of each, and of
-            windows for numbers.
+        options: the ways, the planned one first; errors are computed for the best subset selection, and for windows
+            where the values are numbers.
 
     Example:
         >>> import discreet as dc
@@ -286,10 +286,10 @@ def plan_survey(
     rounds: Rounds | None = None,
     **wishes: Unpack[Wishes],
 ) -> SurveyPlan:
-    """Return a survey with a question for each wanted table, and why it is as it is.
+    """Plan a survey: a question for each wanted table, with the smallest error under one epsilon.
 
     Args:
-        attributes: domains by name, each with what is sensitive in it.
+        attributes: domains by name, each with its sensitive values.
         epsilon: the privacy promise to each person, in nats.
         want: the tables that will be estimated: ``"singles"``, ``"pairs"``, or lists of names of attributes.
         users: number of people; None for any number.

@@ -28,7 +28,7 @@ Want: TypeAlias = Literal["singles", "pairs"] | Sequence[Any]
 """Tables that will be estimated: of each attribute, of each two, or lists of names of attributes."""
 
 MOST_CELLS = 2_000_000
-"""Combinations of labels that a question may be over."""
+"""The largest number of combinations of labels in one question."""
 
 _JOIN, _PART = ",", "#"
 
@@ -44,10 +44,10 @@ def question_name(attributes: Sequence[str]) -> str:
 
 
 def checked_attributes(attributes: object) -> Mapping[str, Domain]:
-    """Return the domains of attributes by name, each of which knows its name.
+    """Return the checked domains of attributes by name, with their names in them.
 
     Raises:
-        ParameterError: if there is none, a name cannot be part of a question's name, or values are no plain labels.
+        ParameterError: if there are no domains, a name has "," or "#", or a domain has several columns.
     """
     if not isinstance(attributes, Mapping) or not attributes:
         raise ParameterError("attributes.not-domains", argument="attributes")
@@ -77,10 +77,10 @@ def in_order(attributes: Mapping[str, Any], names: object) -> tuple[str, ...]:
 
 
 def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
-    """Return the tables that are wanted, as names of attributes in order.
+    """Return the wanted tables, as names of attributes in the survey's order.
 
     Raises:
-        ParameterError: if there is none, one is wanted twice, or it names what is no attribute.
+        ParameterError: if there is no table, a table is there twice, or a name is not an attribute.
 
     Example:
         >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
@@ -104,9 +104,9 @@ def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tup
     """Return the patterns of combinations that are sensitive.
 
     Raises:
-        ParameterError: if they are no list of patterns, or one names what is no attribute.
+        ParameterError: if this is not a list of patterns, or a pattern has an unknown attribute.
 
-    Names of attributes are in Unicode's normal form C in what is returned.
+    The names of attributes are returned in Unicode's normal form C.
     """
     listed = combinations if isinstance(combinations, list | tuple) else (None,)
     for pattern in listed:
@@ -121,16 +121,16 @@ def question_domain(
 ) -> Domain:
     """Return the domain of a question: of one attribute, or of the combinations of several.
 
-    A combination is sensitive if one of its parts is; where combinations of attributes are what is sensitive, if it is
-    part of one of these.
+    A combination is sensitive if one of its values is. With patterns, a combination is sensitive if it can be part of a
+    combination that a pattern matches.
 
     Args:
         attributes: domains by name.
-        names: of those that are asked about.
+        names: the attributes of the question.
         combinations: patterns over attributes, as `Domain` takes them.
 
     Raises:
-        ParameterError: if a name or pattern is not of the attributes, or the question is over too many combinations.
+        ParameterError: if a name is not an attribute, or the question has too many combinations.
 
     Example:
         >>> sexes, ages = Domain(["f", "m"], sensitive=[], allow_unprotected=True), Domain(range(3), sensitive=[2])
@@ -146,7 +146,7 @@ def question_domain(
     sensitive: BoolArray = np.full(shape, bool(combinations))
     within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
     if within and all(within):
-        # A pattern that says nothing of these attributes leaves no value of theirs out.
+        # A pattern without these attributes matches all of their values.
         sensitive = value_mask(space, within, "combinations", closed=True)
     for axis, part in enumerate(() if combinations else parts.values()):
         np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
@@ -162,8 +162,8 @@ class Question:
     """One question of a survey.
 
     Attributes:
-        attributes: the attributes that it is about, in the survey's order.
-        mechanism: of its answers, over the domain that `question_domain` returns.
+        attributes: its attributes, in the survey's order.
+        mechanism: the mechanism of its answers, over the domain that `question_domain` returns.
         share: the share of people who answer it, an integer over 2^64; 2^64 if everybody does.
 
     Example:
@@ -179,11 +179,11 @@ class Question:
     share: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no question.
+        """Check the parts of the question.
 
         Raises:
-            ParameterError: if it is about nothing or about an attribute twice, nobody answers it, or it has no
-                mechanism.
+            ParameterError: if attributes are missing or repeated, the share is out of range, or the mechanism is not a
+                block mechanism.
         """
         if isinstance(self.attributes, str) or not isinstance(self.attributes, Sequence) or not self.attributes:
             raise ParameterError("question.without-attributes")
@@ -224,7 +224,7 @@ def whole_shares(shares: Sequence[Fraction]) -> list[int]:
 
 
 def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, Any]]) -> Mapping[str, Domain]:
-    """Return domains whose numbers know where the ranges end that patterns name.
+    """Return domains whose bins end at the borders of the ranges in patterns.
 
     Args:
         attributes: domains by name, in which every value is sensitive if there are patterns.

@@ -1,8 +1,8 @@
-"""Surveys: bounds on who is identified by all answers of a person, and what values in clear tell of other attributes.
+"""Risk of surveys: bounds on identification by all answers of a person, and information in values in clear.
 
-Which questions a person answers is drawn without looking at anything, so that figures of the draws are weighted by
-their chances. Answers to several questions are reports with fresh noise of one record: what they tell of the user adds
-up at most, and maximal leakages multiply.
+The draw of a person's questions depends on no answer, so bounds are averages over the draws. Answers to several
+questions are reports on one record with fresh noise. Their information about the user adds up at most, and their
+maximal leakages multiply.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,11 +25,11 @@ _OF_DRAWS = "draws of questions, weighted by their chances"
 
 
 def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
-    """Return bounds on the information about the user, in bits, and on the probability to name the right one.
+    """Return bounds on the information about the user, in bits, and on the probability of identification.
 
     Args:
-        survey: of which a person answers some questions, once.
-        users: n, all of them as likely to be the one.
+        survey: a survey without rounds.
+        users: n, the number of users; each is equally likely.
 
     Raises:
         ParameterError: if the survey asks in rounds.
@@ -60,14 +60,14 @@ def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
 
 @dataclass(frozen=True, slots=True)
 class ClearInformation:
-    """The information that the values in clear of one question hold on an attribute with sensitive values.
+    """The information about an attribute with sensitive values in one question's values in clear.
 
     Attributes:
         attribute: its name.
         question: the question's name.
         share: of the people who are asked it.
         entropy: of the attribute, in bits.
-        bits: of whoever is asked, on average; None where the questions do not determine both together.
+        bits: per person who is asked, on average; None where no question asks about both together.
     """
 
     attribute: str
@@ -80,7 +80,7 @@ class ClearInformation:
 def clear_information(
     survey: Survey, table: Callable[[tuple[str, ...]], FloatArray | None]
 ) -> Iterator[ClearInformation]:
-    """Yield the information that values in clear hold on attributes, by question.
+    """Yield the information about attributes in values in clear, by question.
 
     Args:
         survey: the survey.
@@ -116,7 +116,7 @@ def _information(
     clear = question.mechanism.numbers.truth * frequencies.reshape(sizes) * in_clear
     others = tuple(axis for axis, name in enumerate(names) if name != attribute)
     each = frequencies.reshape(sizes).sum(axis=others)
-    # A block, or the noise in its place: it says of an attribute as much as that nothing was said.
+    # A block, or noise: it tells no more about an attribute than that there was no value in clear.
     silent = each - clear.sum(axis=others)
     apart = tuple(axis for axis in range(len(names)) if axis not in axes)
     outputs = _entropy(clear.sum(axis=apart)) + _entropy(silent.sum())

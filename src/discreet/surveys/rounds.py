@@ -13,20 +13,20 @@ How = Literal["memo", "rotate", "fresh"]
 """Ways to ask in several rounds: a permanent report, each person in one round alone, or a new report every time."""
 
 MOST_ROUNDS = 1000
-"""Rounds of a survey."""
+"""The largest number of rounds of a survey."""
 
 ROUND = "round"
-"""The column of rounds beside reports of surveys that have some."""
+"""The name of the column of rounds beside reports."""
 
 
 class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rounds in which a survey asks the same people, with all of its epsilon for all of them together.
+    """The rounds in which a survey asks the same people; its epsilon is for all rounds together.
 
     Attributes:
         number: T, the number of rounds.
         how: ``"memo"``, ``"rotate"`` or ``"fresh"``.
-        first: of memos, the epsilon that one round tells at most, below that of all rounds; None without a second coin.
-        answers: of rotate, the number of rounds in which each person answers, drawn beforehand.
+        first: for memos, the epsilon of one round, below the epsilon of all rounds; None without a second coin.
+        answers: for rotate, the number of rounds in which each person answers, drawn beforehand.
 
     Raises:
         ParameterError: if a number is out of range, or does not go with the way to ask.
@@ -42,7 +42,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no rounds; see the class."""
+        """Check the numbers; see the class."""
         checked_choice("how", self.how, get_args(How))
         number = checked_whole("number", self.number, 2, MOST_ROUNDS)
         first = None if self.first is None else checked_epsilon(self.first)
@@ -65,10 +65,10 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.answers if self.how == "rotate" else self.number
 
     def each(self, epsilon: float) -> Fraction:
-        """Return the most that a person's answers in one round may promise, of epsilon in all.
+        """Return the largest epsilon of a person's answers in one round, if all rounds have this epsilon.
 
         Raises:
-            ParameterError: if that of one round is not below epsilon.
+            ParameterError: if ``first`` is not below epsilon.
         """
         if not self.keeps:
             return Fraction(epsilon) / self.turns
@@ -77,5 +77,5 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Fraction(epsilon if self.first is None else self.first)
 
     def facts(self) -> list[Any]:
-        """Return all of it, for a fingerprint; the last fact says that questions are not drawn anew in each round."""
+        """Return the facts for a fingerprint; the last one says that questions are drawn once for all rounds."""
         return [self.number, self.how, None if self.first is None else self.first.hex(), self.answers, False]

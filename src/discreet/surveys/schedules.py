@@ -1,13 +1,13 @@
-"""Schedules of a question that is asked in several rounds, with their exact errors side by side.
+"""Schedules of a survey in several rounds, compared by their exact errors.
 
 For T rounds and epsilon in all, and V(epsilon) the mean summed squared contribution of a report of the best mechanism,
-the error of one round is, in units of V(epsilon),
+the error of one round, in units of V(epsilon), is
 
     fresh:   V(epsilon/T), a new report in every round;
     rotate:  (T/k) V(epsilon/k), each person in k rounds that are drawn beforehand;
-    memo:    V(eps_1), a permanent report with a second coin, by which one round tells eps_1.
+    memo:    V(eps_1), a permanent report with a second coin; one round has the epsilon eps_1.
 
-The first two hide changes too; the last hides what people answer and not when it changes.
+The first two also hide changes of an answer. A memo hides the answers, but not the time of a change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,11 +22,11 @@ from discreet.surveys.rounds import MOST_ROUNDS, How, Rounds
 from discreet.surveys.survey import Survey
 
 SHOWN_ROUNDS = (1, 2, 3)
-"""Rounds after which it is stated what a memo tells, beside all of them."""
+"""Numbers of rounds for which the epsilon of a memo is shown, beside all rounds."""
 
 _FIRST = (0.5, 0.9)
-"""Shares of epsilon that one round of a memo with a second coin tells."""
-# How much worse than the best a number of rounds for each person is, beyond which larger ones are not looked at.
+"""Epsilons of one round of a memo with a second coin, as shares of the whole epsilon."""
+# The search over rounds per person ends where the error is this many times the smallest error.
 _FAR = 4.0
 
 
@@ -49,12 +49,12 @@ class SurveySchedule:
 
     @property
     def block_bits(self) -> float:
-        """Log2 of the number of blocks of a question, at most: rounds of a memo that show one are of one person."""
+        """Log2 of the largest number of blocks of a question: with many blocks, equal reports show the same person."""
         return log2(max(question.mechanism.law.alphabet_size for question in self.survey.questions))
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """Epsilons of whole records that 1, 2, 3 and all rounds tell at most, in nats."""
+        """Epsilons of whole records after 1, 2, 3 and all rounds, in nats."""
         number = self.rounds.number
         return tuple(self.survey.after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
 

@@ -13,7 +13,7 @@ from discreet.surveys.documents import Questionnaire
 def survey_studies(
     questionnaire: Questionnaire, codes: Mapping[str, IntArray], random: RandomSource | None = None
 ) -> Iterator[tuple[str, Study, IntArray]]:
-    """Yield a study of each question of a survey, and the values of those of its people who are drawn to answer it.
+    """Yield each question's name, its study, and the values of the people who are drawn to answer it.
 
     Args:
         questionnaire: the survey.

@@ -1,9 +1,8 @@
-"""Surveys: several questions, and the public draw of those that a person answers.
+"""Surveys: several questions, and the public draw of the questions that a person answers.
 
-Each person answers t different ones,
-drawn by public shares that do not depend on any value, so that reports of a question are ordinary reports of its
-mechanism. The draw takes one word w of a person: with questions laid side by side, each as long as its share, those
-are answered that the points w, w + 2^64, ..., w + (t - 1) 2^64 lie in.
+Each person answers t different questions, drawn by public shares that depend on no value. So reports of a question are
+ordinary reports of its mechanism. The draw takes one random word w per person. Lay the questions side by side, each as
+long as its share: the person answers the questions at the points w, w + 2^64, ..., w + (t - 1) 2^64.
 """
 
 import hashlib
@@ -54,12 +53,12 @@ Part = TypeVar("Part", Reports, Tally)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyGuarantee:
-    """The realised epsilons of a survey: of whole records, and of records that differ in one attribute.
+    """The realised epsilons of a survey: for whole records, and for records that differ in one attribute.
 
     Attributes:
-        survey: whose questions; where it has rounds, epsilons are of all of them.
+        survey: the survey; if it has rounds, epsilons are for all rounds together.
         record: realised epsilon of all answers of a person together, in nats.
-        attributes: realised epsilon of each attribute, of all answers that it is part of; 0 where nothing is sensitive.
+        attributes: realised epsilon of each attribute, from all answers about it; 0 where nothing is sensitive.
 
     Example:
         >>> import discreet as dc
@@ -136,7 +135,7 @@ class SurveyGuarantee:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """Several questions, of which each person answers some, drawn by public shares.
+    """Several questions; each person answers some of them, drawn by public shares.
 
     Attributes:
         attributes: domains by name.
@@ -145,7 +144,7 @@ class Survey:
         promise: for whole records (all that a person ever answers), or for records that differ in one attribute.
         answers: t, the number of different questions that each person answers.
         combinations: patterns over attributes that are sensitive, instead of values of attributes.
-        rounds: in which the same people answer, epsilon being for all of them; None where they are asked once.
+        rounds: the rounds in which the same people answer; epsilon is for all of them. None to ask once.
 
     Raises:
         ParameterError: if names, shares or mechanisms do not fit together, or epsilon is exceeded.
@@ -170,7 +169,7 @@ class Survey:
     rounds: Rounds | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuse parts that make no survey; see the class."""
+        """Check the parts; see the class."""
         object.__setattr__(self, "attributes", checked_attributes(self.attributes))
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         object.__setattr__(self, "questions", tuple(self.questions) if isinstance(self.questions, Sequence) else ())
@@ -184,7 +183,7 @@ class Survey:
             raise ParameterError("combinations.and-sensitive-values", argument="combinations")
         self._check_questions()
         self._check_promise()
-        # Each of them is checked where it is made.
+        # Each memo is checked where it is made.
         dict(self.memos)
 
     def _check_questions(self) -> None:
@@ -213,7 +212,7 @@ class Survey:
             )
 
     def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
-        """Return the largest sums of questions' epsilons over those that a person can be asked: all, by attribute."""
+        """Return the largest sum of epsilons over the questions that a person can be asked, in all and by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
         for places, _ in self.draws:
@@ -227,11 +226,11 @@ class Survey:
 
     @cached_property
     def memos(self) -> Mapping[str, Memo]:
-        """The memos of questions by name, where reports are kept and something is sensitive."""
+        """The memos of questions by name, where reports are permanent and the question has sensitive values."""
         rounds = self.rounds
         if rounds is None or not rounds.keeps:
             return {}
-        # As far above that of one round as epsilon is above first.
+        # The epsilon of all rounds is to one round's as epsilon is to first.
         times = None if rounds.first is None else Fraction(self.epsilon) / Fraction(rounds.first)
         return {
             each.name: Memo(each.mechanism, None if times is None else -_rounded_up(-Fraction(each.epsilon) * times))
@@ -240,7 +239,7 @@ class Survey:
         }
 
     def told(self, name: str, reports: int | None = None) -> float:
-        """Return the realised epsilon of so many reports of a person on a question, in nats; None for all there are."""
+        """Return the realised epsilon of a person's reports on a question, in nats; None for all reports."""
         question = self.question(name)
         if name in self.memos:
             return self.memos[name].epsilon(reports)
@@ -248,10 +247,10 @@ class Survey:
         return _rounded_up(Fraction(question.realised) * min(turns, reports or turns))
 
     def after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
-        """Return the realised epsilon of a person's reports in so many rounds, of whole records and by attribute.
+        """Return the realised epsilon of a person's reports in some rounds, for whole records and by attribute.
 
         Args:
-            rounds: their number; None for all that there are, and of memos for any number.
+            rounds: the number of rounds; None for all rounds, and with memos for any number.
 
         Example:
             >>> import discreet as dc
@@ -288,7 +287,7 @@ class Survey:
         """Return the question about these attributes, given as names or as its name.
 
         Raises:
-            ParameterError: if there is none; it lists the questions.
+            ParameterError: if the survey has no such question; the message lists its questions.
         """
         if isinstance(attributes, str) and attributes in self._by_name:
             return self._by_name[attributes]
@@ -321,7 +320,7 @@ class Survey:
 
     @cached_property
     def draws(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        """Every set of questions that a person can answer, as places, with its chance over 2^64, by ascending words."""
+        """The sets of questions that a person can answer, as places, with chances times 2^64, by ascending words."""
         ends = list(accumulate(question.share for question in self.questions))
         starts = sorted({0, *(end % WORD_RANGE for end in ends)})
         points = range(0, self.answers * WORD_RANGE, WORD_RANGE)
@@ -348,16 +347,16 @@ class Survey:
     # The device
 
     def obfuscate(self, table: Any, *, random: RandomSource | None = None, float32: bool = False) -> "SurveyReports":
-        """Obfuscate the answers of people: of each those to the questions that are drawn for them.
+        """Obfuscate people's answers to the questions that are drawn for each of them.
 
         Args:
             table: a column of values for each attribute, a row per person: of pandas, polars, Arrow, NumPy or lists.
             random: the source of random words; None for fresh ones under a key of the operating system.
-            float32: whether numbers are read as float32, which they were before they became float64.
+            float32: whether numbers are read as float32, because they were float32 before they became float64.
 
         Raises:
-            DataError: if a column is missing, or a value is missing or not in its domain; whoever answers every
-                question but one needs a value for that one too, such as "no answer".
+            DataError: if a column is missing, or a value is missing or not in its domain. A person without an answer
+                to one question needs a label for it too, such as "no answer".
         """
         return self._obfuscated(self._encoded(named_columns(table, list(self.attributes)), float32=float32), random)
 
@@ -377,15 +376,15 @@ class Survey:
 
         Args:
             table: as for `obfuscate`, with a row for each person and round.
-            people: the column that says whose row it is.
-            rounds: the column that says of which round; these are in the order of its labels.
+            people: the column of people.
+            rounds: the column of rounds; rounds are in the order of its labels.
             random: as for `obfuscate`.
 
         Returns:
             The reports of every round, ascending.
 
         Raises:
-            DataError: as for `obfuscate`; if a person is twice in a round, or there are more rounds than are said.
+            DataError: as for `obfuscate`; or if a person is twice in a round, or the table has too many rounds.
             ParameterError: if the survey asks once.
 
         Example:
@@ -408,10 +407,10 @@ class Survey:
     def answers_in_rounds(
         self, codes: Mapping[str, IntArray], people: Any, rounds: Any, *, random: RandomSource | None = None
     ) -> Iterator[tuple[Any, str, IntArray, Reports]]:
-        """Yield the round, the question, the places of those rows that answer it, and their reports.
+        """Yield the round, the question, the rows that answer it, and their reports.
 
         Args:
-            codes: ``(n,)`` integers for each attribute, as they are checked.
+            codes: ``(n,)`` checked integers for each attribute.
             people: ``(n,)`` texts or integers, the person of each row.
             rounds: ``(n,)`` texts or integers, the round of each row.
             random: as for `obfuscate`.
@@ -450,10 +449,10 @@ class Survey:
         return cells
 
     def obfuscate_codes(self, codes: Mapping[str, IntArray], *, random: RandomSource | None = None) -> "SurveyReports":
-        """Obfuscate answers that are given by their codes, ``(n,)`` integers for each attribute.
+        """Obfuscate answers as codes, ``(n,)`` integers for each attribute.
 
         Raises:
-            DataError: if a column is missing, columns differ in length, or a code is none of its attribute's.
+            DataError: if a column is missing, columns differ in length, or a code is out of range.
         """
         columns = named_columns(codes, list(self.attributes))
         # Small integers would overflow where answers are combined.
@@ -478,7 +477,7 @@ class Survey:
         """Return the tally of reports, question by question.
 
         Raises:
-            DataError: if they are no reports that this survey can have.
+            DataError: if they are impossible reports of this survey.
             MismatchError: if they belong to another survey.
         """
         self.check_same(reports)
@@ -490,14 +489,14 @@ class Survey:
         """Refuse reports and tallies of another survey.
 
         Raises:
-            MismatchError: if they are such.
+            MismatchError: if they belong to another survey.
         """
         if (other := parts.survey.fingerprint) != self.fingerprint:
             raise MismatchError("reports.other-survey", found=other[:12], survey=self.fingerprint[:12])
 
 
 def _rounded_up(number: Fraction) -> float:
-    """Return a float that is not below an exact number; it never passes a float that the number does not exceed."""
+    """Return the smallest float that is not below an exact number."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)
 
@@ -521,10 +520,10 @@ class SurveyParts(Mapping[str, Part]):
     rows: Mapping[str, IntArray] | None = None
 
     def __post_init__(self) -> None:
-        """Refuse parts of other questions.
+        """Check that each part belongs to its question.
 
         Raises:
-            ParameterError: if a name is that of no question.
+            ParameterError: if a name is not a question.
             MismatchError: if a part belongs to another plan than its question.
         """
         object.__setattr__(self, "parts", MappingProxyType(dict(self.parts)))

@@ -1,18 +1,18 @@
-"""Tables of a survey from several questions at once: marginals that they share, and tables that agree on these.
+"""Consistent tables of a survey: questions with common attributes are combined by their marginals.
 
-Every question that has some attributes says something of their table. Its marginal of a table L adds up as many
-estimates as there are cells for each of L's, so that it counts with the weight
+Every question J with the attributes of a table L has an estimate of L, a marginal of its own table. A cell of this
+marginal is a sum of m_J estimates. The marginal has the weight
 
     w_J = n_J / (V_J m_J),
 
-n_J reports, V_J the variance of one estimate at the uniform distribution and one report, m_J the cells of J for each of
-L. Weights depend on no answer, so that what is linear stays unbiased, with exact errors. With effects in the place of
-marginals (`marginals.py`), each combined by itself and that of all people known, tables of all questions
-agree: it is the weighted least squares solution, in closed form, for any number of attributes [CALM's consistency].
+n_J reports, V_J the variance of one estimate from one report at the uniform distribution. Weights depend on no answer,
+so linear estimates stay unbiased and have exact errors. If the effects (`marginals.py`) are combined instead of the
+marginals, the tables of all questions agree. This is the weighted least squares solution, in closed form, for any
+number of attributes [CALM's consistency].
 
-Where people answer several questions, their answers belong together, and so errors of these questions do: their
-covariance is that of the values themselves, for the share of people who answer both. It is taken at the estimate, for
-the two questions with the most people in common.
+A person may answer several questions. Then the errors of these questions are correlated: their covariance is the
+covariance of the values, times the share of people who answer both questions. It is computed at the estimate, for the
+two questions with the most people in common.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -54,7 +54,7 @@ class Combination:
 
     @property
     def overlap(self) -> float:
-        """The covariance of answers to two questions, at most, in units of that of the values; 0 with one answer."""
+        """The largest covariance of answers to two questions, per covariance of the values; 0 with one answer each."""
         survey = self.survey
         if survey.answers == 1:
             return 0.0
@@ -81,7 +81,7 @@ class Combination:
         return precisions
 
     def weight(self, name: str, names: Names) -> float:
-        """Return the weight of a question in what all that have some attributes say of these; all weights sum to 1."""
+        """Return the weight of a question among all questions with some attributes; these weights sum to 1."""
         parts = {other: self._precisions[other] * self._cells(other, names) for other in self.holders(names)}
         return parts[name] / sum(parts.values())
 
@@ -108,7 +108,7 @@ class Combination:
         return self._combined(names, tables, maps, frequencies, np.zeros(size), method)
 
     def consistent(self, names: Names) -> Estimate:
-        """Return the table of some attributes that agrees with those of all others, from linear estimates.
+        """Return the table of some attributes, consistent with the tables of all others, from linear estimates.
 
         Raises:
             ParameterError: as for `marginal`.
@@ -119,7 +119,7 @@ class Combination:
             if shared:
                 shares[name], tables[name] = shared, self.part(name, shared).controlled()
         if size > MOST_CELLS:
-            # The limits and errors of one question, which knows less.
+            # The limits and errors of one question, which are wider.
             columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
             known = self.part(self.holders(names)[0], names)
             facts = self._facts(tables.values(), "consistent")

@@ -1,21 +1,22 @@
 """One likelihood for the reports of several questions: over the table of all attributes that were asked about.
 
-What a report about some attributes tells is the same of all cells of the table that agree on these: a block is the
-*cylinder* of all such cells. Its likelihood is 1 + c p(A), A the cylinder and c the contrast of its question, and that
-of a value in clear is the sum over its cylinder. Divided by c, with the constant spread over all cells, whose sum is 1,
-rows of all questions are rows without a constant, as those of an explicit channel: one concave function, which
-`discreet.estimators.maximum` maximises and certifies. All marginals of its table agree.
+A report about some attributes does not distinguish cells of the table with equal values of these attributes: its block
+is the *cylinder* A of all such cells. The likelihood of a block is 1 + c p(A), c the contrast of its question. The
+likelihood of a value in clear is the sum over its cylinder. The probabilities of all cells sum to 1, so the constant is
+spread over all cells and rows are divided by c. The result is one concave function of rows without a constant, like
+the rows of an explicit channel. `discreet.estimators.maximum` maximises and certifies it. All marginals of its table
+agree.
 
-The errors of what the questions determine are those of one step from the estimate (`discreet.results.one_step`), in the
-space of the effects of the questions (`marginals.py`), which has a dimension of some hundreds where the
-table has thousands of cells. With d = u - 1 the likelihood ratios of a report of question J, less one, and A_J the
-tables of the effects of J, their information per report is
+The errors are computed by one step from the estimate (`discreet.results.one_step`), in the space of the effects that
+the questions determine (`marginals.py`). This space has some hundred dimensions where the table has thousands of cells.
+With d = u - 1 the likelihood ratios of a report of question J, less one, and A_J the tables of the effects of J, their
+information per report is
 
     I = sum(q_J A_J' E[d d'] A_J),  and n Cov = I^-1,
 
-q_J the share of J among the reports. Covariances are those, and limits are of the mean worths of reports to that step.
-Standard errors are of the estimate itself, which cannot leave the simplex: those of one step within the cells that it
-uses, and where a marginal is 0, of the positive part of the unbiased estimate.
+q_J the share of J among the reports. Limits come from the mean contributions of reports to this step. The estimate
+cannot leave the simplex, so its standard errors are computed within the cells that it uses. Where a marginal is 0, they
+are the errors of the positive part of the unbiased estimate.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -39,11 +40,11 @@ from discreet.theory.binomial import MeanWorths, WorthMoment
 # More effects, or used cells, would take too long to invert: their number enters in the third power.
 _MOST_EFFECTS = 4000
 _MOST_USED = 2000
-# Of a report: a cell with less is not used.
+# A cell with fewer reports is not used.
 _USED = 1e-3
-# Frequencies that are nearer to 0 or 1 are so but for rounding.
+# A frequency this close to 0 or 1 differs from it by rounding only.
 _NOTHING = 1e-6
-# Of the largest eigenvalue of the information of the used cells.
+# Share of the largest eigenvalue of the information of the used cells, below which an eigenvalue counts as 0.
 _SINGULAR = 1e-9
 
 
@@ -203,7 +204,7 @@ class Answered:
             yield evidence.truth * f[clear], alone
 
     def _likely(self, frequencies: FloatArray) -> FloatArray:
-        """Return a distribution in which a value in clear that is taken for impossible counts as that of one report."""
+        """Return a distribution that gives each value in clear at least the probability of one report."""
         f = np.where(self.start.evidence.covered, frequencies, np.maximum(frequencies, 1 / self.start.n))
         return np.asarray(f / f.sum(), np.float64)
 
@@ -245,7 +246,7 @@ class JointTable:
 
     @cached_property
     def step(self) -> tuple[FloatArray, FloatArray]:
-        """The step of the effects to the unbiased estimate, and the covariance of that, if the table is small."""
+        """The step of the effects to the unbiased estimate, and its covariance, if the table is small."""
         size = len(self.space.effects)
         slope, information = np.zeros(size), np.zeros((size, size))
         for question, (mean, moments) in zip(self.answered, self.deviations, strict=True):
@@ -267,7 +268,7 @@ class JointTable:
 
         Args:
             axes: of a table that is part of a question.
-            lasting: the covariance that answers of the same people add, in units of that of the values.
+            lasting: the covariance of answers of the same people, per covariance of the values.
         """
         (_, inverse), f = self.step, np.minimum(marginal_of(self.whole, axes), 1 - _NOTHING)
         here, design, moments = self.space.places(axes), self.space.design(axes), np.zeros((2, 2, len(f)))

@@ -36,7 +36,7 @@ from discreet.tables.values import ReadAs
 
 @dataclass(frozen=True, slots=True)
 class _Columns(OptionGroup):
-    """Columns of the table beside those of the attributes, which the survey names."""
+    """Columns of the table other than the attributes."""
 
     user: str | None = option(
         "--user", metavar="COLUMN", help="For surveys in rounds: column that says whose row it is."

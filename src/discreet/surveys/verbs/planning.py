@@ -78,8 +78,8 @@ def init(
     The survey has their labels, the ones that you call sensitive, and the questions that each person answers.
 
     Without --question the columns are listed. Each person answers some of the questions, drawn by public shares, and
-    epsilon is for all of them together. What is not said is asked for at a terminal. Without -o the survey is printed,
-    and nothing else on standard output.
+    epsilon is for all of them together. At a terminal the verb asks for missing options. Without -o it prints the
+    survey alone on standard output.
 
     A survey is public. Labels that are read from the table are those that many rows hold; columns with mostly different
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the survey.

@@ -46,7 +46,7 @@ from discreet.theory.memo import CHANGES_ARE_VISIBLE
 def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the epsilons of SURVEY from the integers.
 
-    They are those of every question, and the epsilon of all answers of a person.
+    This checks the epsilon of every question, and of all answers of a person together.
 
     It exits with 1 if a promise is broken. --memo and --statement go with --question.
     """
@@ -156,7 +156,7 @@ def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
 def _risk_parts(
     survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
 ) -> Iterator[str | ResultTable]:
-    """Yield the bounds, the table of what values in clear tell, and what is above the limit or not known."""
+    """Yield the bounds, the table of the information in clear, and the questions above the limit or not known."""
     yield str(survey.guarantee)
     yield (
         f"Whoever sees all answers of one of {users:,} people names the right one with probability "

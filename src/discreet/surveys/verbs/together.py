@@ -38,7 +38,7 @@ REPORTS_OF_SURVEY = click.argument("reports", nargs=-1, required=True, type=Inpu
 
 
 class Lacking(NamedTuple):
-    """Words on the questions of which a verb has no result.
+    """Words for questions without a result.
 
     Attributes:
         name: of their list, for programs.
@@ -59,7 +59,7 @@ def load_survey(path: Path) -> Questionnaire:
     """Read a survey, with files outside its folder if the running verb allows them.
 
     Raises:
-        ParameterError: if it is a plan, cannot be read, or says what it may not; it names the place.
+        ParameterError: if it is a plan, cannot be read, or has a wrong field; the message has the place.
     """
     try:
         return Questionnaire.load(path, allow_outside=allows_outside())
@@ -88,7 +88,7 @@ class Asked(OptionGroup):
             of_one: names of these options.
 
         Raises:
-            ParameterError: if there is such an option, or as for `load_survey`.
+            ParameterError: if one of these options is given without a question, or as for `load_survey`.
         """
         if self.question is None:
             refuse_idle(of_one, "{} is for one question of a survey; name the question with --question.")
@@ -99,8 +99,7 @@ class Asked(OptionGroup):
 
         Args:
             document: the survey.
-            sources: files and folders. For one question they are taken as they are where the caller vouches for them,
-                and where one is the standard input.
+            sources: files and folders. With --question, files of a trusted plan and standard input are not checked.
             by: names of the columns that make groups of the reports.
 
         Raises:
@@ -129,7 +128,7 @@ class Asked(OptionGroup):
         return dict.fromkeys(files, output)
 
     def combined(self, document: Questionnaire, results: Mapping[str, VerbResult], **about: Any) -> VerbResult:
-        """Return the result of the one question, or those of all of them together.
+        """Return the result of the one question, or the results of all questions together.
 
         Args:
             document: the survey.
@@ -182,8 +181,8 @@ def together(
     Args:
         document: the survey.
         results: by question.
-        record: what they come to, for programs.
-        sentences: the same, for people.
+        record: further facts on all questions, for programs.
+        sentences: the same facts, for people.
         lacking: words on the other questions.
         apart: for the statement, whether groups of each question are batches of their own.
         table: a function that returns the table of all questions; None for the joined tables of the results.
@@ -226,7 +225,7 @@ def check_folder_name(folder: Path, kind: OutputPlace) -> None:
     """Refuse a file where a folder is needed, with a file for each question of a survey.
 
     Raises:
-        ParameterError: if it is one by its name.
+        ParameterError: if the name ends like a file's.
     """
     if folder == STANDARD or folder.name.endswith((*kind.endings, *REPORTS)):
         raise ParameterError("folder.is-file", what=kind.what, folder=folder)
@@ -236,7 +235,7 @@ def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Iter
     """Return the files of questions in a folder, which is made.
 
     Raises:
-        ParameterError: if the name is that of a file, or the folder cannot be made or holds other files.
+        ParameterError: if the name ends like a file's, or the folder cannot be made or has other files.
     """
     check_folder_name(folder, kind)
     files = question_files((question.name for question in survey.questions), kind.endings[0])
