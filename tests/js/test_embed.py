@@ -108,7 +108,7 @@ def test_an_answer_reaches_the_collector_and_the_page_hears_that_there_was_one(b
         page.get_by_role("button", name="I agree").wait_for()
         said = page.inner_text(".survey")
         assert f"This survey is part of a page of localhost:{host.port}: the scripts of that page can read" in said
-        assert "Results are made of 50 answers or more." in said
+        assert "Results use at least 50 answers." in said
         keeps_the_rules(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         press(page, "I agree")

@@ -131,7 +131,7 @@ def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, s
         press(page, "I agree")
         page.get_by_text("Question 1 of 2").wait_for()
         is_usable(page)
-        assert "of which your device draws 2 for you by chance" in unfolded(page)
+        assert "Your device draws 2 for you at random" in unfolded(page)
         # Whoever skips sends a report like all others.
         press(page, "Skip this question: it counts as “no answer (protected)”")
         page.get_by_text("Your report was sent").wait_for()
@@ -173,7 +173,7 @@ def test_a_survey_is_taken(browser: Any, survey: SurveySite, name: str) -> None:
         assert "left: 19." in page.get_by_text("Spent so far").inner_text()
         assert page.context.cookies() == []
         page.reload()
-        page.get_by_role("heading", name="What left this device").wait_for()
+        page.get_by_role("heading", name="What this device sent").wait_for()
         assert page.get_by_role("button", name="I agree").is_hidden()
     [(headers, body)] = survey.posted
     record = _checked(survey, name, body, code)
@@ -284,7 +284,7 @@ def test_a_window_that_remembers_nothing(browser: Any, survey: SurveySite) -> No
     )
     survey.posted.clear()
     with visit(browser, survey, "labels", private) as page:
-        page.get_by_text("lets the page remember nothing").wait_for()
+        page.get_by_text("does not let the page store anything").wait_for()
         press(page, "I agree")
         page.get_by_label("park").check()
         press(page, "Answer")
@@ -365,7 +365,7 @@ def test_stopping_and_erasing(browser: Any, survey: SurveySite) -> None:
         assert page.get_by_role("button", name="I agree").is_hidden()
         page.get_by_text("Stop, or erase").click()
         press(page, "Erase what this device keeps")
-        page.get_by_text("Erased. What was spent stays counted").wait_for()
+        page.get_by_text("Erased. The budget that you spent stays counted").wait_for()
         assert "1 of epsilon" in page.get_by_text("Spent so far").inner_text()
     assert survey.posted == []
 
