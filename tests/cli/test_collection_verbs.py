@@ -110,7 +110,7 @@ def test_it_is_used_or_refused(verb: str, option: str) -> None:
     if option == "--force":
         Path("old.json").write_text("old")
         replaced = [word.replace("out.json", "old.json") for word in base]
-        assert "exists already" in run(*replaced).stderr
+        assert "output.exists" in run(*replaced).stderr
         assert run(*replaced, "--force").exit_code == 0
         return
     if option == "--trust" and verb != "collection show":

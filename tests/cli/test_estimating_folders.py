@@ -28,10 +28,10 @@ def test_a_folder_is_its_files(files: Files, method: str) -> None:
     shutil.copy(other, folder / "c.parquet")
     said = refusal("estimate", files.plan, folder, "--method", method)
     assert f"{folder / 'c.parquet'} and {other}" in said.replace(f"{one} and ", "")
-    assert "reports of batch" in said
+    assert "batch.too-many-reports" in said
     (folder / "c.parquet").unlink()
     whole = refusal("estimate", files.plan, folder, files.reports, "--method", method)
-    assert f"{one} and {other} and {files.reports} hold 1,200 reports of batch" in whole
-    assert "b.parquet is named twice" in refusal("estimate", files.plan, folder, other, "--method", method)
+    assert f"and 1,200 were found in {one} and {other} and {files.reports}. " in whole
+    assert "b.parquet is given twice" in refusal("estimate", files.plan, folder, other, "--method", method)
     (folder / "notes.txt").write_text("x")
     assert "notes.txt first" in refusal("estimate", files.plan, folder, "--method", method)

@@ -131,7 +131,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     printed = run(*placed(folder, line), "-o", table).stdout
     assert "linear regression, 2,000 reports" in printed
     assert len(pd.read_csv(table)) == 9
-    assert "exists already" in refusal(*placed(folder, line), "-o", table)
+    assert "output.exists" in refusal(*placed(folder, line), "-o", table)
     assert run(*placed(folder, line), "-o", table, "--force").exit_code == 0
     bare = tmp_path / "bare.parquet"
     pq.write_table(pq.read_table(folder / "all.parquet").replace_schema_metadata(None), bare)

@@ -58,7 +58,7 @@ def test_a_plan_of_a_column(tmp_path: Path, suffix: str) -> None:
     assert "3 of 200 rows hold 1 other values of status" in text
     assert "12 of 200 rows" in text
     assert RARE not in text
-    assert "exists already" in refusal(*asked, "-o", plan)
+    assert "output.exists" in refusal(*asked, "-o", plan)
     assert told(*asked, "-o", plan, "--force")["plan"] == told(*asked)["plan"]
 
 

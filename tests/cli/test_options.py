@@ -351,5 +351,5 @@ def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: l
     ],
 )
 def test_outputs_are_replaced_with_force(outcome: Any, command: str, old: str) -> None:
-    assert "exists already" in outcome(*command.split(), old).errors
+    assert "output.exists" in outcome(*command.split(), old).errors
     assert outcome(*command.split(), old, "--force").code == 0

@@ -103,14 +103,14 @@ def test_names_that_cannot_be(files: Files, attempt: str) -> None:
     assert everything(files.folder) == before
     inside = files.folder / "values.csv" / name
     text = refusal(*VERBS[attempt](files), inside)
-    assert "is no folder" in text or "does not exist" in text
+    assert "is not a folder" in text or "does not exist" in text
     assert everything(files.folder) == before
 
 
 @pytest.mark.parametrize("attempt", FILES)
 def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) -> None:
     before = everything(files.folder)
-    assert "make it first" in refusal(*VERBS[attempt](files), files.folder / "none" / FILES[attempt])
+    assert "output.no-folder" in refusal(*VERBS[attempt](files), files.folder / "none" / FILES[attempt])
     (files.folder / FILES[attempt]).mkdir()
     result = run(*VERBS[attempt](files), files.folder / FILES[attempt])
     assert result.exit_code == 2
@@ -120,7 +120,7 @@ def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) ->
 
 @pytest.mark.parametrize("attempt", ["obfuscate -o", "estimate -o", "seal -o"])
 def test_only_tallies_are_named_as_tallies(files: Files, attempt: str) -> None:
-    assert "leave out .tally" in refusal(*VERBS[attempt](files), files.folder / "some.tally.parquet")
+    assert "output.named-as-tally" in refusal(*VERBS[attempt](files), files.folder / "some.tally.parquet")
 
 
 @pytest.mark.parametrize("attempt", DRAWING)
@@ -148,9 +148,7 @@ def test_one_name_for_two_outputs(files: Files, link: Any) -> None:
         link(second, first)
     else:
         first = files.folder / "." / "a.tally.parquet"
-        assert "must not be named as tallies" in refusal(
-            "estimate", files.plan, files.reports, "-o", first, "--tally", second
-        )
+        assert "output.named-as-tally" in refusal("estimate", files.plan, files.reports, "-o", first, "--tally", second)
         first, second = files.folder / "a.png", files.folder / ".." / files.folder.name / "a.png"
         refusal("estimate", files.plan, files.reports, "--plot", first, "-o", second)
         return

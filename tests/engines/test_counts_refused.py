@@ -66,7 +66,7 @@ def test_no_reader_takes_a_count_for_a_report(name: str, tmp_path: Path) -> None
             continue
         message = refused(DataError, lambda source=source: READERS[name](Sources(source, trust_plan=True)))
         # Lines have no other fields than devices write.
-        assert ("fields that are not of this plan" if "jsonl" in str(source) else WHY) in message
+        assert ("report.unknown-fields" if "jsonl" in str(source) else WHY) in message
 
 
 def test_tables_in_python_are_not_read_as_reports_either() -> None:

@@ -98,7 +98,7 @@ def test_batches_that_are_not_sealed(mechanism: Any, tmp_path: Path) -> None:
     assert "at least 301 reports, got 300" in refused(DataError, lambda: attempt(least=301))
     assert "least must be an integer" in refused(ParameterError, lambda: attempt(least=0))
     write_reports(source / "simulated.parquet", mechanism, reports_of(mechanism, seed=1))
-    assert "seal them apart" in refused(DataError, attempt)
+    assert "reports.sealed-mixed" in refused(DataError, attempt)
     (source / "simulated.parquet").unlink()
     write_tally(source / "kept.tally.parquet", mechanism.tally(reports_of(mechanism)))
     assert "leave out the tallies (1 of the files)" in refused(ParameterError, attempt)

@@ -198,7 +198,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"weights": WEIGHTS, "method": "mle"}, "weights and shares need method 'linear'"),
         ({"groups": ["a", "b"]}, r"groups\.wrong-length"),
         ({"groups": [None] * PEOPLE}, "600 of 600 groups are missing"),
-        ({"groups": WEIGHTS}, "groups must be text, integers, or true and false"),
+        ({"groups": WEIGHTS}, "groups.wrong-type"),
         ({"groups": REGION, "minimum": 1}, "minimum must be an integer of at least 2"),
         ({"groups": REGION, "small": "drop"}, "small must be one of refuse, leave-out"),
         ({"groups": ["alone"] * 10 + ["b"] * 590, "small": "leave-out", "minimum": 700}, r"groups\.all-too-small"),

@@ -67,7 +67,7 @@ def test_patterns_name_files_and_folders_by_name(root: Callable[..., Callable[[s
     assert {name: engine.tally(MECHANISM, of(name)).tally.n for name in counts} == counts
     for name in ("2027-*.parquet", "none/*", "m*/*/*/*", "*/z"):
         message = refused(DataError, lambda name=name: engine.tally(MECHANISM, of(name)))  # type: ignore[misc]
-        assert message == f"{of(name).partition('?')[0]} names no file: nothing there matches it."
+        assert message == f"{of(name).partition('?')[0]} matches no file. [file.no-match]"
 
 
 def test_files_of_patterns_are_not_replaced(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_files_of_patterns_are_not_replaced(tmp_path: Path) -> None:
     values.write_text("x\na\nb\n")
     given = tmp_path / "plan.toml", tmp_path / "values-*.csv", "-o"
     assert "values-1.csv" in refusal("obfuscate", *given, tmp_path / "values-1.csv", "--force")
-    assert "names no file" in refusal("obfuscate", given[0], tmp_path / "v-*.csv", "-o", tmp_path / "r.parquet")
+    assert "file.no-match" in refusal("obfuscate", given[0], tmp_path / "v-*.csv", "-o", tmp_path / "r.parquet")
 
 
 def test_folders_named_as_columns_make_groups(root: Callable[..., Callable[[str], str]], tmp_path: Path) -> None:
@@ -109,8 +109,9 @@ def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
     other = keep(tmp_path / "r" / "b.parquet")
     message = refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
     assert message == (
-        f"the folders in {tmp_path / 'r'} must be named as the same columns, got no column and date "
-        f"({tmp_path / 'r' / 'date=2026-01-01' / 'a.parquet'} first); read them one after the other."
+        f"The folders in {tmp_path / 'r'} must be named after the same columns, got no column and date "
+        f"({tmp_path / 'r' / 'date=2026-01-01' / 'a.parquet'} first). Read them one after the other. "
+        "[folder.different-columns]"
     )
     other.unlink()
     keep(tmp_path / "r" / "day=2026-01-02" / "a.parquet")

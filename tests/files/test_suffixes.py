@@ -94,5 +94,5 @@ def test_tallies_of_every_ending(tmp_path: Path, ending: str) -> None:
 def test_reports_are_not_named_as_tallies_are(tmp_path: Path, ending: str) -> None:
     """They would be read as a tally."""
     path = tmp_path / f"r{ending}"
-    assert "leave out .tally" in refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
+    assert "output.named-as-tally" in refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
     assert not path.exists()

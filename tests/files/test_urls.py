@@ -126,7 +126,7 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     other = put(tmp_path / "a.parquet", "mixed/a.txt")
     assert "must hold reports" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, above(other)))
     twice = refused(ParameterError, lambda: LocalEngine().tally(MECHANISM, [url, above(url)]))
-    assert "is named twice" in twice
+    assert "file.twice" in twice
 
 
 def test_a_folder_at_a_url_that_has_a_list_of_its_files_is_refused(put: Put, tmp_path: Path) -> None:

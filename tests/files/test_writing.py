@@ -103,7 +103,7 @@ def test_of_two_writers_of_one_name_the_second_fails(tmp_path: Path) -> None:
         path.write_bytes(b"theirs")
 
     message = refused(OutputExistsError, lambda: write_reports(path, MECHANISM, meanwhile()))
-    assert "written meanwhile" in message
+    assert "output.exists" in message
     assert holds(tmp_path) == {path.name: b"theirs"}
     path.unlink()
     assert write_reports(path, MECHANISM, meanwhile(), force=True) == 90
@@ -206,5 +206,5 @@ def test_files_are_readable_by_those_whom_the_mask_allows(tmp_path: Path) -> Non
 def test_a_missing_folder(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / f"reports.{suffix}"
     message = refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
-    assert message == f"the folder of {path} does not exist; make it first."
+    assert message == f"The folder of {path} does not exist. Make it first. [output.no-folder]"
     assert not list(tmp_path.iterdir())

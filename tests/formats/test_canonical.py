@@ -63,7 +63,7 @@ def test_strangers_and_simulated_reports_are_not_mixed() -> None:
     real, simulated = mechanism.obfuscate([1]), mechanism.obfuscate([1], random=dc.SeededRandom(1))
     with pytest.raises(MismatchError):
         list(canonical(mechanism, [real, other.obfuscate([1])]))
-    with pytest.raises(DataError, match="seal them apart"):
+    with pytest.raises(DataError, match=r"reports.sealed-mixed"):
         list(canonical(mechanism, [real, simulated]))
     assert [batch.simulated for batch in canonical(mechanism, [simulated, simulated])] == [True]
     assert list(canonical(mechanism, [])) == []

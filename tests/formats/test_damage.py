@@ -60,7 +60,7 @@ def test_the_footer_promises_what_its_row_groups_hold(tmp_path: Path) -> None:
     total = bare.rindex(b"\x16\xe8\x20")  # 2100 rows, as Thrift writes them: 4200 in steps of seven bits
     path.write_bytes(bare[: total + 1] + b"\xea\x20" + bare[total + 3 :])
     message = refused(DataError, lambda: tally(MECHANISM, path))
-    assert "promises 2101 rows, and its row groups 2100" in message
+    assert "2101 rows, and its row groups have 2100" in message
     assert right.n == 2100
 
 
@@ -87,6 +87,6 @@ def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch
     monkeypatch.setattr("discreet.files.stored.LARGEST_BATCH", 6400)
     assert look(path).rows == (400, 400, 200)
     monkeypatch.setattr("discreet.files.stored.LARGEST_BATCH", 6399)
-    assert "at most 6,399 bytes, since it is read as a whole, got 6,400; write" in refused(
+    assert "at most 6,399 bytes, because it is read as a whole, got 6,400. Write" in refused(
         DataError, lambda: look(path)
     )

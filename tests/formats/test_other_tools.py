@@ -333,7 +333,7 @@ def test_lines_are_read_as_devices_write_them(mechanism: Any, tmp_path: Path) ->
     with gzip.open(path, "rt") as text:
         lines = [json.loads(line) for line in text]
     other.write_text("".join(json.dumps({k: v for k, v in line.items() if k != "plan"}) + "\n" for line in lines))
-    assert "trust_plan=True (--trust-plan)" in refused(DataError, lambda: tally(mechanism, other))
+    assert "report.without-plan" in refused(DataError, lambda: tally(mechanism, other))
     with notes() as said:
         found = tally(mechanism, Sources(other, trust_plan=True))
     assert found.tally == mechanism.tally(reports_of(mechanism))

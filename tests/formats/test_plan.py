@@ -152,7 +152,7 @@ def test_labels_in_a_text_file_are_what_is_written(cells: str, labels: list[Any]
 @each(
     "changes, place",
     [
-        ({"epsylon": 1.0}, "`epsylon`"),
+        ({"epsylon": 1.0}, "document.not-valid"),
         ({"domain": {**LABELS, "lables": []}}, "`$.domain"),
         ({"domain": {"grid": {**GRID, "depth": 2}}}, "`$.domain.grid"),
         ({"domain": {"file": {"path": "x.csv", "sheet": 1}}}, "`$.domain.file"),

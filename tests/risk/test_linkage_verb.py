@@ -57,4 +57,4 @@ def test_an_alert_and_a_page(tables: list[object], tmp_path: Path) -> None:
     page, numbers = (out / "risk.html").read_text(), (out / "risk.json").read_text()
     assert page.count("data:image/svg+xml;base64,") == 1
     assert "person-" not in page + numbers
-    assert "exists already" in refusal("risk", *tables, "-o", out)
+    assert "output.exists" in refusal("risk", *tables, "-o", out)

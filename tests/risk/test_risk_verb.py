@@ -76,7 +76,7 @@ def test_users_by_name_go_to_a_file_for_its_owner_alone(ending: str, tmp_path: P
     assert sum(shared) / 40 == pytest.approx(facts["success"]["value"])
     assert all((one["margin"] > 0) == one["named"] for one in found if abs(one["margin"]) > 1e-3)
     before = out.read_bytes()
-    assert "exists already" in refusal(*words)
+    assert "output.exists" in refusal(*words)
     assert out.read_bytes() == before
     out.chmod(0o644)
     assert done(*words, "--force").endswith(f"Written: {out}.\n")

@@ -157,5 +157,5 @@ def test_nothing_is_written_where_something_is_wrong(tmp_path):
         "survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "full"
     )
     done("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
-    assert "exists already" in refusal("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
+    assert "output.exists" in refusal("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2)
     done("survey", "obfuscate", SURVEY, PEOPLE, "-o", tmp_path / "r", "--seed", 2, "--force")

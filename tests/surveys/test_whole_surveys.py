@@ -115,7 +115,7 @@ def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_p
         one = "-o", tmp_path / "one.parquet", "--force"
         done("survey", "seal", SURVEY, place / "first", *one, "--question", name)
         assert (tmp_path / "sealed" / file).read_bytes() == (tmp_path / "one.parquet").read_bytes()
-    assert "exists already" in refusal("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
+    assert "output.exists" in refusal("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed")
     done("survey", "seal", SURVEY, place / "first", "-o", tmp_path / "sealed", "--force")
     verified = told("survey", "verify", SURVEY, "--sealed", tmp_path / "sealed")
     assert all(part["sealed"] for part in verified["questions"].values())
@@ -136,7 +136,7 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     sealed = tmp_path / "sealed"
     assert "reports.of-no-question" in refusal("survey", "seal", other, place / "first", "-o", sealed)
     words = refusal("survey", "seal", SURVEY, place / "first", "-o", sealed, "--least", 90)
-    assert "a sealed batch must have at least 90 reports" in words
+    assert "batch.too-small" in words
     assert "Question '" in words
     assert not [*sealed.iterdir()]
     assert "folder.is-file" in refusal("survey", "seal", SURVEY, place / "first", "-o", "s.parquet")
@@ -200,4 +200,4 @@ def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeyp
     assert facts["record"] == pytest.approx(2)
     (tmp_path / "out" / "age").mkdir(parents=True)
     (tmp_path / "out" / "age" / "page.html").write_text("mine", encoding="utf-8")
-    assert "exists already" in refusal("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out")
+    assert "output.exists" in refusal("survey", "simulate", SURVEY, place / "first.csv", "-o", tmp_path / "out")

@@ -54,5 +54,6 @@ def test_a_small_file_of_much_text_is_refused(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("discreet.files.reading.FEW_BYTES", 1 << 10)
     path = packed(tmp_path / "bomb.csv.gz", b"name\n" + b"a\n" * 1_000_000)
     said = refused(DataError, lambda: read_values(path, DOMAIN, "name"))
-    assert said == f"{path}: its text is more than 200 times as long as the file; decompress it first."
+    assert said.startswith(f"{path}: ")
+    assert said.endswith(" [file.expands-too-much]")
     assert text.beginning(path, 5) == b"name\n"

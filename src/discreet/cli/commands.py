@@ -281,7 +281,7 @@ class Verb(click.Command):
         except SurveyDocumentError as error:
             raise ParameterError(_survey_sentence(ctx, error)) from None
         except DiscreetError as error:
-            sentence = error.sentence(self.name_of)
+            sentence = error.sentence(self.name_of).replace(ctx.meta.get("discreet.piped", "\0"), "standard input")
             named = [
                 max(option.opts, key=len)
                 for option in self.params

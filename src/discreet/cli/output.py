@@ -28,7 +28,7 @@ from discreet.core.domain import Domain
 from discreet.core.labels.alike import AlikeLabels, alike_sentences
 from discreet.core.labels.reading import visible
 from discreet.core.result_table import ResultTable, json_text
-from discreet.errors import DiscreetError, ParameterError, SourceWarning
+from discreet.errors import ParameterError, SourceWarning
 from discreet.extras import check_drawing
 from discreet.files.paths import PAGES, PICTURES, checked_output, ending, matched, output_of
 from discreet.files.writing import check_folder, check_free, replacing_all
@@ -275,11 +275,9 @@ def reports_here(sources: Sequence[Path]) -> Iterator[list[Path]]:
         return
     with TemporaryDirectory(prefix="discreet-") as folder:
         file = Path(folder) / "standard-input.jsonl"
+        click.get_current_context().meta["discreet.piped"] = str(file)
         _keep(file)
-        try:
-            yield [file if source == STANDARD else source for source in sources]
-        except DiscreetError as error:
-            raise type(error)(str(error).replace(str(file), "standard input")) from None
+        yield [file if source == STANDARD else source for source in sources]
 
 
 def _keep(target: Path) -> None:

@@ -1,7 +1,7 @@
 """Engines: obfuscation, tallies, evidence and sealing of sources, by one `Fold` on one machine or on a cluster.
 
-Sources of values and of reports are streamed, never held in memory whole. What is here is imported when it
-is used: a device's gateway that only obfuscates loads no estimators.
+Sources of values and of reports are streamed, never held in memory whole. Modules are imported when they
+are used: a device's gateway that only obfuscates loads no estimators.
 """
 
 from importlib import import_module

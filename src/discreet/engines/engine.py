@@ -187,7 +187,7 @@ class Engine(ABC):
         scan = self.scan(mechanism, sources)
         if not scan.sources:
             return scan.whole(mechanism.empty_tally()), {}
-        scan.refuse_tallies("reports are read one by one, and a tally has only counts")
+        scan.refuse_tallies()
         return self.gathered(scan)
 
     def seal(
@@ -225,7 +225,7 @@ class Engine(ABC):
         """
         least, output = checked_whole("least", least), checked_sealed(target, force=force)
         scan = self.scan(mechanism, sources)
-        scan.refuse_tallies("reports are sealed, and a tally says nothing of their order already")
+        scan.refuse_tallies()
         scan.asked.refuse_output(output)
         batch_name = scan.name if name is None and scan.name else checked_name(name)
         with self.in_order(scan) as (account, batches):
@@ -280,7 +280,7 @@ class LocalEngine(Engine):
         return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
 
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
-        """Return the result of a fold over all parts, several at a time; of several errors, that of the first part."""
+        """Return the result of a fold over all parts, several at a time; the error of the first part that failed."""
         state = fold.zero()
         most = max(STATES_BYTES // max(state.nbytes, 1), 1)
         workers = min(thread_count(self.threads), most, len(scan.parts))

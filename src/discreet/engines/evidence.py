@@ -77,7 +77,7 @@ class StoredArray:
         return np.memmap(self._file, dtype=self._dtype, mode="c", shape=shape)
 
     def mapped_to_write(self) -> AnyArray:
-        """Return all rows as an array that is kept in the file: what is written to one is written to the other."""
+        """Return all rows as an array that is mapped from the file: writing to the array writes to the file."""
         shape = (self._rows, *self._shape)
         if 0 in shape:
             return np.empty(shape, self._dtype)
@@ -89,10 +89,8 @@ class StoredArray:
 
     def _refused(self, error: OSError) -> DataError:
         if error.errno in _NO_ROOM:
-            return DataError(
-                f"there is no room left in {self._folder} for temporary files; free some, or name another folder."
-            )
-        return DataError(f"temporary files cannot be written to {self._folder} ({type(error).__name__}).")
+            return DataError("temporary.no-room", folder=self._folder)
+        return DataError("temporary.not-writable", folder=self._folder, kind=type(error).__name__)
 
 
 def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
@@ -118,7 +116,7 @@ def with_blocks(mechanism: Mechanism) -> BlockMechanism:
         ParameterError: if they are not.
     """
     if mechanism.is_explicit:
-        raise ParameterError("an explicit channel has no blocks to keep; its tally says all there is to know.")
+        raise ParameterError("mechanism.without-blocks")
     return BlockMechanism.checked(mechanism)
 
 

@@ -147,11 +147,11 @@ def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
     """Return the names of the columns of groups.
 
     Raises:
-        ParameterError: if there is none, one is no text, or one is named twice.
+        ParameterError: if there is no name, a name is not text, or a name is given twice.
     """
     names = (by,) if isinstance(by, str) else tuple(by)
     if not names or not are_names(names):
-        raise ParameterError("by must name one public column or more, each once.")
+        raise ParameterError("by.not-names", argument="by")
     return names
 
 
@@ -189,10 +189,7 @@ class GroupState:
         """Make room for all groups that came, if the rows of all threads fit into memory."""
         size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
-            raise CountsTooLargeError(
-                f"counts by group must fit into half of the memory, and {len(self.places)} groups or more need "
-                f"{size / 1e9:.1f} GB; group by fewer columns, or by one with fewer labels."
-            )
+            raise CountsTooLargeError("groups.too-large", n=len(self.places), size=size / 1000000000.0)
         self.counts.grow(len(self.places))
 
 
@@ -266,8 +263,8 @@ def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     column.validate(full=True)
     kind = value_type(column.type)
     if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise DataError(f"groups must be text, integers, or true and false, and {name!r} holds {kind}.")
+        raise DataError("groups.wrong-type", name=name, kind=kind)
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if encoded.dictionary.null_count:
-        raise DataError(f"the dictionary of {name!r} must not hold a missing label; write the column as plain text.")
+        raise DataError("groups.missing-label", name=name)
     return arrow_numbers(encoded.indices), list(map(as_composed, encoded.dictionary.to_pylist()))

@@ -23,8 +23,8 @@ from discreet.tables.values import CodedValues, ReadAs, ValueColumns
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 
-# Reports that are drawn and written together: so many, or so many bytes if that is less. A batch is also what is waited
-# for where the work is interrupted.
+# The most rows and the most bytes of reports that are drawn and written together. An interrupt waits for the end of a
+# batch.
 MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26
 
 
@@ -131,7 +131,7 @@ def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = Non
     """Return the ``(n,)`` codes of the values of tables, in memory.
 
     Args:
-        values: as for `obfuscate`, which says what is raised.
+        values: as for `obfuscate`; errors too.
         columns: of the values.
         read_as: gets the number of values that were taken for the label that they read like.
     """
@@ -143,7 +143,7 @@ def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = Non
 
 
 def batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
-    """Yield the codes of all tables and their kept columns, so many rows at a time, however they are stored."""
+    """Yield the codes of all tables and their kept columns, ``rows`` rows at a time."""
     waiting: list[AnyArray] = []
     beside, count = public.empty_table(), 0
     for table in tables:

@@ -33,7 +33,7 @@ _NOWHERE = -1
 _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 _OF_ONE_PROCESS = frozenset({"memory"})
 HIDDEN = (".", "_")
-"""How the names of what is no data begin: what tools keep beside it, and what is half written."""
+"""First letters of names of files without data: notes of other tools, and files that are being written."""
 COLLECTION = "_collection.json"
 """The signed terms of a collection, in a collector's folder of its sealed reports."""
 _PATTERN = re.compile(r"[*?[]")
@@ -119,7 +119,7 @@ class RemoteFile:
         return self
 
     def exists(self) -> bool:
-        """Return True if there is such a file; errors as for `opened`."""
+        """Return True if the file exists; errors as for `opened`."""
         return bool(self._facts().type.name == "File")
 
     def is_dir(self) -> bool:
@@ -160,7 +160,7 @@ class RemoteFile:
             return
         self.known["content"] = _asked(self.url, lambda system, path: system.open_input_file(path).read())
         if self.held != size:
-            raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
+            raise DataError("file.changed")
 
     def release(self) -> None:
         """Hold the content no longer."""
@@ -183,7 +183,7 @@ class RemoteFile:
         """Return the file as Python reads it, in bytes."""
         del buffering
         if mode != "rb":
-            raise DataError(f"{self} is read in bytes, and cannot be written.")
+            raise DataError("file.not-writable", file=self)
         return io.BufferedReader(_Raw(self.opened()))
 
 
@@ -249,7 +249,7 @@ def output_of(target: str | Path, wanted: str) -> Path:
     """
     file = file_of(target)
     if isinstance(file, RemoteFile):
-        raise ParameterError(f"{wanted} are written on this machine, got {file}; write them here and copy them there.")
+        raise ParameterError("output.remote", wanted=wanted, file=file)
     return file
 
 
@@ -261,10 +261,7 @@ def shared_files(files: Iterable[object]) -> None:
     """
     for file in files:
         if isinstance(file, RemoteFile) and urlsplit(file.url).scheme in _OF_ONE_PROCESS:
-            raise ParameterError(
-                f"{file} is seen by this process alone, and the machines of a cluster must all see it; put it on a "
-                "service or a shared disk."
-            )
+            raise ParameterError("file.not-shared", file=file)
 
 
 def arrow_source(file: File) -> Any:
@@ -305,7 +302,7 @@ def copy_to(file: Path, target: RemoteFile) -> None:
     _asked(target.url, sent)
     with file.open("rb") as source, target.open() as copy:
         if hashlib.file_digest(source, "sha256").digest() != hashlib.file_digest(copy, "sha256").digest():
-            raise DataError(f"{target} has other bytes than were written there; see to its service.")
+            raise DataError("copy.other-bytes", target=target)
 
 
 def delete_at(target: RemoteFile) -> None:
@@ -348,7 +345,7 @@ def matched(source: str | File) -> list[File]:
         places = [entry for entry in there if fnmatchcase(entry.name, name) and hidden >= entry.name.startswith(HIDDEN)]
     paths = sorted(filter(_is_there, places))
     if not paths:
-        raise DataError(f"{file} names no file: nothing there matches it.")
+        raise DataError("file.no-match", file=file)
     return paths
 
 
@@ -362,7 +359,7 @@ def inside(folder: Path) -> list[Path]:
         with os.scandir(folder) as entries:
             return [folder / entry.name for entry in entries]
     except OSError as error:
-        raise DataError(f"{folder} cannot be searched ({type(error).__name__}); see who may read it.") from None
+        raise DataError("folder.not-searchable", folder=folder, kind=type(error).__name__) from None
 
 
 def path_of(file: File) -> PurePath:
@@ -396,10 +393,7 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
     except Exception as error:
         # Not chained: libraries quote the URL, and what it holds.
         failed = type(error).__name__
-    raise DataError(
-        f"{shown(url)} cannot be opened ({failed}); see that it exists, and that the environment has the credentials "
-        "and the region that its service asks for."
-    )
+    raise DataError("url.not-opened", url=shown(url), failed=failed)
 
 
 @lru_cache(maxsize=64)
@@ -451,18 +445,18 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
     for suffix in endings:
         if path.name.lower().endswith(suffix):
             return suffix
-    raise ParameterError(f"{what} are kept as {spelled(endings)}, got {path.name!r}.")
+    raise ParameterError("file.unknown-ending", what=what, endings=spelled(endings), name=path.name)
 
 
 def checked_output(path: File, endings: Sequence[str], what: str) -> str:
     """Return the ending of an output, as `checked`; names of tallies are for tallies only."""
     if is_tally(path) and endings != TALLIES:
-        raise ParameterError(f"{what} must not be named as tallies are, got {path.name!r}; leave out .tally.")
+        raise ParameterError("output.named-as-tally", what=what, name=path.name)
     return checked(path, endings, what)
 
 
 def is_tally(path: File) -> bool:
-    """Return true if a file's name is that of a tally."""
+    """Return true if a file's name ends as a tally's name does."""
     return path.name.lower().endswith(TALLIES)
 
 

@@ -69,7 +69,7 @@ def piped_table() -> Piped:
     """
     content = sys.stdin.buffer.read()
     if content.startswith((b"PAR1", b"ARROW1")):
-        raise ParameterError("standard input must be CSV or JSON lines, got Parquet or Arrow; name the file.")
+        raise ParameterError("standard-input.not-text")
     return Piped(".jsonl" if content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv", content)
 
 
@@ -86,7 +86,7 @@ def opened_text(source: File, encoding: str = "utf-8") -> Iterator[TextIO]:
 
 
 def pieces(source: File, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a file, decompressed, so many at a time."""
+    """Yield the bytes of a file, decompressed, in pieces of a given size."""
     with _Unpacked(source) if source.suffix.lower() == GZIP else source.open("rb") as file:
         while piece := file.read(size):
             yield piece
@@ -120,7 +120,7 @@ class _Unpacked(RawIOBase):
         piece = self._text.read(min(size, FEW_BYTES) if size >= 0 else FEW_BYTES)
         self._done += len(piece)
         if self._done > FEW_BYTES + _MOST_TIMES * self._size:
-            raise DataError(f"its text is more than {_MOST_TIMES} times as long as the file; decompress it first.")
+            raise DataError("file.expands-too-much", most=_MOST_TIMES)
         return piece
 
     def close(self) -> None:
@@ -148,17 +148,17 @@ def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str
 
     Raises:
         DataError: if nothing matches a pattern; or a folder holds none of them, or anything else: other files, a link
-            to a folder or to nothing, a pipe, a folder that cannot be searched, a log that says which of its files
-            hold, folders that are named as other columns than those of other files.
-        ParameterError: if a file is named that is none, or is meant twice: by its name, by its folder's, or by a link
-            to either.
+            to a folder or to nothing, a pipe, a folder that cannot be searched, a log that lists its valid files,
+            folders that are named after different columns.
+        ParameterError: if a named file is no regular file, or is named twice: by its name, its folder's, or a link to
+            either.
     """
     files: list[File] = []
     for source in chain.from_iterable(map(matched, sources)):
         if source.is_dir():
             files += _matching(source, _files_in(source), suffixes, wanted)
         elif source.exists() and not stat.S_ISREG(source.stat().st_mode):
-            raise ParameterError(f"{source} is a pipe, a socket or a device; write what it gives to a file first.")
+            raise ParameterError("file.not-regular", path=source)
         else:
             files.append(source)
     _refuse_repeated(files)
@@ -174,7 +174,7 @@ def _refuse_repeated(paths: Sequence[File]) -> None:
         first = by_node.setdefault((facts.st_dev, facts.st_ino), path)
         if first is not path:
             how = "by itself or with its folder" if first.resolve() == path.resolve() else f"also as {first}"
-            raise ParameterError(f"{path} is named twice, {how}; name it once.")
+            raise ParameterError("file.twice", path=path, how=how)
 
 
 def _files_in(folder: File) -> list[File]:
@@ -198,31 +198,25 @@ def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
 def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], wanted: str) -> Sequence[File]:
     """Return files of some endings; refuse a folder that holds none, or others."""
     if not files:
-        raise DataError(f"{folder} holds no {wanted}.")
+        raise DataError("folder.empty", folder=folder, wanted=wanted)
     others = [path for path in files if ending(path) not in suffixes]
     if others:
         kinds = ", ".join(suffixes)
         raise DataError(
-            f"{folder} must hold {wanted} ({kinds}) only, got {len(others)} other files ({others[0].name} first)."
+            "folder.other-files", folder=folder, wanted=wanted, kinds=kinds, n=len(others), name=others[0].name
         )
     named = [folder_columns(path).keys() for path in files]
     other = next((place for place, names in enumerate(named) if names != named[0]), 0)
     if other:
         shown = " and ".join(", ".join(names) or "no column" for names in (named[0], named[other]))
-        raise DataError(
-            f"the folders in {folder} must be named as the same columns, got {shown} ({files[other]} first); read them "
-            "one after the other."
-        )
+        raise DataError("folder.different-columns", folder=folder, shown=shown, first=files[other])
     return files
 
 
 def _refuse_logs(folder: File, names: Iterable[str]) -> None:
     for name in _LISTS:
         if name in names:
-            raise DataError(
-                f"{folder} has a list of its files, {name}, that discreet does not read; copy the files that the list "
-                "names into a folder of their own, or delete the list if they are all there."
-            )
+            raise DataError("folder.has-list", folder=folder, name=name)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -234,10 +228,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         elif _is_file(path):
             yield path
         else:
-            raise DataError(
-                f"{path} is a link to a folder or to nothing, a pipe, a socket or a device; folders of data hold files "
-                "and folders only."
-            )
+            raise DataError("folder.not-a-file", path=path)
 
 
 def _is_file(path: Path) -> bool:
@@ -263,13 +254,11 @@ def readable(path: object) -> Iterator[None]:
         named = error.sentence().startswith((f"{path}: ", f"{path} "))
         raise (error if named else error.at(path)) from None
     except FileNotFoundError:
-        raise DataError(f"{path} does not exist.") from None
+        raise DataError("file.missing", path=path) from None
     except PermissionError:
-        raise DataError(f"{path} must not be read by this user; see who may read it.") from None
+        raise DataError("file.forbidden", path=path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
-        raise DataError(
-            f"{path} cannot be read ({type(error).__name__}); it may be truncated or of another format."
-        ) from None
+        raise DataError("file.unreadable", path=path, kind=type(error).__name__) from None
 
 
 Progress = Callable[[int, int | None], None]
@@ -283,7 +272,7 @@ def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[It
     """Yield the same items in the same order; a thread makes the next item while the current one is in use.
 
     Args:
-        items: what is made.
+        items: the items.
         threads: as for `thread_count`; one makes every item when it is asked for.
     """
     if thread_count(threads) == 1:

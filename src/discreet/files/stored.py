@@ -1,14 +1,13 @@
 """Parquet and Arrow files: written with checksums; inspected first and read later, with checks for damage and change.
 
-A stretch is a unit of reading: a row group, or a batch. The checksums of all stretches stand just before the footer. In
-both formats the footer holds all offsets, so that bytes between the last stretch and the footer disturb no reader. A
-tool that rewrites the table drops them, so that they never belong to another file than their own. They are JSON, filled
-up with spaces; its length and its CRC-32, 32 bits each, the lowest byte first; and the 8 letters of `_MAGIC`. All are
-the CRC-32 of zip, gzip and PNG, which detects every single damaged run of up to 32 bits, and any other damage with
-probability 1 - 2^-32.
+A part is a row group of Parquet or a batch of Arrow. The checksums of all parts are just before the footer. In both
+formats the footer has all offsets, so readers ignore bytes between the last part and the footer. A tool that rewrites
+the table drops these bytes, so they never belong to another file. They are JSON, padded with spaces; its length and its
+CRC-32, 32 bits each, little-endian; and the 8 letters of `_MAGIC`. The CRC-32 is the one of zip, gzip and PNG. It
+detects every single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
 
-Reading, perhaps by another thread, checks that the file is unchanged since it was inspected, with the announced number
-of rows in every stretch, and with the bytes of its checksums, if it has some. Files are not mapped into memory: the
+Reading, perhaps by another thread, checks that the file did not change since it was inspected, that each part has the
+announced number of rows, and that its bytes fit the checksums, if there are some. Files are not mapped into memory: the
 system kills a reader of a mapped file that another process truncates.
 """
 
@@ -39,20 +38,19 @@ _MAGIC = b"DSCRSEAL"
 _END = struct.Struct("<II8s")
 _ALIGNED = 8
 _CHUNK = 1 << 20
-# What stands at the end of a file, after the 32 bits that say how long its footer is.
+# The last letters of a file; the 32 bits before them are the length of its footer.
 _LAST_LETTERS = (b"PAR1", b"ARROW1")
-_AGAIN = "take the file once more from where it came"
 
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """The checksums of a file's stretches.
+    """The checksums of a file's parts.
 
     Attributes:
-        rows: how many rows every stretch holds.
-        ends: where every stretch ends, in bytes, and where the checksums begin; the first one begins at 0.
-        sums: CRC-32 of the bytes of every stretch, and of those between the last one and the checksums.
-        footer: CRC-32 of all bytes behind the checksums.
+        rows: number of rows of each part.
+        ends: the end of each part, in bytes, and the start of the checksums; the first part starts at 0.
+        sums: CRC-32 of the bytes of each part, and of the bytes between the last part and the checksums.
+        footer: CRC-32 of all bytes after the checksums.
     """
 
     rows: tuple[int, ...]
@@ -61,7 +59,7 @@ class Checksums:
     footer: int
 
     def check(self, path: File, place: int) -> None:
-        """Compare a stretch with its checksum.
+        """Compare a part with its checksum.
 
         Raises:
             DataError: if it is damaged.
@@ -74,7 +72,7 @@ class Checksums:
             while left and (size := file.readinto(chunk[:left])):
                 crc, left = zlib.crc32(chunk[:size], crc), left - size
         if left or crc != self.sums[place]:
-            raise DataError(f"stretch {place} of {len(self.sums)} is damaged (its checksum is another); {_AGAIN}.")
+            raise DataError("file.damaged-part", place=place, n=len(self.sums))
 
 
 def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
@@ -92,7 +90,7 @@ def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
         if last.endswith(letters) and start >= 0:
             file.seek(start)
             return start, file.read()
-    raise DataError("the file has no footer; it may be truncated or of another format.")
+    raise DataError("file.without-footer")
 
 
 def read_checksums(file: IO[bytes]) -> tuple[Checksums | None, int]:
@@ -111,10 +109,10 @@ def read_checksums(file: IO[bytes]) -> tuple[Checksums | None, int]:
     file.seek(max(begin, 0))
     text = file.read(length)
     if begin < 0 or zlib.crc32(text) != checksum:
-        raise DataError(f"the checksums of the file are damaged; {_AGAIN}.")
+        raise DataError("file.damaged-checksums")
     checksums = _decoded(text)
     if checksums.footer != crc or checksums.ends[-1] != begin:
-        raise DataError(f"the footer of the file is damaged (its checksum is another); {_AGAIN}.")
+        raise DataError("file.damaged-footer")
     return checksums, crc
 
 
@@ -125,12 +123,10 @@ def _decoded(text: bytes) -> Checksums:
     except (msgspec.DecodeError, RecursionError):
         known = False
     if not known:
-        raise DataError("the file has checksums of another form; read it with the discreet that wrote it.")
+        raise DataError("checksums.other-version")
     ends = checksums.ends
     if not len(checksums.rows) + 1 == len(ends) == len(checksums.sums) or [*ends] != sorted(ends):
-        raise DataError(
-            "the parts of the file's checksums do not fit together; read it with the discreet that wrote it."
-        )
+        raise DataError("checksums.inconsistent")
     return checksums
 
 
@@ -175,7 +171,7 @@ class ChecksummedFile:
         """Do nothing: Arrow closes what it writes to before the checksums are there."""
 
     def mark(self, rows: int) -> None:
-        """End a stretch of so many rows."""
+        """End a part with this number of rows."""
         self._rows.append(rows)
         self._end()
 
@@ -185,11 +181,11 @@ class ChecksummedFile:
         self._sum = 0
 
     def hold(self) -> None:
-        """Hold back what is written from now on: the footer, and what stands before it."""
+        """Keep all further bytes in memory: the footer, and the bytes before it."""
         self._held = BytesIO()
 
     def finish(self) -> None:
-        """Write the checksums and what was held back."""
+        """Write the checksums and the bytes in memory."""
         held = BytesIO() if self._held is None else self._held
         start, footer = footer_of(held)
         between = held.getvalue()[:start]
@@ -233,8 +229,8 @@ class TableFile:
     Args:
         path: the file, which exists.
         schema: of its columns.
-        columns: those of reports, whose entries decide how a Parquet file packs them; None for counts.
-        into: what the bytes go into instead of the file.
+        columns: columns of reports, whose entries decide how a Parquet file packs them; none for counts.
+        into: a stream that gets the bytes instead of the file.
     """
 
     def __init__(
@@ -252,17 +248,15 @@ class TableFile:
         each, table = sum(column.bytes for column in mechanism.columns), to_arrow(mechanism, reports)
         if public is not None:
             if public.num_rows != reports.n:
-                raise DataError(
-                    f"public columns must have {reports.n} rows, one for each report, got {public.num_rows}."
-                )
+                raise DataError("public-rows.wrong-number", n=reports.n, rows=public.num_rows)
             whole = public.combine_chunks()
             for name in whole.column_names:
                 table = table.append_column(name, whole[name])
         self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
 
     def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
-        """Write a table of the file's schema, a stretch for so many rows."""
-        # A column in several chunks makes several batches of an Arrow file, each a stretch of its own.
+        """Write a table of the file's schema, a part for each ``rows`` rows."""
+        # A column in several chunks makes several batches of an Arrow file, each a part of its own.
         for group in table.to_batches(rows):
             self._writer.write_batch(group)
             self._file.mark(group.num_rows)
@@ -322,7 +316,7 @@ class FileState:
         """
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise DataError("this must be a file, got a pipe, a socket, a device or a folder; write a file first.")
+            raise DataError("file.not-a-file")
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def check(self, path: File) -> None:
@@ -333,11 +327,11 @@ class FileState:
         """
         if isinstance(path, RemoteFile):
             if path.held:
-                # What is in memory does not change.
+                # A file in memory does not change.
                 return
             path.forget()
         if FileState.of(path) != self:
-            raise DataError("the file was replaced or changed while it was read; leave it alone and start again.")
+            raise DataError("file.changed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -364,7 +358,7 @@ class StoredTable:
 
     @property
     def beside(self) -> dict[bytes, bytes]:
-        """The entries of a Parquet file's metadata beside those of its schema."""
+        """The entries of a Parquet file's metadata without the entries of its schema."""
         meta = None if self.metadata is None else self.metadata.metadata
         return {
             key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
@@ -398,9 +392,7 @@ class StoredTable:
                     done += batch.num_rows
                     yield batch.replace_schema_metadata(self.schema.metadata)
                 if done != self.rows[group]:
-                    raise DataError(
-                        f"row group {group} holds {done} rows where {self.rows[group]} were promised; it is damaged."
-                    )
+                    raise DataError("file.wrong-row-group", group=group, done=done, rows=self.rows[group])
         self.state.check(self.path)
 
     def bytes_of(self, group: int) -> int:
@@ -413,7 +405,7 @@ _STRETCH = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldTable:
-    """A table in memory, read as files are, in stretches of rows.
+    """A table in memory, read as files are, in parts of some rows each.
 
     Attributes:
         name: for messages.
@@ -435,14 +427,14 @@ class HeldTable:
 
     @property
     def rows(self) -> tuple[int, ...]:
-        """The number of rows of each stretch."""
+        """The number of rows of each part."""
         n = self.table.num_rows
         return tuple(min(_STRETCH, n - start) for start in range(0, n, _STRETCH))
 
     def read(
         self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Yield stretches, at most ``size`` rows at a time; see `StoredTable.read`."""
+        """Yield parts, at most ``size`` rows at a time; see `StoredTable.read`."""
         del labels
         for group in groups:
             piece = self.table.slice(group * _STRETCH, _STRETCH)
@@ -462,9 +454,7 @@ def look(path: File) -> StoredTable:
     schema, rows, metadata = look_at(path, checksums)
     if checksums is not None:
         if checksums.rows != rows:
-            raise DataError(
-                "the file has other stretches than its checksums say; take it once more from where it came."
-            )
+            raise DataError("file.other-parts")
         checksums.check(path, len(rows))
     state.check(path)
     return StoredTable(path, state, schema, rows, footer, checksums, metadata)
@@ -475,7 +465,7 @@ def _look_at_parquet(path: File, _: Checksums | None) -> tuple[pa.Schema, tuple[
         facts = source.metadata
         rows = tuple(facts.row_group(place).num_rows for place in range(facts.num_row_groups))
         if facts.num_rows != sum(rows) or min(rows, default=0) < 0:
-            raise DataError(f"the file promises {facts.num_rows} rows, and its row groups {sum(rows)}; it is damaged.")
+            raise DataError("file.wrong-rows", rows=facts.num_rows, total=sum(rows))
         return source.schema_arrow, rows, facts
 
 
@@ -519,12 +509,9 @@ def _check_sizes(path: File) -> None:
         count = struct.unpack_from("<I", footer, vector)[0] if start else 0
         sizes = [body for *_, body in struct.iter_unpack("<qixxxxq", footer[vector + 4 :][: 24 * count])]
     except struct.error:
-        raise DataError("the footer of the file is damaged; take the file once more from where it came.") from None
+        raise DataError("file.damaged-footer") from None
     if max(sizes, default=0) > LARGEST_BATCH:
-        raise DataError(
-            f"a batch must have at most {LARGEST_BATCH:,} bytes, since it is read as a whole, got {max(sizes):,}; "
-            "write smaller batches, or Parquet."
-        )
+        raise DataError("file.batch-too-large", most=LARGEST_BATCH, size=max(sizes))
 
 
 _Batches = Callable[[int], Iterator[pa.RecordBatch]]

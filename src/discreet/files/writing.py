@@ -20,13 +20,13 @@ def check_free(target: Path, *, force: bool) -> None:
             too long.
     """
     if len(os.fsencode(target.name)) > _LONGEST_NAME:
-        raise ParameterError(f"the name of an output file must have at most {_LONGEST_NAME} bytes.")
+        raise ParameterError("output.long-name", most=_LONGEST_NAME)
     if target.is_dir():
-        raise ParameterError(f"{target} is a folder; name a file in it.")
+        raise ParameterError("output.is-folder", path=target)
     if target.exists() and not force:
-        raise OutputExistsError(f"{target} exists already; choose another name or pass --force (force=True).")
+        raise OutputExistsError("output.exists", path=target)
     if not target.parent.is_dir():
-        raise ParameterError(f"the folder of {target} does not exist; make it first.")
+        raise ParameterError("output.no-folder", path=target)
     _check_writable(target.parent)
 
 
@@ -37,10 +37,10 @@ def check_folder(folder: Path) -> None:
         ParameterError: if it is no folder, cannot be made, or cannot be written to.
     """
     if any(len(os.fsencode(name)) > _LONGEST_NAME for name in folder.parts):
-        raise ParameterError(f"the name of a folder must have at most {_LONGEST_NAME} bytes.")
+        raise ParameterError("folder.long-name", most=_LONGEST_NAME)
     there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
     if not there.is_dir():
-        raise ParameterError(f"{there} is no folder; choose another output folder.")
+        raise ParameterError("folder.not-a-folder", path=there)
     _check_writable(there)
 
 
@@ -51,7 +51,7 @@ def make_folder(folder: Path) -> None:
 
 
 def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
-    """Make a folder for files of one kind, or refuse one that holds others, all of which would be read with them.
+    """Make a folder for files of one kind, or refuse one with other files, which would be read with them.
 
     Raises:
         ParameterError: if it cannot be made or written to, or holds something else.
@@ -60,20 +60,20 @@ def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
     names = {file.name for file in files}
     others = [place.name for place in folder.iterdir() if place.name not in names and place.name[0] not in "._"]
     if others:
-        raise ParameterError(f"{folder} holds {len(others)} other files, such as {min(others)}; name a new folder.")
+        raise ParameterError("folder.not-empty", folder=folder, n=len(others), name=min(others))
 
 
 def _check_writable(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ParameterError(f"{folder} cannot be written to; choose another place.")
+        raise ParameterError("folder.not-writable", folder=folder)
 
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False, private: bool = False) -> Iterator[Path]:
     """Write beside ``path``, then rename: the file appears whole or not at all, already synchronized to disk.
 
-    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not what
-    another process put there meanwhile. What is ``private`` is for its owner alone (mode 0600).
+    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not a
+    file that another process put there meanwhile. A ``private`` file is for its owner alone (mode 0600).
 
     Yields:
         the path to write to.
@@ -120,12 +120,12 @@ def in_turn(folder: Path) -> Iterator[None]:
     try:
         place = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise ParameterError(f"{folder} cannot be opened ({error.strerror}); choose another place.") from None
+        raise ParameterError("folder.not-opened", folder=folder, reason=error.strerror) from None
     try:
         try:
             fcntl.flock(place, fcntl.LOCK_EX)
         except OSError as error:
-            raise ParameterError(f"{folder} must be on a file system with locks ({error.strerror}).") from None
+            raise ParameterError("folder.without-locks", folder=folder, reason=error.strerror) from None
         yield
     finally:
         os.close(place)
@@ -135,7 +135,7 @@ def _make(beside: Path, target: Path) -> None:
     try:
         os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except OSError as error:
-        raise ParameterError(f"{target} cannot be written ({type(error).__name__}); choose another place.") from None
+        raise ParameterError("output.not-writable", path=target, kind=type(error).__name__) from None
 
 
 def _put(beside: Path, target: Path) -> None:
@@ -150,9 +150,7 @@ def _put(beside: Path, target: Path) -> None:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             beside.replace(target)
     except FileExistsError:
-        raise OutputExistsError(
-            f"{target} exists already: it was written meanwhile; choose another name or pass --force (force=True)."
-        ) from None
+        raise OutputExistsError("output.exists", path=target) from None
 
 
 def _sync_folder(folder: Path) -> None:

@@ -40,16 +40,13 @@ def described_domain(domain: Domain) -> dict[str, Any]:
     if not domain.clear_count:
         return described
     if domain.sensitive_count > _MOST:
-        raise ParameterError(
-            f"a plan spells out at most {_MOST:,} sensitive labels, got {domain.sensitive_count:,}; write them into a "
-            "file beside it, with the table domain.file."
-        )
+        raise ParameterError("plan.too-many-labels", most=_MOST, n=domain.sensitive_count)
     return described | {"sensitive": described_values(domain.space, domain.sensitive)}
 
 
 @singledispatch
 def _labels(space: LabelSpace) -> dict[str, Any]:
-    """Return the entry of a domain's table that lists the labels; of each kind by its class."""
+    """Return the entry of a domain's table that lists the labels, by the class of their space."""
     return {"labels": _spelled(space)}
 
 
@@ -108,12 +105,9 @@ def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
     """Return labels of a flat space: all, or those that are chosen."""
     codes = np.arange(space.size) if chosen is None else np.flatnonzero(chosen)
     if len(codes) > _MOST:
-        raise ParameterError(
-            f"a plan spells out at most {_MOST:,} labels, got {len(codes):,}; write them into a file beside it, with "
-            "the table domain.file."
-        )
+        raise ParameterError("plan.too-many-labels", most=_MOST, n=len(codes))
     if space.plain is not space:
-        raise ParameterError("a plan lists tags, not placeholders; make the mechanism with Personalized.")
+        raise ParameterError("plan.lists-placeholders")
     (column,) = space.table(codes).values()
     labels: list[Any] = column.tolist()
     return labels
@@ -181,7 +175,7 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         path: the file, relative to the plan.
         label: name of the column of labels.
-        sensitive: name of a column of true and false; None if the plan says itself what is sensitive.
+        sensitive: name of a column of true and false; None if the plan lists the sensitive values.
     """
 
     path: str
@@ -190,7 +184,7 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Coarse cells of a grid, with a bot each: how many along the latitude and along the longitude."""
+    """Coarse cells of a grid, with a placeholder each: their numbers along the latitude and the longitude."""
 
     rows: int
     cols: int
@@ -209,10 +203,10 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], both
             ends included, rounded outward to whole bins; every value if it is left out.
         allow_unprotected: accept that nothing is sensitive.
-        missing: the label that a missing value of a table stands for; of a product, by attribute. It changes no
-            fingerprint: it says what is done before a report is made, and reports do not show it.
-        cuts: where the ranges begin that the labels but the first name, ascending: numbers, or dates such as
-            "2026-07"; of a product, by attribute. A table then holds numbers or dates. They change no fingerprint.
+        missing: the label for missing values of a table; of a product, by attribute. It changes no fingerprint,
+            because it is applied before a report is made.
+        cuts: the begin of the range of each label but the first, ascending: numbers, or dates such as "2026-07"; of a
+            product, by attribute. A table then holds numbers or dates. They change no fingerprint.
         attribute: the attribute of a survey that the values are of; it is in the fingerprint.
         exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa. It changes no
             fingerprint.
@@ -249,11 +243,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         kinds = ("labels", "range", "number", "product", "grid", "file")
         present = [kind for kind in kinds if getattr(self, kind) is not None]
         if len(present) != 1:
-            raise ParameterError(
-                f"domain must have exactly one of {', '.join(kinds)}, got {', '.join(present) or 'none'}."
-            )
+            raise ParameterError("domain.not-one-kind", names=", ".join(kinds), present=", ".join(present) or "none")
         if self.exact and present[0] in ("number", "grid"):
-            raise ParameterError(f"exact is for labels, and a {present[0]} has none; leave it out.")
+            raise ParameterError("domain.exact-without-labels", kind=present[0])
         built = self._built(folder, allow_outside)
         if self.missing is not None:
             from discreet.tables.values import check_stand
@@ -283,7 +275,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 inside(folder, self.file.path, allow_outside=allow_outside), self.file.label, self.file.sensitive
             )
             if marked is not None and self.sensitive is not None:
-                raise ParameterError("sensitive must be said once, in the domain or in its file, not in both.")
+                raise ParameterError("domain.sensitive-twice")
             protection["sensitive"] = self.sensitive if marked is None else marked
             return Domain(labels, **protection, exact=self.exact)
         return Domain(range(*self.range) if self.range else self.labels, **protection, exact=self.exact)
@@ -310,34 +302,31 @@ def all_composed(content: Any) -> Any:
 
 
 def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
-    """Return the place of a file that a document names; links are followed before it is judged.
+    """Return the path of a file that a document names, after a check of the place to which its links lead.
 
     Args:
-        folder: where the document is.
-        name: what it says.
+        folder: the folder of the document.
+        name: the path in the document, relative to the folder.
         allow_outside: whether the file may be anywhere.
 
     Raises:
-        ParameterError: if it is neither beside the document nor below, or no file but a device, say.
+        ParameterError: if it is neither beside the document nor below, or is no regular file.
     """
     place = folder / name
     if "\0" in name:
-        raise ParameterError("the path of a file must not hold a NUL.")
+        raise ParameterError("path.has-nul")
     try:
         real = place.resolve()
         within = real.is_relative_to(folder.resolve())
         # Links in a loop are still links: Python 3.13 and newer do not raise.
         odd = real.is_symlink() or (real.exists() and not real.is_file())
     except (OSError, RuntimeError):
-        raise ParameterError(f"{place} cannot be followed to a file; mend its links.") from None
+        raise ParameterError("path.broken-link", place=place) from None
     if not (within or allow_outside):
-        raise ParameterError(
-            f"the file {name!r} must lie beside the document that names it or below, and it does not; "
-            "move it there, or pass --allow-outside (allow_outside=True) if you trust the document."
-        )
+        raise ParameterError("path.outside", name=name)
     if odd:
-        raise ParameterError(f"{place} must be a file, and it is none; name another.")
-    # What was judged is what is read, whatever becomes of the links; in place of them it is named as it was.
+        raise ParameterError("path.not-a-file", place=place)
+    # The resolved path that was checked: a link that is changed afterwards has no effect.
     return real if within and real != place.absolute() else place
 
 

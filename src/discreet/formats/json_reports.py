@@ -111,7 +111,7 @@ def form_of_line(mechanism: Mechanism, line: str | None, *, trust_plan: bool = F
 
     Args:
         mechanism: what they claim to come from.
-        line: the first line; None if there is none.
+        line: the first line; None if the file is empty.
         trust_plan: as for `from_json`.
 
     Raises:
@@ -136,15 +136,15 @@ def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int, t
     with suppress(ValueError, RecursionError):
         report = json.loads(line, object_pairs_hook=once)
     if report is _NOTHING:
-        raise DataError(f"report {row} is not JSON, or says something twice; it may be truncated.")
+        raise DataError("report.not-json", row=row)
     if not isinstance(report, dict):
-        raise DataError(f"report {row} must be an object.")
+        raise DataError("report.not-an-object", row=row)
     plan = report.get(PLAN, fingerprint if trust_plan else None)
     if not isinstance(plan, str):
-        raise DataError(f"report {row} must name its plan; pass trust_plan=True (--trust-plan) if you know that it is.")
+        raise DataError("report.without-plan", row=row)
     if plan != fingerprint:
-        raise MismatchError(f"report {row} belongs to another plan than {fingerprint[:12]}.")
+        raise MismatchError("report.other-plan", row=row, plan=fingerprint[:12])
     unknown = sorted(set(report) - {PLAN, SIMULATED, *columns})
     if unknown or not isinstance(report.get(SIMULATED, False), bool):
-        raise DataError(f"report {row} has fields that are not of this plan, or not of their kind.")
+        raise DataError("report.unknown-fields", row=row)
     return report

@@ -29,7 +29,7 @@ from msgspec import NODEFAULT
 
 from discreet.core.checks import meant
 from discreet.core.domain import Domain
-from discreet.errors import ParameterError, SurveyDocumentError
+from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.domains import CellsSpec, DomainSpec, all_composed, described_domain, moved_domain
@@ -71,9 +71,9 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         mechanism: which mechanism, by name, and its options.
         version: of this form; 1.
         title: for people.
-        tags: what users may call values that they alone hold secret; a bot each (a personalized plan).
+        tags: names for values that one user alone keeps secret; a placeholder each (a personalized plan).
         others: add the tag "others", for secret values that no other tag fits.
-        cells: instead of tags, coarse cells of a grid; a bot each.
+        cells: instead of tags, coarse cells of a grid; a placeholder each.
     """
 
     epsilon: float
@@ -129,7 +129,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
     Args:
         path: the file.
         kind: of its content.
-        version: of documents of this kind; those of version 2 are surveys.
+        version: the version of documents of this kind; a document of version 2 is a survey.
 
     Raises:
         ParameterError: if the file is missing, not TOML or JSON, or says what it may not; it names the place.
@@ -139,25 +139,28 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
     if named := _NAMED_QUESTION.fullmatch(str(path)):
         raise SurveyDocumentError(*named.groups())
     if source.suffix not in (".toml", ".json"):
-        raise ParameterError(f"plans are kept as .toml or .json, got {source.name!r}.")
+        raise ParameterError("document.unknown-ending", name=source.name)
     decode = msgspec.toml.decode if source.suffix == ".toml" else msgspec.json.decode
     try:
         written = source.read_bytes().removeprefix(BOM_UTF8)
         return decode(written, type=kind)
     except FileNotFoundError:
-        raise ParameterError(f"{source} does not exist.") from None
+        raise ParameterError("document.missing", path=source) from None
     except OSError as error:
-        raise ParameterError(f"{source} cannot be read ({type(error).__name__}).") from None
+        raise ParameterError("document.unreadable", path=source, kind=type(error).__name__) from None
     except msgspec.ValidationError as error:
         message = str(error)
         if version != _SURVEY and _is_survey(decode, written):
             raise SurveyDocumentError(source) from None
         if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
             return read_document(path, schema_with_joined())  # type: ignore[no-any-return]
-        sentence = message.replace(". - at ", " - at ").removesuffix(".")
-        raise ParameterError(f"{source}: {sentence}{_advice(message)}.") from None
+        if isinstance(error.__cause__, DiscreetError):
+            raise error.__cause__.at(source) from None
+        raise ParameterError("document.not-valid", fault=message.replace("`", "'"), advice=_advice(message)).at(
+            source
+        ) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{source}: {error}.") from None
+        raise ParameterError("document.not-valid", fault=error, advice="").at(source) from None
 
 
 def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
@@ -169,14 +172,14 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
 
 
 def _advice(message: str) -> str:
-    """Return a clause on what to write instead, if an msgspec error is about a mechanism or about what was removed."""
+    """Return advice, if msgspec refused the name of a mechanism or a field that was removed."""
     if re.search("'(rr|unary)-per-value'|unknown field `epsilons`", message):
-        return "; an epsilon for each value was removed, use rr or unary with the smallest of these epsilons"
+        return " An epsilon for each value was removed. Use rr or unary with the smallest of these epsilons."
     named = re.match(r"Invalid value '(.*)' - at ", message)
     if named is None or not message.endswith(_NAME):
         return ""
-    advice = meant(named[1], BLOCK_MECHANISMS) or "; update discreet, or install the package of the mechanism"
-    return f"; known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}"
+    advice = meant(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
+    return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,7 @@ class Plan:
         kind = schema_with_joined() if BLOCK_MECHANISMS.joined else PlanDocument
         plan = cls(msgspec.convert(described_plan(mechanism, title), kind))
         if plan.fingerprint != mechanism.fingerprint:
-            raise ParameterError("no plan says all that this mechanism is: read back it would be another one.")
+            raise ParameterError("mechanism.not-in-plans")
         return plan
 
     def save(self, path: str | Path, *, force: bool = False) -> "Plan":
@@ -262,16 +265,16 @@ class Plan:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values and which of them are sensitive for everybody; never with bots."""
+        """The values and which of them are sensitive for everybody; never with placeholders."""
         return self.document.domain.domain(self.folder, allow_outside=self.allow_outside)
 
     @property
     def is_personalized(self) -> bool:
-        """True if bots stand for values that only one user holds secret."""
+        """True if placeholders stand for values that only one user keeps secret."""
         return self.document.tags is not None or self.document.cells is not None
 
     def mechanism(self) -> BlockMechanism:
-        """Return the mechanism of the plan; of a personalized one the common mechanism, over the bots too.
+        """Return the mechanism of the plan; of a personalized one the common mechanism, over the placeholders too.
 
         Raises:
             ParameterError: if a parameter is out of range.
@@ -297,7 +300,7 @@ class Plan:
         if document.tags is None and document.cells is not None and document.others:
             cells = document.cells
             return Personalized.cells(self.domain, epsilon, rows=cells.rows, cols=cells.cols, mechanism=build)
-        raise ParameterError("a personalized plan must have tags (and with them others) or cells, one of the two.")
+        raise ParameterError("plan.tags-or-cells")
 
     @property
     def maker(self) -> BlockMechanism | Personalized:
@@ -340,7 +343,7 @@ def write_plan(
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if the plan cannot be written there, or would not be that of the mechanism.
+        ParameterError: if the plan cannot be written there, or the mechanism has another domain.
 
     Example:
         >>> from importlib.resources import files
@@ -358,7 +361,7 @@ def write_plan(
     fields |= {"epsilon": mechanism.epsilon, "mechanism": described_mechanism(mechanism)}
     with _written(path, fields, Path(source).parent, force=force, allow_outside=allow_outside) as written:
         if written.fingerprint != mechanism.fingerprint:
-            raise ParameterError(f"the mechanism must be over the domain of {source}, and it is over another one.")
+            raise ParameterError("mechanism.other-domain", path=source)
     return written
 
 
@@ -366,7 +369,7 @@ def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
     """Write a plan, and return it as it was read back; arguments and errors as for `Plan.save`."""
     with _written(path, _fields_of(plan), plan.folder, force=force, allow_outside=plan.allow_outside) as written:
         if written.fingerprint != plan.fingerprint:
-            raise ParameterError("the plan would be another one when it is read back; change its labels to plain text.")
+            raise ParameterError("plan.not-readable-back")
     return written
 
 
@@ -414,17 +417,12 @@ def described_plan(mechanism: AnyMechanism, title: str) -> dict[str, Any]:
     """Return the document of a mechanism's plan; arguments and errors as for `Plan.of`."""
     blocks: Any = getattr(mechanism, "common", mechanism)
     if type(blocks) not in BLOCK_MECHANISMS.values():
-        raise ParameterError(
-            f"plans say by name what a mechanism is ({', '.join(BLOCK_MECHANISMS)}), and a "
-            f"{type(mechanism).__name__} has no such name; make one of these, or join yours by an entry point."
-        )
+        raise ParameterError("mechanism.without-name", names=", ".join(BLOCK_MECHANISMS), kind=type(mechanism).__name__)
     tags: dict[str, Any] = {}
     names: tuple[str, ...] = getattr(mechanism, "tags", ())
     if names:
         if Personalized.checked(mechanism).cell_of is not None:
-            raise ParameterError(
-                "a plan with placeholders over cells says how many these are; write its file, with a table cells."
-            )
+            raise ParameterError("plan.over-cells")
         others = OTHERS in names
         tags = {"tags": [tag for tag in names if tag != OTHERS]} | ({} if others else {"others": False})
     head = {"title": title} if title else {}

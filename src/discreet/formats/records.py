@@ -43,7 +43,7 @@ def entry_of(column: Column, entry: Any, row: int) -> Any:
     Raises:
         DataError: if it is not of the column's kind; bounds are for `discreet.mechanisms.row_checks` to check.
     """
-    wrong = DataError(f"report {row} has a {column.name} that is not of its kind.")
+    wrong = DataError("report.wrong-type", row=row, name=column.name)
     if column.width is None:
         if type(entry) is not int or not 0 <= entry < 1 << 63:
             raise wrong
@@ -126,7 +126,7 @@ class RecordCodec(RecordForm):
             FlawedRowsError: if a record is of no kind that the collection has, or has a byte where nothing may be.
         """
         if records.dtype != np.uint8 or records.ndim != 2 or records.shape[1] != self.width:
-            raise DataError(f"records must be rows of {self.width} bytes, got {records.dtype} of {records.shape}.")
+            raise DataError("records.wrong-shape", width=self.width, dtype=records.dtype, shape=records.shape)
         kinds, every = records[:, 0], np.ones(len(records), dtype=np.bool_)
         in_clear = kinds == (BOTH if self.clear_blocks else IN_CLEAR)
         if self.clear is None:

@@ -61,7 +61,7 @@ def write_reports(
         2
     """
     if name is not None and reports_ending(path) in paths.LINES:
-        raise ParameterError("lines of JSON have no place for the name of a batch; write Parquet, or leave name out.")
+        raise ParameterError("batch.no-name-in-lines", argument="name")
     mechanism, parts = _mechanism_of(mechanism), [batches] if isinstance(batches, Reports) else batches
     facts = facts_of(batches, name)
     return write_batches(path, mechanism, ((reports, None) for reports in parts), facts=facts, force=force)
@@ -150,7 +150,7 @@ def report_file(
 ) -> Iterator[Callable[[Reports, pa.Table | None], None]]:
     """Yield a function that writes reports, with public columns or without; the file appears when all are written.
 
-    A Parquet file says how many reports its batch has, if the facts do not say it. Arguments and errors are those of
+    A Parquet file says how many reports its batch has, if the facts do not say it. Arguments and errors as for
     `write_batches`.
     """
     target, kind = output_of(path, "reports"), reports_ending(path)
@@ -167,7 +167,7 @@ def report_file(
                 simulated = reports.simulated
                 sink = _open(beside, kind, mechanism, schema({}))
             if reports.simulated != simulated:
-                raise DataError("simulated and real reports must not be written into one file; write two.")
+                raise DataError("reports.mixed")
             sink.write(mechanism, reports, rows)
             n += reports.n
 
@@ -194,7 +194,7 @@ class _LineSink:
         self._open.close()
 
     def drop(self) -> None:
-        # What ended the writing is what is to be said, not that the text is not whole.
+        # The error that ended the writing matters, and not a second one about the incomplete text.
         with suppress(Exception):
             self._open.close()
 
@@ -261,9 +261,9 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
 
 def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSources:
     """Return sources, scanned, that are reports alone."""
-    read = sources_of(sources).without_sifting("rows are left out, and counted, by discreet.engines")
+    read = sources_of(sources).without_sifting()
     scan = read.scan(_mechanism_of(mechanism))
-    scan.refuse_tallies("reports are read one by one, and a tally has only counts")
+    scan.refuse_tallies()
     return scan
 
 
@@ -288,14 +288,12 @@ def read_public(
     total = scan.rows or 0
     if memory is not None and _COPIES * total * each > memory:
         raise DataError(
-            f"weights, regressions, and mle and em by group need all reports in memory: {total:,} reports take about "
-            f"{_COPIES * total * each / 1e9:.1f} GB of the {memory / 1e9:.1f} GB that may be used; name fewer files, a "
-            "random share of the people, or estimate by group without weights and by another method, which is streamed."
+            "reports.too-large", n=total, need=_COPIES * total * each / 1000000000.0, memory=memory / 1000000000.0
         )
     with scan.reader() as reader:
         batches = list(reader)
     if not batches:
-        raise DataError("files with reports are needed, and these hold none.")
+        raise DataError("reports.missing")
     whole = pa.concat_tables(
         [pa.Table.from_batches([plain(batch.public)]) for batch in batches], promote_options="permissive"
     )

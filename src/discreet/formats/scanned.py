@@ -107,14 +107,14 @@ class ScannedSource(ABC):
         """Yield checked batches of 4 MB at most; at least one batch, perhaps empty.
 
         Args:
-            groups: the row groups, batches or stretches to read.
+            groups: the row groups or batches to read.
             sift: whether rows that no device can have sent are left out and counted; else the first is refused. A batch
                 with a name is whole, or damaged: none of its rows is left out.
-            most: rows of a batch; None for what is fast.
+            most: rows of a batch; None for a fast number.
 
         Raises:
-            DataError: if the file is damaged or not what it was, its columns are not those of the plan's reports, or a
-                row is bad and none is to be left out; it names the file.
+            DataError: if the file is damaged or changed, its columns do not fit the plan, or a row is bad and ``sift``
+                is not set; it names the file.
             MismatchError: if a row belongs to another plan.
         """
         with readable(self.place):
@@ -133,7 +133,7 @@ class SourcePart:
 
     Attributes:
         source: the source.
-        groups: row groups, batches or stretches of the part; empty for a file of lines.
+        groups: row groups or batches of the part; empty for a file of lines.
         rows: number of reports; None if they are not counted yet.
     """
 
@@ -169,7 +169,7 @@ def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
     # What a file says of itself is read again: it may be large, and another machine reads it now.
     source = scanned_file(path, mechanism, trust_plan=trusted, public=public)
     if source.content != content:
-        raise DataError(f"{path} is not the file that was checked before; see that all machines see the same files.")
+        raise DataError("source.changed", path=path)
     return SourcePart(source, groups, rows)
 
 
@@ -343,7 +343,4 @@ def refuse_public(public: Sequence[str]) -> None:
         DataError: if there are to be some.
     """
     if public:
-        raise DataError(
-            f"the public columns {', '.join(map(repr, public))} are read from Parquet and Arrow files of reports, not "
-            "from lines of JSON or tallies."
-        )
+        raise DataError("public.no-columns", names=", ".join(map(repr, public)))

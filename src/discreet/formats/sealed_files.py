@@ -97,9 +97,7 @@ def refuse_fewer(n: int, least: int) -> None:
         ParameterError: if ``least`` is no whole number >= 1.
     """
     if n < checked_whole("least", least):
-        raise DataError(
-            f"a sealed batch must have at least {least} reports, got {n}; wait for more, or lower --least (least=...)."
-        )
+        raise DataError("batch.too-small", least=least, n=n)
 
 
 def checked_sealed(path: str | Path, *, force: bool) -> Path:
@@ -147,12 +145,11 @@ def put_sealed(
             yield batch, None
             written += batch.n
         if written != n:
-            raise DataError("the rows changed while they were read; leave the files alone and start again.")
+            raise DataError("batch.changed")
 
     return write_batches(path, mechanism, passed(), facts={**facts, SEALED: True, NUMBER: n}, force=force)
 
 
-_AGAIN = "seal the reports again with 'discreet seal'"
 _WRITER = re.compile(r"parquet-cpp-arrow version [0-9]{1,4}(\.[0-9]{1,4}){2}")
 _NAMES_SHOWN = 5
 
@@ -218,36 +215,31 @@ def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
             original = _Comparing(file)
             _rewrite(table, mechanism, facts, original)
             if compared and not original.same:
-                raise UnsealedError(
-                    "its reports are sorted, but its bytes are others than these reports give, and may show in which "
-                    f"order they came; {_AGAIN}."
-                )
+                raise UnsealedError("sealed.other-bytes")
         return SealedFile(path, int(facts[NUMBER]), bool(facts["simulated"]), compared, writer)
 
 
 def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
     """Return the facts of the stamp, after checks of what the file says of itself."""
     if not report_tables.is_stamped(table.schema):
-        raise UnsealedError(f"another tool wrote this file, so that it says nothing of being sealed; {_AGAIN}.")
+        raise UnsealedError("sealed.other-tool")
     facts = report_tables.read_stamp(table.schema, "reports", mechanism.fingerprint)
     own_columns = [column.name for column in mechanism.columns]
     if beside := [name for name in table.schema.names if name not in own_columns]:
         shown = ", ".join(repr(name[:40]) for name in beside[:_NAMES_SHOWN])
-        raise UnsealedError(f"a sealed file must hold nothing beside the reports, got the columns {shown}; {_AGAIN}.")
+        raise UnsealedError("sealed.more-columns", names=shown)
     if facts.get(SEALED) is not True:
-        raise UnsealedError(f"its metadata do not say that it is sealed; {_AGAIN}.")
+        raise UnsealedError("sealed.not-marked")
     if table.checksums is None:
-        raise UnsealedError(f"it has no checksums, as another tool rewrote it; {_AGAIN}.")
+        raise UnsealedError("sealed.without-checksums")
     n = sum(table.rows)
     if type(facts.get(NUMBER)) is not int or facts[NUMBER] != n:
-        raise UnsealedError(
-            f"its metadata must say how many reports it holds, {n}, and they say something else; {_AGAIN}."
-        )
+        raise UnsealedError("sealed.wrong-number", n=n)
     full = batch_rows(mechanism)
     if [*table.rows] != [full] * (n // full) + [n % full] * (n % full > 0):
-        raise UnsealedError(f"its row groups must hold {full} reports each, but for the last, and do not; {_AGAIN}.")
+        raise UnsealedError("sealed.wrong-row-groups", full=full)
     if not table.schema.equals(report_tables.schema_of(mechanism)):
-        raise UnsealedError(f"its columns must have the types that discreet writes, and have others; {_AGAIN}.")
+        raise UnsealedError("sealed.wrong-types")
     _refuse_more(table, mechanism, facts)
     return facts
 
@@ -265,7 +257,7 @@ def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, A
         ("the name of the writer", _WRITER.fullmatch(table.metadata.created_by) is None),
     ]
     if more := [where for where, wrong in faults if wrong]:
-        raise UnsealedError(f"its metadata say more than those of a sealed file, in {', '.join(more)}; {_AGAIN}.")
+        raise UnsealedError("sealed.more-metadata", names=", ".join(more))
 
 
 def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
@@ -300,10 +292,7 @@ def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any],
             reports = Reports.concatenate(batch.reports for batch in source.batches((group,), most=rows))
             check.add(reports)
             if check.misplaced is not None:
-                raise UnsealedError(
-                    f"its reports must be in canonical order, and row {check.misplaced} belongs before an earlier one; "
-                    f"{_AGAIN}."
-                )
+                raise UnsealedError("sealed.not-sorted", row=check.misplaced)
             file.write(mechanism, reports)
         file.close(table.beside)
     finally:
@@ -312,7 +301,7 @@ def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any],
 
 
 class _Comparing(RawIOBase):
-    """A file that keeps nothing of what is written into it, and compares it with another one.
+    """A file that stores nothing: it compares the bytes written to it with another file.
 
     Attributes:
         same: whether all bytes were the same so far.

@@ -1,9 +1,9 @@
-"""Reports in canonical order, sorted by what they say, so that nothing of their arrival is left.
+"""Reports in canonical order: sorted by their content, so that their order of arrival is lost.
 
-The order is that of the columns of a file of reports, nulls first: what ``ORDER BY clear NULLS FIRST, symbol`` gives in
-SQL. Sorting needs no randomness, and whoever has the file can check it (`sealed_files.py`). Rows are compared as
-strings of bytes, the first byte first; more than fit into memory go through sorted runs in temporary files without
-names, so that nothing is left of them whatever ends the process.
+The order compares the columns of a file of reports, nulls first, as ``ORDER BY clear NULLS FIRST, symbol`` in SQL.
+Sorting needs no randomness, and every reader of the file can check it (`sealed_files.py`). Rows are compared as strings
+of bytes, the first byte first. Rows that do not fit into memory go through sorted runs in temporary files without
+names, which vanish when the process ends.
 """
 
 import os
@@ -116,7 +116,7 @@ class RowSort:
 
 
 def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:
-    """Yield the rows of sorted runs in order: each time all that precede the least end of what was read of them."""
+    """Merge sorted runs: yield all rows up to the smallest last row of the blocks in memory, again and again."""
     blocks, places = [run.read(0, 0) for run in runs], [0] * len(runs)
     while True:
         for at, run in enumerate(runs):
@@ -142,8 +142,8 @@ def _up_to(block: AnyArray, row: bytes) -> int:
 MEMORY = 1 << 27
 """How many bytes sorting holds at once, roughly."""
 
-MIXED = "simulated and real reports must not be sealed together; seal them apart."
-"""The refusal of simulated reports among others."""
+MIXED = "reports.sealed-mixed"
+"""The code of the error if simulated and real reports are sealed together."""
 
 # Rows and bytes of the batches that are handed out: a file must not show in which order its reports came.
 BATCH_ROWS, _BATCH_BYTES = 1 << 18, 1 << 25
@@ -293,7 +293,7 @@ class OrderCheck:
         mechanism: what made them.
 
     Attributes:
-        misplaced: the first row that should stand before another one; None as long as there is none.
+        misplaced: the first row that belongs before an earlier one; None if all are in order so far.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:

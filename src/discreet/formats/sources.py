@@ -69,7 +69,7 @@ class Sources:
         progress: called now and then with the rows done and the rows in all; None if nobody wants to know.
 
     Raises:
-        ParameterError: if a parameter is out of range, or a source is none of these.
+        ParameterError: if a parameter is out of range, or a source has another type.
 
     Example:
         >>> import discreet as dc, pyarrow as pa
@@ -95,10 +95,7 @@ class Sources:
         named = (self.of,) if is_single else tuple(self.of)
         wrong = [place for place in named if not isinstance(place, str | File) and not _is_table(place)]
         if wrong:
-            raise ParameterError(
-                "sources must be files, folders, URLs or tables of Arrow, pandas, polars or DuckDB, got "
-                f"{type(wrong[0]).__name__}."
-            )
+            raise ParameterError("sources.wrong-type", kind=type(wrong[0]).__name__)
         object.__setattr__(self, "of", named)
 
     @property
@@ -116,14 +113,14 @@ class Sources:
         """The files of reports and tallies, those in folders too; errors as for `files_in`."""
         return report_files(self.named)
 
-    def without_sifting(self, why: str) -> "Sources":
-        """Return these sources; refuse them if rows are to be left out.
+    def without_sifting(self) -> "Sources":
+        """Return these sources after a check that no rows are to be left out.
 
         Raises:
-            ParameterError: if it is so; ``why`` they cannot be.
+            ParameterError: if ``bad_share`` is above 0.
         """
         if self.bad_share > 0:
-            raise ParameterError(f"bad_share must be 0 here: {why}.")
+            raise ParameterError("bad-share.not-0", argument="bad_share")
         return self
 
     def refuse_output(self, target: Path) -> None:
@@ -134,12 +131,12 @@ class Sources:
         """
         for source in self.named:
             if isinstance(source, Path) and source.is_dir() and target.resolve().is_relative_to(source.resolve()):
-                raise ParameterError(f"{target} is in {source}, all of which is read; choose another place for it.")
+                raise ParameterError("output.in-source", path=target, source=source)
         if target.exists() and any(target.samefile(path) for path in self.files if isinstance(path, Path)):
-            raise ParameterError(f"{target} is read and would be replaced; choose another name for the output.")
+            raise ParameterError("output.is-source", path=target)
 
     def scan(self, mechanism: Mechanism, public: Sequence[str] = ()) -> "ScannedSources":
-        """Return the sources, scanned; warn of what is taken on the caller's word, and of columns that are not read.
+        """Scan the sources; warn of files without the name of their plan, and of columns that are not read.
 
         Args:
             mechanism: what made the reports.
@@ -157,9 +154,9 @@ class Sources:
         if tallies:
             refuse_public(public)
         if public:
-            self.without_sifting("public columns belong to rows, and none is left out")
+            self.without_sifting()
         if len(set(map(id, tables))) < len(tables):
-            raise ParameterError("a table is named twice; name it once.")
+            raise ParameterError("sources.table-twice")
         asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public}
         sources, held = list[ScannedSource](), 0
         for path in (path for path in files if path not in tallies):
@@ -243,14 +240,14 @@ class ScannedSources:
         """Return a reader of all reports, for one pass."""
         return SourceReader(self)
 
-    def refuse_tallies(self, why: str) -> None:
+    def refuse_tallies(self) -> None:
         """Refuse tallies where reports are needed.
 
         Raises:
-            ParameterError: if there is one; ``why`` it is of no use.
+            ParameterError: if there is a tally.
         """
         if self.tallies:
-            raise ParameterError(f"{why}; leave out the tallies ({len(self.tallies)} of the files).")
+            raise ParameterError("sources.with-tallies", n=len(self.tallies))
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -321,13 +318,9 @@ class ScannedSources:
         new = set[Place]()
         for path, batches, others in self._held:
             if others or not all(batch.is_whole for batch in batches):
-                raise ParameterError(
-                    f"{path} must hold whole batches with names: no other reports are recognised the next time."
-                )
+                raise ParameterError("source.not-whole-batches", path=path)
             if any(known.get(batch.name, batch) != batch for batch in batches):
-                raise DataError(
-                    f"{path} holds another number of reports of a batch than was counted; take that batch out first."
-                )
+                raise DataError("batch.other-number", path=path)
             if not batches or any(batch.name not in known for batch in batches):
                 new.add(path)
         tallies = {path: tally for path, tally in self.tallies.items() if path in new}
@@ -348,9 +341,7 @@ class ScannedSources:
             n, size = sum(batch.n for _, batch in parts), max(batch.size for _, batch in parts)
             if n > size:
                 places = " and ".join(str(path) for path, _ in parts[:_NAMES_SHOWN])
-                alone = "holds", "it has reports twice, or was put together from several batches"
-                verb, advice = alone if len(parts) == 1 else ("hold", "read each report once")
-                raise DataError(f"{places} {verb} {n:,} reports of batch {parts[0][1]}, which has {size:,}; {advice}.")
+                raise DataError("batch.too-many-reports", places=places, n=n, name=parts[0][1], size=size)
 
 
 class Account:
@@ -446,7 +437,7 @@ class SourceReader:
         """Yield the batches of all parts, in order; errors as for `ScannedSource.batches`.
 
         Args:
-            most: rows of a batch; None for what is fast.
+            most: rows of a batch; None for a fast number.
             threads: as for `discreet.files.reading.prefetched`; by default nothing is read ahead.
         """
         checked = (batch for part in self._scan.parts for batch in self.part(part, most))
@@ -475,14 +466,8 @@ class SourceReader:
     def _check(self) -> None:
         announced, rows, left_out = self._scan.rows, self.account.rows, self.account.left_out
         if announced not in {None, rows}:
-            raise DataError(
-                f"the sources announced {announced:,} rows, and {rows:,} were read; leave the files alone and start "
-                "again."
-            )
+            raise DataError("sources.other-number", announced=announced, rows=rows)
         bad, share = rows - self.account.n, self._scan.asked.bad_share
         if bad > share * rows:
             why = ", ".join(f"{count} {reason}" for reason, count in left_out.items())
-            raise DataError(
-                f"{bad} of {rows} rows are no reports of this plan, more than the share of {share:g} that may be: "
-                f"{why}."
-            )
+            raise DataError("bad-share.exceeded", bad=bad, rows=rows, share=share, why=why)

@@ -30,8 +30,8 @@ _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: Mapping[str, Any] = _NO_FACTS) -> None:
     """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
 
-    The file lists the batches that were counted, by name and number of reports. Reports of which no batch is known
-    become a batch with a new name; with ``facts`` of a collection and its epoch they are that sealed batch.
+    The file lists the batches that were counted, by name and number of reports. Reports without a known batch become
+    a batch with a new name; with ``facts`` of a collection and its epoch they are that sealed batch.
 
     Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
 
@@ -76,7 +76,7 @@ def _batches(tally: Tally, facts: Mapping[str, Any]) -> list[NamedBatch]:
 
 
 def _read_batches(facts: Mapping[str, Any]) -> tuple[NamedBatch, ...]:
-    """Return the batches that a tally has counted; those of earlier versions may have no name, or only facts."""
+    """Return the batches that a tally has counted; tallies of earlier versions have no names, or only facts."""
     if _BATCHES not in facts:
         whole = batch_in(facts, facts["n"])
         return () if whole is None else (whole,)
@@ -86,7 +86,7 @@ def _read_batches(facts: Mapping[str, Any]) -> tuple[NamedBatch, ...]:
         if len({batch.name for batch in batches}) < len(batches):
             raise ValueError("a name is there twice")
     except (KeyError, IndexError, TypeError, ValueError):
-        raise DataError("this tally has been changed by hand: it does not list batches as tallies do.") from None
+        raise DataError("tally.wrong-batches") from None
     return batches
 
 
@@ -120,14 +120,14 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
     empty = mechanism.empty_tally()
     wanted = len(empty.support) + len(empty.clear)
     if table.column_names != ["count"] or table.num_rows != wanted or table["count"].type != pa.int64():
-        raise DataError(f"a tally of this plan has {wanted} counts; this one has not.")
+        raise DataError("tally.wrong-length", wanted=wanted)
     counts, n = table["count"].combine_chunks(), facts.get("n")
     if counts.null_count or type(n) is not int or facts.get("support") != len(empty.support):
-        raise DataError("this tally has been changed by hand: its counts do not fit together.")
+        raise DataError("tally.wrong-counts")
     each = arrow_numbers(counts).copy()
     support, clear = each[: len(empty.support)], each[len(empty.support) :]
     if not 0 <= n < 1 << 62 or (len(each) and each.min() < 0) or not mechanism.is_consistent(n, support, clear):
-        raise DataError("this tally has been changed by hand: its counts do not fit its number of reports.")
+        raise DataError("tally.wrong-number")
     return Tally(mechanism.fingerprint, n, support, clear, bool(facts.get("simulated")), _read_batches(facts))
 
 

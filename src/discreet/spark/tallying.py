@@ -41,7 +41,7 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
         DataError, MismatchError: as for `SparkEngine.tally`, of what files say of themselves; bad rows are refused when
             the frame is worked out. A frame has no files, so that nobody notices reports that are in two of them.
     """
-    read = sources_of(sources).without_sifting("rows are left out, and counted, by the engine")
+    read = sources_of(sources).without_sifting()
     source = clustered(spark, scanned(mechanism, read), sift=False)
 
     frame, rows = source.frame, source.read

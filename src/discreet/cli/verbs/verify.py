@@ -278,7 +278,7 @@ def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
     try:
         files += [check_sealed(path, mechanism) for path in report_files(sources)]
     except UnsealedError as error:
-        flaw = str(error)
+        flaw = error.sentence()
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
     parts = [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint)
     return VerbResult(lambda: result, parts, code=1 if flaw else 0)
