@@ -73,7 +73,7 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     assert "The plan is public" not in run(*asked).stderr
     names = ("init", people, "--column", "name", "--labels", "a,b", "--all-sensitive", "--epsilon", 1)
     assert told(*names)["values"] == 2
-    assert "leave it out" in refusal(*names, "--least", 5)
+    assert "least.idle" in refusal(*names, "--least", 5)
     numbers = told("init", people, "--column", "age", "--labels", "3,20", "--all-sensitive", "--epsilon", 1)
     assert numbers["document"]["domain"]["labels"] == [3, 20]
 
@@ -81,23 +81,23 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "give one of them"),
+        ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "column.labels-and-cuts"),
         ("--column status --cuts 1 --all-sensitive --epsilon 1", "holds text, which these cuts do not fit"),
         ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "must be ascending"),
         ("--column age --cuts a,b --all-sensitive --epsilon 1", "must be numbers"),
-        ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "leave it out"),
-        ("--column status --column status --all-sensitive --epsilon 1", "different columns"),
-        ("--column status --epsilon 1", "it is never guessed"),
-        ("--column status --epsilon 1 --all-sensitive --sensitive single", "it is never guessed"),
-        ("--column status --all-sensitive", "--epsilon must be given"),
+        ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "least.idle"),
+        ("--column status --column status --all-sensitive --epsilon 1", "column.twice"),
+        ("--column status --epsilon 1", "--all-sensitive. [init.incomplete]"),
+        ("--column status --epsilon 1 --all-sensitive --sensitive single", "option.not-here"),
+        ("--column status --all-sensitive", "with --epsilon. [init.incomplete]"),
         ("--column status --all-sensitive --epsilon -1", "epsilon must be"),
-        ("--column nope --all-sensitive --epsilon 1", "there is no column 'nope'"),
-        ("--column status --sensitive hermit --epsilon 1", "list all labels with --labels"),
+        ("--column nope --all-sensitive --epsilon 1", "here is no column 'nope'"),
+        ("--column status --sensitive hermit --epsilon 1", "sensitive.unknown"),
         ("--column status --sensitive status= --epsilon 1", "got none"),
         ("--column name --all-sensitive --epsilon 1", "such as names or e-mails"),
         ("--column name --least 1 --all-sensitive --epsilon 1", "such as names or e-mails"),
         ("--column age --least 130 --all-sensitive --epsilon 1", "200 of 200 rows hold a value"),
-        ("--column status --least 100 --all-sensitive --epsilon 1", "at least two labels"),
+        ("--column status --least 100 --all-sensitive --epsilon 1", "labels.only-one"),
         ("--column status --labels a,a --all-sensitive --epsilon 1", "different from each other"),
         ("--column status --labels a,b --labels c --all-sensitive --epsilon 1", "once"),
     ],

@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) ->
     (files.folder / FILES[attempt]).mkdir()
     result = run(*VERBS[attempt](files), files.folder / FILES[attempt])
     assert result.exit_code == 2
-    assert "is a directory" in result.stderr
+    assert "output.is-directory" in result.stderr
     assert everything(files.folder) == before | {FILES[attempt]: None}
 
 
@@ -178,8 +178,8 @@ def test_an_output_among_what_is_read(files: Files) -> None:
     files.reports.rename(folder / "a.parquet")
     for name in ("-o", "--tally"):
         output = folder / {"-o": "e.csv", "--tally": "t.tally.parquet"}[name]
-        assert "all of which is read" in refusal("estimate", files.plan, folder, name, output)
-    assert "all of which is read" in refusal("seal", files.plan, folder, "-o", folder / "sealed.parquet")
+        assert "output.in-input" in refusal("estimate", files.plan, folder, name, output)
+    assert "output.in-input" in refusal("seal", files.plan, folder, "-o", folder / "sealed.parquet")
     hidden = folder / "_kept.tally.parquet"
     done("estimate", files.plan, folder, "--tally", hidden)
     assert hidden.exists()

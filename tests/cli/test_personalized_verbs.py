@@ -95,5 +95,5 @@ def test_estimate_is_the_estimator(folder: Folder) -> None:
 @pytest.mark.parametrize("option", [[], ["--user", "who"], ["--tags", "tags.csv"]])
 def test_secrets_never_go_in_clear_by_omission(folder: Folder, option: list[str]) -> None:
     text = refusal("obfuscate", folder.plan, folder.values, "--column", "place", *option, "-o", folder.reports)
-    assert "secrets would go in clear" in text
+    assert "secrets would be sent in clear" in text
     assert not folder.reports.exists()

@@ -12,7 +12,7 @@ from running import refusal, run
 def test_what_was_removed_is_refused_by_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # As where no other package brings a verb.
     monkeypatch.setattr(metadata, "entry_points", lambda **_: ())
-    message = f"Error: discreet {name} was removed; {REMOVED[name]}.\n"
+    message = f"Error: discreet {name} was removed. {REMOVED[name]}. [option.removed]\n"
     assert refusal(*name.split()) == message
     assert refusal(*name.split(), "plan.toml", "--json") == message
 

@@ -61,10 +61,10 @@ def test_what_a_pipe_cannot_carry_is_refused(files: Files, monkeypatch: pytest.M
     kept = tmp_path / "temporary"
     kept.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(kept))
-    assert "both go to standard output" in refusal("estimate", files.plan, files.values, "-o", "-", "--json")
-    assert "both go to standard output" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--json")
+    assert "output.two-on-standard-output" in refusal("estimate", files.plan, files.values, "-o", "-", "--json")
+    assert "output.two-on-standard-output" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--json")
     assert "--force does nothing" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--force")
-    assert "named twice" in refusal("estimate", files.plan, "-", "-")
+    assert "standard-input.twice" in refusal("estimate", files.plan, "-", "-")
     assert "executors" in refusal("estimate", files.plan, "-", "--engine", "spark")
     for name, option in [("pictures", "--plot"), ("tallies", "--tally")]:
         assert name in refusal("estimate", files.plan, files.values, option, "-")

@@ -26,9 +26,9 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--delta", "0.1"], "--delta goes with --statement"),
-        (["--rounds", 2], "--rounds goes with --statement"),
-        (["--not-trusted", 2], "--not-trusted goes with --statement"),
+        (["--delta", "0.1"], "--delta needs --statement"),
+        (["--rounds", 2], "--rounds needs --statement"),
+        (["--not-trusted", 2], "--not-trusted needs --statement"),
         (["--statement", 1], "at least 2 reports that hide each other"),
         (["--statement", 10, "--not-trusted", 9], "at least 2 reports that hide each other"),
         (["--statement", 10, "--delta", 1], "delta must be a number between 0 and 1"),
@@ -42,4 +42,4 @@ def test_what_would_do_nothing_is_refused(files: Files, options: list[object], w
     "options", [["--statement", 100], ["--rounds", 2], ["--delta", "1e-8"]], ids=lambda one: one[0]
 )
 def test_a_file_is_checked_without_words_about_a_batch(files: Files, options: list[object]) -> None:
-    assert "does not go with --sealed" in refusal("verify", files.plan, "--sealed", files.plan, *options)
+    assert "cannot be used with --sealed" in refusal("verify", files.plan, "--sealed", files.plan, *options)

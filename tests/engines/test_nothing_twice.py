@@ -68,7 +68,7 @@ def test_the_same_batch_in_any_two_forms(mechanism: Any, tmp_path: Path) -> None
             assert f"Batch {name} has 600 reports, and 1,200 were found in " in said
             assert all(str(place) in said for place in named)
     for tables in ([first, reports], [reports, pa.table(reports)], [reports.to_arrow(), reports[:1]]):
-        assert f"reports of batch {name}" in refused(DataError, lambda tables=tables: tally(mechanism, tables))
+        assert f"Batch {name} " in refused(DataError, lambda tables=tables: tally(mechanism, tables))
     # Lines have no place for a name: they are not recognised, but by their path.
     lines = tmp_path / "again.jsonl"
     write_reports(lines, mechanism, reports)

@@ -86,7 +86,7 @@ def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
     write_reports(path, REPORTING, REPORTING.obfuscate_codes(np.arange(30), random=SeededRandom(1)))
     long = gzip.compress(b"\n" + b"[" * (1 << 20) + b"\n")
     path.write_bytes(path.read_bytes() + long)
-    assert "report 30 is not JSON" in refused(DataError, lambda: read(REPORTING, path))
+    assert "Report 30 is not valid JSON" in refused(DataError, lambda: read(REPORTING, path))
     found = read(REPORTING, Sources(path, bad_share=0.1))
     left_out = found.left_out if isinstance(found, Counted) else found[1]
     assert left_out == {"are no reports of this form": 2}

@@ -49,7 +49,7 @@ def test_a_row_group_that_comes_to_nothing_is_missed(tmp_path: Path) -> None:
     for head in vanished:
         path.write_bytes(head)
         message = refused(DataError, lambda: tally(MECHANISM, path))
-        assert "row group 1 holds 0 rows where 700 were promised" in message
+        assert "row group 1 has 0 rows, and its metadata say 700" in message
         refused(DataError, lambda: read_reports(path, MECHANISM))
 
 

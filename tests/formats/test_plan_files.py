@@ -67,4 +67,4 @@ def test_the_epsilon_of_a_plan_need_not_be_given(folder: Path) -> None:
     assert json.loads(result.stdout)["epsilon"] == 1.0
     file.write_text('[domain]\nlabels = ["a", "b"]\n')
     result = CliRunner().invoke(main, ["plan", str(file), "--users", "100"])
-    assert (result.exit_code, "--epsilon must be given" in result.stderr) == (2, True)
+    assert (result.exit_code, "epsilon.missing" in result.stderr) == (2, True)

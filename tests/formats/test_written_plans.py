@@ -150,7 +150,7 @@ def test_a_saved_plan_replaces_nothing_and_finds_its_files(tmp_path: Path) -> No
     moved = Plan.load(source, allow_outside=True).save(tmp_path / "below" / "plan.toml")
     assert moved.fingerprint == plan.fingerprint
     assert plan.save(source, force=True).fingerprint == plan.fingerprint
-    assert "are kept as .toml or .json" in refused(ParameterError, lambda: plan.save(tmp_path / "plan.yaml"))
+    assert "must end in .toml or .json" in refused(ParameterError, lambda: plan.save(tmp_path / "plan.yaml"))
     assert "output.remote" in refused(ParameterError, lambda: plan.save("s3://bucket/plan.toml"))
 
 

@@ -142,7 +142,7 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     assert "folder.is-file" in refusal("survey", "seal", SURVEY, place / "first", "-o", "s.parquet")
     one = "survey", "seal", SURVEY, place / "first", "--question"
     assert "perhaps 'age' was meant" in refusal(*one, "agee", "-o", tmp_path / "s.parquet")
-    assert "are kept as .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
+    assert "must end in .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
     more = place / "first" / FILES["age"], "--question", "sex,diagnosis", "-o", tmp_path / "s.parquet"
     assert "reports.none-on-question" in refusal("survey", "seal", SURVEY, *more)
     words = "name the question with --question"

@@ -184,8 +184,8 @@ _IDLE_PARTS = ("numpy.testing", "numpy.polynomial", "numpy.ctypeslib", "numpy.ma
 class RuledOption(click.Option):
     """An option that says what it goes with.
 
-    A condition names other options, of which one must be given, or ``name=value``, separated by spaces. A rule's word
-    is a reason, or the whole sentence of the refusal if it ends with a full stop; ``{}`` in it is the option.
+    A condition is a list of other options or of ``name=value``, separated by spaces; it holds if one of them is given.
+    A rule's text is a reason, or a whole sentence if it ends with a full stop; ``{}`` in it is the option.
 
     Args:
         needs: reasons why it is refused unless a condition holds, by condition.
@@ -207,7 +207,7 @@ class RuledOption(click.Option):
         broken = [why for condition, why in self.bars.items() if _holds(condition, passed, values)]
         broken += [why for condition, why in self.needs.items() if not _holds(condition, passed, values)]
         for why in broken:
-            raise ParameterError(idle_sentence(passed[str(self.name)], why))
+            raise idle(passed[str(self.name)], why)
 
 
 def _holds(condition: str, passed: Mapping[str, str], values: Mapping[str, Any]) -> bool:
@@ -215,9 +215,11 @@ def _holds(condition: str, passed: Mapping[str, str], values: Mapping[str, Any])
     return any(str(values.get(name)) == value if equals else name in passed for name, equals, value in parts)
 
 
-def idle_sentence(option: str, why: str) -> str:
-    """Return the refusal of an option that does nothing: of a reason, or the sentence itself."""
-    return why.format(option) if why.endswith(".") else f"{option} does nothing here: {why}; leave it out."
+def idle(option: str, why: str) -> ParameterError:
+    """Return the error of an option that does nothing, from a reason or from a whole sentence."""
+    if why.endswith("."):
+        return ParameterError("option.not-here", sentence=why.format(option))
+    return ParameterError("option.idle", option=option, reason=why)
 
 
 _LAST = re.compile(r"\[(?!default|required)([^\[\]]*)\]$")
@@ -243,7 +245,7 @@ class Verb(click.Command):
             parameter.help = _LAST.sub(r"[default: \1]", parameter.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; refuse what was removed, and an option of a sibling with that verb's name."""
+        """Parse the arguments; refuse removed options, and options of another verb with the name of this verb."""
         *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
         here = " ".join([*groups, name])
         written = tuple(args)
@@ -256,9 +258,7 @@ class Verb(click.Command):
             whose = [" ".join(["discreet", *groups, verb]) for verb in _having(option, ctx)] if option else []
             if not whose:
                 raise
-            raise ParameterError(
-                f"{option} goes with {' or '.join(whose)}, not with discreet {here}; leave it out."
-            ) from None
+            raise ParameterError("option.other-verb", option=option, names=" or ".join(whose), here=here) from None
 
     def invoke(self, ctx: click.Context) -> Any:
         """Check options and outputs, then run the verb: warnings are notes, a missing column names its option."""
@@ -279,7 +279,7 @@ class Verb(click.Command):
         try:
             yield
         except SurveyDocumentError as error:
-            raise ParameterError(_survey_sentence(ctx, error)) from None
+            raise _survey_refused(ctx, error) from None
         except DiscreetError as error:
             sentence = error.sentence(self.name_of).replace(ctx.meta.get("discreet.piped", "\0"), "standard input")
             named = [
@@ -288,7 +288,7 @@ class Verb(click.Command):
                 if isinstance(option, click.Option) and f"no column {ctx.params.get(option.name)!r}" in sentence
             ]
             if named:
-                sentence = f"{sentence.removesuffix('.')}; {named[0]} names another."
+                sentence += f" Name another column with {named[0]}."
             raise RefusedVerb(sentence + (f" [{error.code}]" if error.code else "")) from None
 
     def name_of(self, argument: str, value: str | None = None) -> str:
@@ -304,15 +304,15 @@ class Verb(click.Command):
         return super().invoke(ctx)
 
 
-def _survey_sentence(ctx: click.Context, error: SurveyDocumentError) -> str:
-    """Return the refusal of a survey where a plan is needed: it names the verb of surveys, if there is one."""
+def _survey_refused(ctx: click.Context, error: SurveyDocumentError) -> ParameterError:
+    """Return the error of a survey where a plan is needed; it names the verb of surveys, if there is one."""
     verb, root = ctx.command_path.split()[1], ctx.find_root()
     main: Any = root.command
     surveys: Any = main.get_command(root, "survey") if "survey" in main.commands else None
     if surveys is None or verb not in surveys.commands:
-        return f"{error.path} is a survey, and a plan is needed here."
+        return ParameterError("survey.not-a-plan", path=error.path)
     of_one = f" --question {error.question}" if error.question else ""
-    return f"{error.path} is a survey; use discreet survey {verb}{of_one}."
+    return ParameterError("survey.other-verb", path=error.path, verb=f"{verb}{of_one}")
 
 
 def _leave_asleep() -> None:
@@ -440,9 +440,8 @@ class Verbs(VerbGroup):
             raise click.exceptions.Exit(INTERRUPTED) from None
         except OSError as error:
             where = "" if error.filename is None else f" ({error.filename})"
-            raise RefusedVerb(
-                f"the system refused to read or write: {error.strerror or type(error).__name__}{where}."
-            ) from None
+            reason = error.strerror or type(error).__name__
+            raise RefusedVerb(str(DiscreetError("system.refused", reason=reason, where=where))) from None
         except Exception as error:
             # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
             path = keep_traceback(ctx, error)

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.commands import RuledOption, idle_sentence
+from discreet.cli.commands import RuledOption, idle
 from discreet.cli.output import InputFile, OutputFile, given_options
-from discreet.errors import ParameterError
 from discreet.files.paths import PICTURES
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _COUNT = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNO
 GROUPS = "by weights shares minimum small"
 """The options of groups and weights, as a condition."""
 
-NOT_WITH_GROUPS = "it does not go with --by or --weights"
+NOT_WITH_GROUPS = "it cannot be used with --by or --weights"
 
 
 class Count(_Whole):
@@ -150,7 +149,7 @@ class Reading(OptionGroup):
         trust_plan: whether files are taken that do not say their plan.
         engine: what goes through them.
         master: where Spark runs.
-        bad_rows: share of rows that may be left out.
+        bad_share: share of rows that may be left out.
     """
 
     trust_plan: bool = option(
@@ -165,10 +164,10 @@ class Reading(OptionGroup):
     master: str | None = option(
         "--master",
         metavar="URL",
-        needs={"engine=spark": "it goes with --engine spark"},
+        needs={"engine=spark": "it needs --engine spark"},
         help="For --engine spark: where it runs. [what Spark is set up for]",
     )
-    bad_rows: float = option(
+    bad_share: float = option(
         "--bad-rows",
         type=ShareOf(),
         default=0.0,
@@ -181,7 +180,7 @@ class Reading(OptionGroup):
         """Return reports as sources that are read as is asked."""
         from discreet.formats.sources import Sources
 
-        return Sources(reports, bad_share=self.bad_rows, trust_plan=self.trust_plan, progress=progress)
+        return Sources(reports, bad_share=self.bad_share, trust_plan=self.trust_plan, progress=progress)
 
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:
@@ -207,7 +206,7 @@ class Showing(OptionGroup):
     simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
     largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
     statement: bool = option("--statement", is_flag=True, help="Also print what publishing this reveals of a person.")
-    not_trusted: int = option("--not-trusted", needs={"statement": "{} goes with --statement; add it."}, **NOT_TRUSTED)
+    not_trusted: int = option("--not-trusted", needs={"statement": "{} needs --statement."}, **NOT_TRUSTED)
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -310,4 +309,4 @@ def refuse_idle(names: Sequence[str], why: str) -> None:
     passed = given_options()
     for name in names:
         if name in passed:
-            raise ParameterError(idle_sentence(passed[name], why))
+            raise idle(passed[name], why)

@@ -119,7 +119,7 @@ class OutputFile(OutputPlace):
         if str(path) != "-" or not self.piped:
             return [path]
         if prints_json():
-            raise ParameterError("--json and -o - both go to standard output; leave one of them out.")
+            raise ParameterError("output.two-on-standard-output")
         return []
 
     def check(self, path: Path, *, force: bool) -> None:
@@ -129,7 +129,7 @@ class OutputFile(OutputPlace):
             return
         checked_output(path, self.endings, self.what)
         if os.path.isdir(path):  # noqa: PTH112
-            raise ParameterError(f"{path} is a directory, but its name ends like a file's; choose another name.")
+            raise ParameterError("output.is-directory", path=path)
         check_free(path, force=force)
         if self.endings in {PICTURES, PAGES}:
             check_drawing()
@@ -152,7 +152,7 @@ class OutputFolder(OutputPlace):
         """Refuse a folder that cannot be written."""
         if any(path.suffix == Path(name).suffix for name in self.names) and not path.is_dir():
             listed = " and ".join(self.names)
-            raise ParameterError(f"{path} would be a folder, for {listed}; name one, such as {path.with_suffix('')}.")
+            raise ParameterError("output.folder-like-file", path=path, listed=listed, folder=path.with_suffix(""))
         check_folder(path)
         check_drawing()
         for name in self.names if path.is_dir() else ():
@@ -166,7 +166,7 @@ def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]
     files = [(value, kind, each.nargs) for value, (each, kind) in zip(values, kinds, strict=True) if value is not None]
     outputs = [(kind, path) for value, kind, _ in files for path in kind.outputs(value)]
     if options.get("force") and not outputs and any(kind.is_checked for _, kind in kinds):
-        raise ParameterError("--force does nothing here: no output is named that it could replace; leave it out.")
+        raise ParameterError("force.idle")
     for kind, path in outputs:
         kind.check(path, force=options.get("force", False))
     inputs = [(file, nargs) for value, kind, nargs in files for file in kind.inputs(value)]
@@ -183,9 +183,9 @@ def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
     """
     for place, path in enumerate(outputs):
         if any(_same(path, other) for other in outputs[:place]):
-            raise ParameterError(f"{path} is named for two outputs; give each a name of its own.")
+            raise ParameterError("output.twice", path=path)
         if any(_same(path, other) for other in inputs):
-            raise ParameterError(f"{path} is read and would be replaced; choose another name for the output.")
+            raise ParameterError("output.is-input", path=path)
 
 
 def _same(first: Path, second: Path) -> bool:
@@ -198,7 +198,7 @@ def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
         if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
             inside = output.resolve().relative_to(folder.resolve())
             if not any(name.startswith((".", "_")) for name in inside.parts):
-                raise ParameterError(f"{output} is in {folder}, all of which is read; choose another place for it.")
+                raise ParameterError("output.in-input", path=output, folder=folder)
 
 
 _KERNELS = logging.getLogger("discreet.kernels")
@@ -269,7 +269,7 @@ def reports_here(sources: Sequence[Path]) -> Iterator[list[Path]]:
         ParameterError: if ``-`` is named twice, or something else than JSON lines comes.
     """
     if sources.count(STANDARD) > 1:
-        raise ParameterError("- is named twice; standard input can be read once.")
+        raise ParameterError("standard-input.twice")
     if STANDARD not in sources:
         yield list(sources)
         return
@@ -285,7 +285,7 @@ def _keep(target: Path) -> None:
     source = sys.stdin.buffer
     first = source.read(_LONGEST)
     if first.startswith(_NOT_LINES):
-        raise ParameterError("reports on standard input must be JSON lines, not compressed; name the file instead.")
+        raise ParameterError("standard-input.not-lines")
     with target.open("wb") as file:
         file.write(first)
         shutil.copyfileobj(source, file)

@@ -37,7 +37,7 @@ _MOST_SHOWN = 30
 # Of rows with rare integers, before all are taken for numbers and not for codes.
 _MOST_OTHERS = 0.05
 _ALL, _NONE = "all", "-"
-_NO_LABELS = {"bins": "{} is about labels, and numbers in bins have none; leave it out."}
+_NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Leave it out."}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Labels(OptionGroup):
     exact: bool = option(
         "--exact",
         is_flag=True,
-        bars={**_NO_LABELS, "merge": "--merge and --exact: say one of the two."},
+        bars={**_NO_LABELS, "merge": "Give either --merge or --exact, and not both."},
         help="Keep labels that read alike apart, and protect only those that --sensitive names: AA, Aa, aa.",
     )
 
@@ -82,9 +82,9 @@ class Labels(OptionGroup):
         listed = dict(_by_column("--labels", self.labels, names))
         cut = dict(_by_column("--cuts", self.cuts, names))
         if twice := [name for name in cut if name in listed]:
-            raise ParameterError(f"column {twice[0]!r} has --labels and --cuts; give one of them.")
+            raise ParameterError("column.labels-and-cuts", name=twice[0])
         if self.least is not None and names and len(listed) + len(cut) == len(names):
-            raise ParameterError("--least is for labels found in the table, and options give all labels; leave it out.")
+            raise ParameterError("least.idle")
         return listed, cut
 
 
@@ -101,7 +101,7 @@ class Promise(OptionGroup):
     all_sensitive: bool = option(
         "--all-sensitive",
         is_flag=True,
-        bars={"sensitive": "--sensitive and --all-sensitive: say one of the two: it is never guessed."},
+        bars={"sensitive": "Give either --sensitive or --all-sensitive, and not both."},
         help="Every value is sensitive (plain LDP).",
     )
     epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats.")
@@ -215,22 +215,22 @@ def _promised(proposals: Mapping[str, Found], promise: Promise, join: Join) -> t
 
 
 def refuse_unsaid(unnamed: str, promise: Promise, *, asking: bool) -> None:
-    """Refuse in one sentence all that is not said, where nobody can be asked.
+    """Refuse missing options, where nobody can be asked.
 
     Args:
-        unnamed: the clause on columns, if none are named; else empty.
-        promise: what is said of the promise.
+        unnamed: the sentence on columns, if no column is named; else empty.
+        promise: the options of the promise.
         asking: whether somebody can be asked.
     """
     unsaid = {
         unnamed: bool(unnamed),
-        "--sensitive A,B or --all-sensitive must say which values are sensitive: it is never guessed": not (
+        "Name the sensitive values with --sensitive A,B or --all-sensitive.": not (
             promise.sensitive or promise.all_sensitive
         ),
-        "--epsilon must be given: the privacy promise, in nats": promise.epsilon is None,
+        "Choose the privacy promise, in nats, with --epsilon.": promise.epsilon is None,
     }
     if any(unsaid.values()) and not asking:
-        raise ParameterError(f"{'; '.join(why for why, holds in unsaid.items() if holds)}.")
+        raise ParameterError("init.incomplete", needs=" ".join((why for why, holds in unsaid.items() if holds)))
 
 
 def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
@@ -270,7 +270,7 @@ def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]
         names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
         for name in names:
             if name not in looks:
-                raise ParameterError(f"there is no column {name!r}{meant(name, looks)}.")
+                raise ParameterError("column.unknown", name=name, near=meant(name, looks))
         return tuple(dict.fromkeys(names))
 
     return choose
@@ -313,7 +313,7 @@ def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
     try:
         numbers = [float(text) for text in plain]
     except ValueError:
-        raise ParameterError(f"the cuts of column {look.name!r}, which holds {look.kind}, must be numbers.") from None
+        raise ParameterError("cuts.not-numbers", name=look.name, kind=look.kind) from None
     whole = look.kind == INTEGERS and all(number.is_integer() for number in numbers)
     return [int(number) for number in numbers] if whole else [*numbers]
 
@@ -322,15 +322,15 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
     """Yield the column and the labels of each use of an option."""
     names = set()
     if texts and not columns:
-        raise ParameterError(f"{option} is about columns, so --column must name them.")
+        raise ParameterError("option.without-column", option=option)
     for text in texts:
         name, mark, rest = text.partition("=")
         if not (mark and name in columns):
             name, rest = columns[0], text
             if len(columns) > 1:
-                raise ParameterError(f"{option} must say which column it is about, as in {option} {name}=A,B.")
+                raise ParameterError("option.of-which-column", option=option, name=name)
         if option != "--sensitive" and name in names:
-            raise ParameterError(f"{option} must list the {option[2:]} of column {name!r} once.")
+            raise ParameterError("option.twice-for-column", option=option, name=name)
         names.add(name)
         yield name, next(csv.reader([rest]), [])
 

@@ -133,10 +133,7 @@ def check_folders(sources: Iterable[Any]) -> None:
     """
     for source in sources:
         if isinstance(source, Path) and (source / COLLECTION).exists():
-            raise ParameterError(
-                f"{source} is a collector's folder, in which a person may have several reports; "
-                f"discreet collection statement {source} says what publishing it reveals."
-            )
+            raise ParameterError("statement.of-collection", source=source)
 
 
 def statement_of(

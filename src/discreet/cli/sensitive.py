@@ -75,10 +75,7 @@ def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: J
     unknown = [text for text in texts if same(text) not in by_form]
     if unknown or not texts:
         shown = f"{unknown[0]!r}{meant(unknown[0], [str(label) for label in labels])}" if unknown else "none"
-        raise ParameterError(
-            f"--sensitive must name labels of column {name!r}, got {shown}; where few rows or none hold one, list all "
-            "labels with --labels."
-        )
+        raise ParameterError("sensitive.unknown", name=name, shown=shown)
     if join == "exact":
         return [by_form[same(text)] for text in texts]
     named = {reading(str(by_form[same(text)])) for text in texts}

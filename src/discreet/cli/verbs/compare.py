@@ -47,7 +47,7 @@ from discreet.tables.columns import read_distribution
 from discreet.theory.binomial import Control
 
 _PAIR = 2
-_WITH_BY = {"by": "it goes with --by"}
+_WITH_BY = {"by": "it needs --by"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Sides(OptionGroup):
     given: Path | None = option(
         "--given",
         type=InputFile(),
-        bars={"by": "{} is compared with all the reports; leave --by out, or estimate the group by itself."},
+        bars={"by": "{} has shares for all reports. Leave --by out, or estimate the group alone."},
         help="Compare with known shares: columns label, probability.",
     )
     weights: str | None = option(
@@ -154,7 +154,7 @@ def compared_sides(
 ) -> VerbResult:
     """Return the comparison of two sides made under a plan, or of two groups or known shares with one."""
     if document.is_personalized:
-        raise ParameterError("compare does not go with personalized plans, whose placeholders are no values.")
+        raise ParameterError("compare.personalized")
     _check(reports, asked)
     mechanism = document.mechanism()
     with file_notes() as notes:
@@ -231,14 +231,16 @@ def _check(reports: Sequence[Side], asked: Sides) -> None:
         refuse_idle(["trust_plan"], "tallies have no rows of their own")
     wanted = 1 if asked.by is not None or asked.given is not None else _PAIR
     if len(reports) != wanted:
-        which = "with --by or --given one" if wanted == 1 else "without --by and --given two"
-        raise ParameterError(
-            f"{which} of REPORTS must be named, got {len(reports)}; put files of one side into a folder."
+        which = (
+            "With --by or --given, name one of REPORTS"
+            if wanted == 1
+            else "Name two of REPORTS, or use --by or --given"
         )
+        raise ParameterError("reports.wrong-number", which=which, n=len(reports))
     if wanted == _PAIR:
         files, others = ({str(file.resolve()) for file in report_files(side.sources)} for side in reports)
         if both := sorted(files & others):
-            raise ParameterError(f"the sides must be of different people, and {both[0]} is on both.")
+            raise ParameterError("sides.overlap", path=both[0])
 
 
 class _Estimated(NamedTuple):
@@ -266,13 +268,13 @@ def _groups(
     known, groups = {str(label): label for label in estimates}, asked.groups
     if groups is None:
         if len(known) != _PAIR:
-            raise ParameterError(f"--groups must say which two of {len(known)} groups are compared: {_listed(known)}.")
+            raise ParameterError("groups.missing", n=len(known), names=_listed(known))
         first, second = known
         groups = first, second
     sides = []
     for label in groups:
         if label not in known:
-            raise ParameterError(f"{label!r} is no group of at least {least} reports; there are {_listed(known)}.")
+            raise ParameterError("groups.unknown", label=label, least=least, names=_listed(known))
         side = _Estimated(estimates[known[label]], f"{by} {label}")
         if grouping is not None:
             side = side._replace(weights=weights.filter(grouping.codes == grouping.labels.index(known[label])))

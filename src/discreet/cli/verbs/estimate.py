@@ -64,7 +64,7 @@ from discreet.tables.columns import read_distribution, read_shares
 
 Data = Reports | Tally | StoredBlocks
 
-_OF_GROUPS = {"by": "{} says something of groups; name their columns with --by."}
+_OF_GROUPS = {"by": "{} needs groups. Name their columns with --by."}
 _UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
 # Groups that are printed, those with most reports.
 _GROUPS_SHOWN = 40
@@ -180,7 +180,7 @@ class ReadingAll(Reading):
         "--memory",
         type=Count(0),
         metavar="MB",
-        needs={"engine=local": "it goes with --engine local"},
+        needs={"engine=local": "it needs --engine local"},
         bars={GROUPS: NOT_WITH_GROUPS},
         help="For mle, em: reports beyond it go into files. [half of all]",
     )
@@ -307,16 +307,16 @@ def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> Non
     if tally is not None:
         checked_output(tally, TALLIES, "tallies")
     if STANDARD in reports and engine != "local":
-        raise ParameterError("- is read on this machine, and executors see files; name files, or use --engine local.")
+        raise ParameterError("standard-input.with-cluster")
     if all(is_tally(file_of(source)) for source in reports):
-        refuse_idle(["bad_rows", "trust_plan"], "tallies have no rows of their own")
+        refuse_idle(["bad_share", "trust_plan"], "tallies have no rows of their own")
 
 
 def read_for(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: How) -> tuple[Data, Mapping[str, int]]:
     """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
     if how.reads_every(mechanism):
         return engine.evidence(mechanism, sources)
-    refuse_idle(["memory"], "this method needs no more than a tally")
+    refuse_idle(["memory"], "this method needs only a tally")
     counted = engine.tally(mechanism, sources)
     return counted.tally, counted.left_out
 
@@ -352,7 +352,7 @@ def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
     """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
     if not plan.is_personalized:
         if texts:
-            raise ParameterError("--background is for personalized plans; this one has no tags and no cells.")
+            raise ParameterError("background.not-personalized")
         return None
     if len(texts) == 1 and texts[0] in (DROP, IN_CLEAR):
         return texts[0]
@@ -360,7 +360,7 @@ def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
     for text in texts:
         tag, what = _tag_and_rest(plan.personalized(), text)
         if tag in known:
-            raise ParameterError(f"--background must be given once for a tag, got {tag!r} again.")
+            raise ParameterError("background.twice", tag=tag)
         known[tag] = what if what in (DROP, IN_CLEAR) else read_distribution(what, plan.domain)
     return known
 
@@ -370,7 +370,7 @@ def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
     fitting = [tag for tag in personalized.tags if text.startswith(f"{tag}=")]
     if not fitting:
         tags = ", ".join(personalized.tags[:10])
-        raise ParameterError(f"--background must be TAG=FILE with a tag of the plan, such as {tags}; got {text!r}.")
+        raise ParameterError("background.unknown-tag", tags=tags, text=text)
     tag = max(fitting, key=len)
     return tag, text[len(tag) + 1 :]
 
@@ -448,13 +448,13 @@ def estimate_groups(
 def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
     """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
     if plan.is_personalized:
-        raise ParameterError("--by and --weights do not go with personalized plans, whose placeholders belong to all.")
+        raise ParameterError("by.personalized")
     if STANDARD in sources.of:
-        raise ParameterError("- has no public columns; name files of reports.")
+        raise ParameterError("standard-input.without-columns")
     mechanism = plan.mechanism()
     every = how.reads_every(mechanism)
     if (every or grouping.weights is not None) and not isinstance(engine, LocalEngine):
-        raise ParameterError("weights, and the methods mle and em by group, go with --engine local.")
+        raise ParameterError("engine.not-local")
     with progress_bar("reading") as progress:
         watched = replace(sources, progress=partial(progress, "reading"))
         return read_with_columns(engine, mechanism, watched, grouping.by, grouping.weights, every=every)

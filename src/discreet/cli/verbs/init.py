@@ -46,8 +46,8 @@ class _Columns(OptionGroup):
         "--bins",
         type=Count(2),
         bars={
-            "labels": "give --bins or --labels, one of the two.",
-            "cuts": "give --bins or --cuts, one of the two.",
+            "labels": "Give either --bins or --labels, and not both.",
+            "cuts": "Give either --bins or --cuts, and not both.",
         },
         help="A column of numbers in so many bins, between round ends; --sensitive LOW:HIGH,...",
     )
@@ -88,9 +88,9 @@ def init(
     invisible characters alone are one label.
     """
     if len({*of.columns}) < len(of.columns):
-        raise ParameterError("--column must name different columns, got one twice.")
+        raise ParameterError("column.twice")
     table = TableLook.of(tables, of.columns, labels)
-    unnamed = "" if of.columns else "--column must name the column of values, or several of them"
+    unnamed = "" if of.columns else "Name the column of values with --column."
     refuse_unsaid(unnamed, promise, asking=table.way.asking)
     names = of.columns or table.chosen()
     columns: Mapping[str, Found] = {}
@@ -127,14 +127,14 @@ def _of_numbers(
 ) -> tuple[Plan, list[str]]:
     """Return a plan of numbers in bins, and sentences on it."""
     if len(names) != 1 or promise.epsilon is None or not (promise.sensitive or promise.all_sensitive):
-        raise ParameterError("--bins needs one --column, --epsilon, and --sensitive LOW:HIGH or --all-sensitive.")
+        raise ParameterError("bins.incomplete")
     look = looks[names[0]]
     low, high = proposed_ends(look, least=least)
     ranges = [text.split(":") for part in promise.sensitive for text in part.split(",")]
     try:
         pairs = [[float(first), float(last)] for first, last in ranges]
     except ValueError:
-        raise ParameterError("--sensitive must list ranges of numbers as LOW:HIGH,... for --bins.") from None
+        raise ParameterError("bins.not-ranges") from None
     # A sensitive range is inside the range of the plan, whatever the table holds.
     low, high = min([low, *(pair[0] for pair in pairs)]), max([high, *(pair[1] for pair in pairs)])
     domain = Domain.number(low, high, bins=bins, clip=True, sensitive=pairs if promise.sensitive else None)
@@ -157,7 +157,7 @@ def _domain(proposal: Proposal) -> Domain:
     """Return the domain; every value is sensitive if nothing is marked."""
     labels, sensitive = proposal.labels, proposal.sensitive
     if sensitive.marks is not None and not sensitive.marks:
-        raise ParameterError("at least one label must be sensitive, got none.")
+        raise ParameterError("sensitive.none")
     marks = {name: sensitive.among(name, values) for name, values in labels.items()}
     exact = sensitive.join == "exact"
     if len(labels) > 1:
@@ -165,7 +165,7 @@ def _domain(proposal: Proposal) -> Domain:
         return Domain.product(labels, sensitive=patterns or None, exact=exact)
     ((name, values),) = labels.items()
     if len(values) == 1:
-        raise ParameterError("there must be at least two labels, got one.")
+        raise ParameterError("labels.only-one")
     some = marks[name]
     return Domain(values, sensitive=None if some is None else [label in some for label in values], exact=exact)
 

@@ -78,14 +78,11 @@ def value_columns(
             columns are to be kept and it is personalized.
     """
     if plan.is_personalized and keep:
-        raise ParameterError("--keep does not go with personalized plans, whose placeholders belong to all groups.")
+        raise ParameterError("keep.personalized")
     if not plan.is_personalized and (people.user is not None or people.tags is not None):
-        raise ParameterError("--user and --tags are for personalized plans; this one has no tags and no cells.")
+        raise ParameterError("tags.not-personalized")
     if plan.is_personalized and (people.user is None or people.tags is None):
-        raise ParameterError(
-            "this plan is personalized, so --user must say which column tells whose value it is, and --tags which "
-            "file holds users' secret values; without them secrets would go in clear."
-        )
+        raise ParameterError("tags.missing")
     spec = plan.document.domain
     owned = plan.domain, people.column, people.user
     columns = ValueColumns(*owned, spec.missing, missing, keep, spec.cuts, unknown, as_read=people.as_read)

@@ -76,7 +76,7 @@ class _People(OptionGroup):
             likely: Target = "worst-case" if mass is None else "sensitive-mass"
             return domain, {"sensitive_mass": mass, "target": self.target or likely}
         if self.sensitive_mass is not None:
-            raise ParameterError("--sensitive-mass follows from --distribution; give one of the two.")
+            raise ParameterError("sensitive-mass.with-distribution")
         return domain, {"p": read_distribution(self.distribution, domain), "target": self.target or "distribution"}
 
 
@@ -119,7 +119,7 @@ class _Precision(OptionGroup):
     power: float | None = option(
         "--power",
         type=float,
-        needs={"change": "it goes with --change"},
+        needs={"change": "it needs --change"},
         help="With --change, the probability of seeing it. [0.8]",
     )
 
@@ -197,7 +197,7 @@ def plan(
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
     if values.numbers is not None:
-        refuse_idle(_NOT_OF_NUMBERS, "a plan of numbers states the errors of their mean and quantiles")
+        refuse_idle(_NOT_OF_NUMBERS, "a plan of numbers shows the errors of the mean and quantiles")
         planned = NumberPlan.of(values, epsilon, promise.users, choice.get("p"))
         files = out.write_all(domain, planned.mechanism, planned.expected.plot)
         show(views.number_record(planned), chain(views.number_parts(planned), files))
@@ -221,7 +221,7 @@ def plan(
 def _stated_epsilon(path: Path) -> float:
     """Return the epsilon of a plan; refuse a domain, which has none."""
     if not {"mechanism", "version"} & {*read_document(path, dict)}:
-        raise ParameterError(f"--epsilon must be given, because {path} is a domain without one; or give a plan.")
+        raise ParameterError("epsilon.missing", path=path)
     return load_plan(path).document.epsilon
 
 

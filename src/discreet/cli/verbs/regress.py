@@ -59,10 +59,10 @@ class Model(OptionGroup):
     def fit(self, mechanism: Any, sources: Sources) -> tuple[Regression, Sequence[NamedBatch]]:
         """Return the regression of reports, and the batches that these are."""
         if len(set(self.on)) < len(self.on):
-            raise ParameterError("--on must name each column once.")
+            raise ParameterError("on.twice")
         against = dict(word.partition("=")[::2] for word in self.reference)
         if len(against) < len(self.reference) or not all(against.values()):
-            raise ParameterError("--reference must be COLUMN=LABEL, once for a column.")
+            raise ParameterError("reference.not-column-and-label")
         evidence, public = read_public(mechanism, sources, self.names, memory=memory_limit())
         regression = regressed(
             mechanism,
@@ -121,7 +121,7 @@ def regression(
 ) -> VerbResult:
     """Return the regression of reports made under a plan on columns beside them."""
     if document.is_personalized:
-        raise ParameterError("regress does not go with personalized plans, whose placeholders are no values.")
+        raise ParameterError("regress.personalized")
     mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)
     with file_notes() as notes:
         fit, batches = model.fit(mechanism, sources)

@@ -182,7 +182,7 @@ def tally(
     the names of the batches that it has counted, and they are not read again: run it every night on the whole folder. A
     batch that was counted with another number of reports is refused. discreet estimate PLAN TALLY reads the result.
     """
-    read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
+    read = Reading(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     add_batches(load_plan(plan), sealed, read, output, retract=retract).show()
 
 

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 
 _ROUNDS = (1, 2, 3, 12)
 """For which it is verified what permanent reports tell."""
-_NOT_SEALED = {"sealed": "{} does not go with --sealed."}
+_NOT_SEALED = {"sealed": "{} cannot be used with --sealed."}
 _OF_BATCHES: dict[str, Any] = {
-    "needs": {"statement": "{} goes with --statement; name a number of reports."},
+    "needs": {"statement": "{} needs --statement with a number of reports."},
     "bars": _NOT_SEALED,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Batches(OptionGroup):
-    """The batches of shuffled reports that are asked about, and what is written of them."""
+    """The batches of shuffled reports, and the files about them."""
 
     statement: int | None = option(
         "--statement",
@@ -95,7 +95,7 @@ class Batches(OptionGroup):
         answers: Literal["unknown", "fresh"] = "unknown" if self.rounds == 1 else "fresh"
         publication = published(plan.maker, [self.statement] * self.rounds, answers=answers, **about)
         if publication.central is None:
-            raise ParameterError(f"--statement has nothing to state: {publication.none}.")
+            raise ParameterError("statement.empty", reason=publication.none)
         return publication
 
 
@@ -128,13 +128,13 @@ class Draws(OptionGroup):
         type=float,
         default=0.999,
         show_default=True,
-        needs={"draws": "{} goes with --draws; name a number of reports."},
+        needs={"draws": "{} needs --draws with a number of reports."},
         help="With --draws: confidence of the lower bound on epsilon.",
     )
     seed: int | None = option(
         "--seed",
         type=int,
-        needs={"draws": "{} goes with --draws; name a number of reports."},
+        needs={"draws": "{} needs --draws with a number of reports."},
         help="With --draws: seed for a simulation; without it the reports are drawn as on devices.",
     )
 

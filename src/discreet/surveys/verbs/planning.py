@@ -85,7 +85,7 @@ def init(
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the survey.
     """
     table = TableLook.of(tables, asked.names, labels)
-    unnamed = "" if asked.names else "--question must name a column, or several with commas, once for each question"
+    unnamed = "" if asked.names else "Name each question by its column, or by several with commas, with --question."
     refuse_unsaid(unnamed, promise, asking=table.way.asking and bool(asked.names))
     proposal = table.proposal(asked.names, promise)
     document, heading = _planned(proposal, asked.tables, title)

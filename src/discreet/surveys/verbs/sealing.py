@@ -77,7 +77,7 @@ def tally(
     tally has counted are not read again: run it every night on all folders. discreet survey estimate reads the result.
     """
     document = asked.document()
-    read = Reading(trust_plan=False, engine=engine, master=master, bad_rows=0.0)
+    read = Reading(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     files = asked.files(document, sealed)
     places = asked.places(document, output, OutputPlace("tallies", TALLIES), files)
 
