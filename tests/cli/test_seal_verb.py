@@ -27,7 +27,7 @@ def test_a_file_that_is_not_sealed_is_named_with_exit_code_1(files: Files) -> No
     files.obfuscated()
     result = run("verify", files.plan, "--sealed", files.reports)
     assert result.exit_code == 1
-    assert "do not say that it is sealed" in flat(result.stdout)
+    assert "do not say that the file is sealed" in flat(result.stdout)
     found = run("verify", files.plan, "--sealed", files.reports, "--json")
     assert found.exit_code == 1
     assert json.loads(found.stdout)["sealed"] is False

@@ -1,8 +1,8 @@
 """Verbs and groups of them: options and their rules, loading, refusals, defects and exit codes.
 
-Early ends of a verb (Ctrl-C, a signal, a closed pipe) are exceptions, so that what was half written is removed on the
-way out. Of a defect of discreet only the places in the code are shown, never its message, which may quote anything, a
-person's value too; the whole traceback is kept on request. Nothing heavy is imported here.
+Early ends of a verb (Ctrl-C, a signal, a closed pipe) are exceptions, so that incomplete files are removed. For a
+defect of discreet only the places in the code are shown, never its message, which may quote a person's value; the whole
+traceback is written on request. Nothing heavy is imported here.
 """
 
 import os
@@ -90,7 +90,7 @@ def show_every_letter() -> None:
 
 
 def flushed(code: int) -> int:
-    """Flush standard output, and return the exit code: the one given, or that of a closed pipe."""
+    """Flush standard output, and return the exit code: the given code, or the code for a closed pipe."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -122,7 +122,7 @@ def debug_option() -> click.Option:
         metavar="FILE",
         expose_value=False,
         callback=_remember,
-        help="Keep the traceback of a defect in this new file; it may hold values.",
+        help="Write the traceback of a defect to this new file; it may contain values.",
     )
 
 
@@ -275,7 +275,7 @@ class Verb(click.Command):
 
     @contextmanager
     def options_in_messages(self, ctx: click.Context) -> Iterator[None]:
-        """Turn errors into refusals of the verb, with options in place of the arguments that they name."""
+        """Turn errors into refusals of the verb, which name options instead of arguments."""
         try:
             yield
         except SurveyDocumentError as error:
@@ -404,7 +404,7 @@ class Verbs(VerbGroup):
         self.groups = groups
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb of discreet, or one that another package registers; None if there is none of the name."""
+        """Return a verb of discreet, or a verb that another package registers; None if the name is unknown."""
         if (verb := super().get_command(ctx, cmd_name)) is not None:
             return verb
         entry = registered_verbs().get(cmd_name)

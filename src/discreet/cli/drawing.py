@@ -31,9 +31,9 @@ def console(out: TextIO | None, most: int) -> Console:
 
 
 def print_line(out: Console, line: str) -> None:
-    """Print a sentence; what is longer than the terminal is left to it, so that it can be copied whole.
+    """Print a sentence on one line, however long, so that it can be copied from the terminal.
 
-    It may quote a document that nobody has checked, so that what would steer the terminal is shown as a mark.
+    It may quote an unchecked document, so characters that control the terminal are replaced by a mark.
     """
     out.print("".join(character if character.isprintable() else "\ufffd" for character in line), soft_wrap=True)
 

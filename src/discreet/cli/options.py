@@ -132,7 +132,7 @@ force = Writing.only("force")
 NOT_TRUSTED: dict[str, Any] = {
     "type": Count(0),
     "default": 0,
-    "help": "Reports of a batch that hide nobody: fake, or known to a reader. [0]",
+    "help": "Reports of each batch that are fake or known to the reader. [0]",
 }
 """The option ``--not-trusted`` of a verb that prints a privacy statement."""
 
@@ -153,19 +153,21 @@ class Reading(OptionGroup):
     """
 
     trust_plan: bool = option(
-        "--trust-plan", is_flag=True, help="Take files that do not say their plan: you vouch for them."
+        "--trust-plan",
+        is_flag=True,
+        help="Accept files that do not name their plan, if you know that they belong to it.",
     )
     engine: str = option(
         "--engine",
         type=click.Choice(list(ENGINES)),
         default="local",
-        help="This machine, or Spark, whose executors see the files. [local]",
+        help="Run on this machine, or on Spark with executors that can read the files. [local]",
     )
     master: str | None = option(
         "--master",
         metavar="URL",
         needs={"engine=spark": "it needs --engine spark"},
-        help="For --engine spark: where it runs. [what Spark is set up for]",
+        help="With --engine spark: URL of the cluster. [Spark's configuration]",
     )
     bad_share: float = option(
         "--bad-rows",
@@ -173,7 +175,7 @@ class Reading(OptionGroup):
         default=0.0,
         metavar="SHARE",
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="Share of rows to leave out that no device can have sent. [0]",
+        help="Share of invalid rows to accept; they are left out and counted. [0]",
     )
 
     def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":
@@ -184,7 +186,7 @@ class Reading(OptionGroup):
 
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:
-        """Yield the engine, for which reports may take so many megabytes of memory; Spark is stopped afterwards."""
+        """Yield the engine, with a limit in megabytes on the memory for reports; Spark is stopped afterwards."""
         module = import_module(ENGINES[self.engine])
         with module.running(master=self.master, memory=None if memory is None else memory * 1_000_000) as engine:
             yield engine
@@ -203,9 +205,13 @@ class Showing(OptionGroup):
     """
 
     level: float = option("--level", type=float, default=0.95, help="Confidence of the intervals. [0.95]")
-    simultaneous: bool = option("--simultaneous", is_flag=True, help="Let all intervals hold at once.")
+    simultaneous: bool = option(
+        "--simultaneous", is_flag=True, help="Make the confidence level hold for all intervals together."
+    )
     largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
-    statement: bool = option("--statement", is_flag=True, help="Also print what publishing this reveals of a person.")
+    statement: bool = option(
+        "--statement", is_flag=True, help="Also print what publishing this reveals about a person."
+    )
     not_trusted: int = option("--not-trusted", needs={"statement": "{} needs --statement."}, **NOT_TRUSTED)
 
     @property
@@ -216,7 +222,7 @@ class Showing(OptionGroup):
 
 AS_READ: dict[str, Any] = {
     "is_flag": True,
-    "help": "Take a text that is no label for the only label that reads alike; count them.",
+    "help": "Read a text that is not a label as the only label that reads alike; count these rows.",
 }
 """The option ``--as-read`` of a verb that reads people's values."""
 FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Read numbers as float32, as they were before float64."}
@@ -251,7 +257,7 @@ def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         cls=RuledOption,
         is_flag=True,
         expose_value=False,
-        help="Let the plan name files that are neither beside it nor below.",
+        help="Let the plan name files outside its own folder.",
         **rules,
     )
 

@@ -105,7 +105,7 @@ class OutputFile(OutputPlace):
         what: its content, in the plural.
         endings: how its name may end.
         piped: whether ``-`` sends it to standard output.
-        folders: whether a name without an ending is that of a folder, which the verb itself looks at.
+        folders: whether a name without an ending is a folder, which the verb itself checks.
     """
 
     is_checked = True
@@ -313,12 +313,12 @@ def sent(target: Path, ending: str) -> Iterator[Path]:
 
 
 MOST_COLUMNS = 200
-"""Columns of what is printed where nothing says how wide the terminal is."""
+"""Columns of the output where the width of the terminal is unknown."""
 SIMULATED_REPORTS = "These reports are simulated with a known seed: they protect nobody."
 
 
 def _stream() -> TextIO | None:
-    """Return the stream of results: that of errors where standard output takes a file (``-o -``)."""
+    """Return the stream of results: standard error if standard output takes a file (``-o -``)."""
     ctx = click.get_current_context(silent=True)
     piped = ctx is not None and str(ctx.params.get("output")) == "-"
     return sys.stderr if piped else sys.stdout
@@ -447,7 +447,7 @@ def _named(domains: Iterable[tuple[str, Domain]]) -> Iterable[AlikeLabels]:
 
 
 def written(*files: Path | None) -> list[str]:
-    """Return a sentence that names the files that were written, if any were; standard output is none."""
+    """Return a sentence that names the files that were written, without standard output; empty if there are none."""
     named = [str(file) for file in files if file is not None and str(file) != "-"]
     return [f"Written: {', '.join(named)}."] if named else []
 

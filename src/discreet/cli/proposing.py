@@ -48,13 +48,13 @@ class Labels(OptionGroup):
         "--labels",
         multiple=True,
         metavar="[COLUMN=]A,B,...",
-        help="Labels of a column, instead of those found in the table.",
+        help="Labels of a column. [labels found in the table]",
     )
     cuts: tuple[str, ...] = option(
         "--cuts",
         multiple=True,
         metavar="[COLUMN=]18,40,...",
-        help="Where ranges of a column of numbers or dates begin; else round ones are proposed.",
+        help="First value of each range but the first, for a column of numbers or dates. [round values]",
     )
     least: int | None = option(
         "--least", type=Count(1), help="Leave out labels in fewer rows of the table than this. [20]"
@@ -63,13 +63,13 @@ class Labels(OptionGroup):
         "--merge",
         is_flag=True,
         bars=_NO_LABELS,
-        help="Make one label of those that read alike, such as krank and Krank.",
+        help="Merge labels that read alike, such as krank and Krank.",
     )
     exact: bool = option(
         "--exact",
         is_flag=True,
         bars={**_NO_LABELS, "merge": "Give either --merge or --exact, and not both."},
-        help="Keep labels that read alike apart, and protect only those that --sensitive names: AA, Aa, aa.",
+        help="Treat labels that read alike, such as AA and Aa, as different labels.",
     )
 
     @property
@@ -96,7 +96,7 @@ class Promise(OptionGroup):
         "--sensitive",
         multiple=True,
         metavar="[COLUMN=]A,B,...",
-        help="Labels that are sensitive; nobody but you knows which.",
+        help="Labels to protect.",
     )
     all_sensitive: bool = option(
         "--all-sensitive",
@@ -116,7 +116,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class LabelRules:
     """The fewest rows of a label that is found, the texts that are one label, and whether somebody is asked."""
 
     least: int
@@ -126,10 +126,10 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Labels of columns, the sensitive ones among them, and epsilon, of which a plan is made.
+    """The labels of columns, the sensitive labels and epsilon of a new plan.
 
     Attributes:
-        columns: what is found of each column, by name.
+        columns: the labels of each column, by name.
         sensitive: the sensitive labels.
         epsilon: the promise, in nats.
         least: the fewest rows of a label that is found.
@@ -151,27 +151,27 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class TableLook:
-    """A table that was looked at, and what is said of its columns.
+class ScannedTable:
+    """A table whose columns were scanned, and the options for its columns.
 
     Attributes:
-        looks: by column.
+        looks: the content of each column, by name.
         way: how labels are found.
-        listed: labels that are said, by column.
-        cut: cuts that are said, by column.
+        listed: labels from options, by column.
+        cut: cuts from options, by column.
     """
 
     looks: Mapping[str, ColumnLook]
-    way: Way
+    way: LabelRules
     listed: Mapping[str, list[str]]
     cut: Mapping[str, list[str]]
 
     @classmethod
-    def of(cls, tables: Sequence[str | Path], names: Sequence[str], labels: Labels) -> "TableLook":
-        """Look at the columns that are named; at all of them, and list them, where none is named."""
+    def of(cls, tables: Sequence[str | Path], names: Sequence[str], labels: Labels) -> "ScannedTable":
+        """Scan the named columns of tables; without names scan and list all columns."""
         listed, cut = labels.said(names)
         asking = not prints_json() and at_a_terminal()
-        way = Way(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
+        way = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
         looks = look_at(tables, {name: listed.get(name) for name in names} if names else None)
         if not names:
             click.echo(_listing(looks, way.least), err=True)
@@ -182,7 +182,7 @@ class TableLook:
         return _asked("column of values (several, with commas, for all combinations)", _chooser(self.looks))
 
     def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
-        """Return labels, the sensitive ones and epsilon; a person is asked for those that are not said."""
+        """Return the labels, the sensitive labels and epsilon; a person is asked for missing ones."""
         columns = {
             name: _proposal(self.looks[name], self.listed.get(name), self.cut.get(name), self.way) for name in names
         }
@@ -214,7 +214,7 @@ def _promised(proposals: Mapping[str, Found], promise: Promise, join: Join) -> t
     return SensitiveLabels(marked, join), epsilon
 
 
-def refuse_unsaid(unnamed: str, promise: Promise, *, asking: bool) -> None:
+def check_complete(unnamed: str, promise: Promise, *, asking: bool) -> None:
     """Refuse missing options, where nobody can be asked.
 
     Args:
@@ -253,7 +253,7 @@ def _in_short(look: ColumnLook, least: int) -> str:
     if not look.rows:
         return "nothing: it is empty"
     try:
-        proposal = _proposal(look, None, None, Way(least, "spaces", asking=False))
+        proposal = _proposal(look, None, None, LabelRules(least, "spaces", asking=False))
     except DataError:
         return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
     rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
@@ -276,7 +276,7 @@ def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]
     return choose
 
 
-def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: Way) -> Found:
+def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: LabelRules) -> Found:
     """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
     if cut is not None:
         cuts = _read_cuts(look, cut)

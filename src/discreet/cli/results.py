@@ -69,7 +69,7 @@ class Ending:
             clause = f"As you state, {clause[0].lower()}{clause[1:]}" if self.trust_plan else clause
             yield f"{clause}." if self.statement else f"{clause}; {_ON_REQUEST}"
         lines = [list(filter(None, publication.lines())) for publication in self.statement.values()]
-        # Each publication has a line on a person; the conditions of the first are those of all.
+        # Each publication has a line on a person; the conditions are the same for all.
         yield from (person for person, *_ in lines)
         yield from lines[0][1:] if lines else ()
 
@@ -129,7 +129,7 @@ def check_folders(sources: Iterable[Any]) -> None:
     """Refuse a statement on a collector's folder, whose own document says how often a person answers.
 
     Raises:
-        ParameterError: if one of the sources is such a folder.
+        ParameterError: if a source is a folder of a collector.
     """
     for source in sources:
         if isinstance(source, Path) and (source / COLLECTION).exists():

@@ -307,5 +307,5 @@ def _smoothing(name: str, smoothing: object) -> float | None:
     return None if smoothing is None else checked_positive(name, smoothing)
 
 
-SMOOTHING = MethodOption("smoothing", "weight of roughness. [1, or less]", _smoothing)
+SMOOTHING = MethodOption("smoothing", "weight of the penalty on roughness. [at most 1]", _smoothing)
 SMOOTH = Method("smooth", smooth, (SMOOTHING, TOLERANCE, PROGRESS), needs_reports=True)

@@ -54,13 +54,15 @@ _WITH_BY = {"by": "it needs --by"}
 class Sides(OptionGroup):
     """Sides of the comparison."""
 
-    by: str | None = option("--by", metavar="COLUMN", help="Compare two groups: a public column beside the reports.")
+    by: str | None = option(
+        "--by", metavar="COLUMN", help="Compare two groups of this public column beside the reports."
+    )
     groups: tuple[str, str] | None = option(
         "--groups",
         nargs=2,
         metavar="LABEL LABEL",
         needs=_WITH_BY,
-        help="Which two. [the only two that there are]",
+        help="The two groups to compare. [the only two]",
     )
     given: Path | None = option(
         "--given",
@@ -76,7 +78,7 @@ class Sides(OptionGroup):
         type=Count(),
         default=MINIMUM,
         needs=_WITH_BY,
-        help="With --by, reports in the smallest group that is compared. [20]",
+        help="With --by: least number of reports of a group. [20]",
     )
 
 
@@ -85,14 +87,14 @@ class Tests(OptionGroup):
     """The rate of errors that significant values keep, and of what."""
 
     rate: float = option(
-        "--rate", type=float, default=0.05, show_default=True, help="Bound on the errors among significant values."
+        "--rate", type=float, default=0.05, show_default=True, help="Bound on the error rate of --control."
     )
     control: Control = option(
         "--control",
         type=click.Choice(["fdr", "fwer"]),
         default="fdr",
         show_default=True,
-        help="Of what: the expected share of false ones among them, or the probability of any.",
+        help="Error rate of significant values: expected share of false ones (fdr), or probability of any (fwer).",
     )
 
 
@@ -129,7 +131,7 @@ def compare(
 
     The groups are two collections of REPORTS made under PLAN, or two groups of one collection.
 
-    REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one.
+    REPORTS are two files or folders of reports or tallies, of different people. With --by or --given there is only one.
     """
     check_folders(reports if shown.statement else ())
     sides = [Side(source.name or str(source), [source]) for source in reports]

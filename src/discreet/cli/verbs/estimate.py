@@ -136,20 +136,23 @@ class ByGroup(OptionGroup):
     """The groups and the weights."""
 
     by: tuple[str, ...] = option(
-        "--by", multiple=True, metavar="COLUMN", help="Estimate by group: a public column beside the reports."
+        "--by", multiple=True, metavar="COLUMN", help="Estimate each group of this public column beside the reports."
     )
     weights: str | None = option(
         "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
     )
     shares: Path | None = option(
-        "--shares", type=InputFile(), needs=_OF_GROUPS, help="Known shares of groups: the columns of --by, and share."
+        "--shares",
+        type=InputFile(),
+        needs=_OF_GROUPS,
+        help="File of the known shares of groups: columns of --by, and share.",
     )
     minimum: int = option(
         "--minimum",
         type=Count(),
         default=MINIMUM,
         needs=_OF_GROUPS,
-        help=f"Reports in the smallest group that is estimated. [{MINIMUM}]",
+        help=f"Least number of reports of a group. [{MINIMUM}]",
     )
     small: str = option(
         "--small",
@@ -182,7 +185,7 @@ class ReadingAll(Reading):
         metavar="MB",
         needs={"engine=local": "it needs --engine local"},
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="For mle, em: reports beyond it go into files. [half of all]",
+        help="For mle, em: memory for reports; further reports go to temporary files. [half of all]",
     )
 
 
@@ -194,14 +197,14 @@ class EstimateFiles(Writing):
         "-o",
         "--output",
         type=OutputFile("estimates", ESTIMATES, piped=True),
-        help=f"To write: {spelled(ESTIMATES)}; - is CSV.",
+        help=f"File for the estimate: {spelled(ESTIMATES)}; - prints CSV.",
     )
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
     tally_file: Path | None = option(
         "--tally",
         type=OutputFile("tallies", TALLIES),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"Tally: {spelled(TALLIES)}.",
+        help=f"File for the tally: {spelled(TALLIES)}.",
     )
 
 
@@ -215,7 +218,7 @@ class EstimateFiles(Writing):
     multiple=True,
     metavar="TAG=WHAT",
     bars={GROUPS: NOT_WITH_GROUPS},
-    help="What is known behind secret tags: FILE, in-clear or drop. [in-clear]",
+    help="Distribution of values behind a secret tag: FILE, in-clear or drop. [in-clear]",
 )
 @ByGroup.options
 @Showing.options
@@ -261,8 +264,8 @@ def estimate_reports(
         reports: files and folders.
         how: the method.
         read: how reports are read.
-        shown: what is shown.
-        known: what is known behind secret tags, as `backgrounds` returns it.
+        shown: options for the output.
+        known: distributions of the values behind secret tags, as `backgrounds` returns them.
     """
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running(read.memory) as engine, reports_here(reports) as sources:
@@ -329,7 +332,7 @@ def _estimated(plan: Plan, data: Data, known: Any, asked: dict[str, Any]) -> tup
 
 
 def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
-    """Return the tally of what was read."""
+    """Return the tally of the reports or evidence."""
     if isinstance(data, Reports):
         return mechanism.tally(data)
     return data.tally if isinstance(data, StoredBlocks) else data
@@ -416,8 +419,8 @@ def estimate_groups(
         how: the method.
         grouping: the groups and the weights.
         read: how reports are read.
-        shown: what is shown.
-        same_people: whether groups hold reports of the same people, so that nothing is said of everybody.
+        shown: options for the output.
+        same_people: whether groups hold reports of the same people; then there is no estimate for everybody.
     """
     mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
@@ -476,7 +479,7 @@ def read_with_columns(
     if weights is None and not every:
         data: Any = engine.tally_by(mechanism, sources, by) if by else engine.tally(mechanism, sources).tally
         return data, None, None
-    # A column of groups may be that of weights too.
+    # The column of weights may be a column of groups too.
     names = list(dict.fromkeys([*by, *filter(None, [weights])]))
     evidence, public = read_public(mechanism, sources, names, memory=memory_limit())
     return evidence, public.select(list(by)) if by else None, None if weights is None else public[weights]

@@ -19,9 +19,9 @@ from discreet.cli.proposing import (
     Labels,
     Promise,
     Proposal,
-    TableLook,
+    ScannedTable,
+    check_complete,
     proposal_facts,
-    refuse_unsaid,
     show_proposal,
 )
 from discreet.core.domain import Domain
@@ -49,7 +49,7 @@ class _Columns(OptionGroup):
             "labels": "Give either --bins or --labels, and not both.",
             "cuts": "Give either --bins or --cuts, and not both.",
         },
-        help="A column of numbers in so many bins, between round ends; --sensitive LOW:HIGH,...",
+        help="Number of bins for a column of numbers; protect ranges with --sensitive LOW:HIGH,...",
     )
 
 
@@ -62,7 +62,7 @@ class _Columns(OptionGroup):
 @Labels.options
 @Promise.options
 @click.option("--title", default="", help="Title of the plan, for people.")
-@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The plan: {spelled(PLANS)}. [printed]")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the plan: {spelled(PLANS)}. [printed]")
 @options.force
 def init(
     tables: tuple[str | Path, ...],
@@ -76,10 +76,10 @@ def init(
 ) -> None:
     """Propose a plan for columns of TABLE.
 
-    The plan has the labels, the ones that you call sensitive, and the most precise mechanism.
+    The plan lists the labels, marks the sensitive ones, and names the most precise mechanism.
 
-    Without --column the columns are listed. At a terminal you are asked for missing options. Numbers and dates are cut
-    into ranges. Without -o the plan alone is printed on standard output.
+    Without --column, the columns are listed. At a terminal you are asked for missing options. Numbers and dates are cut
+    into ranges. Without -o, the plan is printed on standard output.
 
     A plan is public. Labels are read from the table if many rows hold them; columns with mostly different values, such
     as names, are refused. With --labels or --cuts the plan contains nothing of the table.
@@ -89,9 +89,9 @@ def init(
     """
     if len({*of.columns}) < len(of.columns):
         raise ParameterError("column.twice")
-    table = TableLook.of(tables, of.columns, labels)
+    table = ScannedTable.of(tables, of.columns, labels)
     unnamed = "" if of.columns else "Name the column of values with --column."
-    refuse_unsaid(unnamed, promise, asking=table.way.asking)
+    check_complete(unnamed, promise, asking=table.way.asking)
     names = of.columns or table.chosen()
     columns: Mapping[str, Found] = {}
     named: dict[str, Any] = {}

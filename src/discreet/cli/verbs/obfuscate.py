@@ -59,7 +59,7 @@ class _Columns(PeopleColumns):
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
         show_default=True,
-        help="Rows with a value that is not in the plan: the same.",
+        help="Rows with a value that is not in the plan: refuse the table, or leave them out and count them.",
     )
     keep: tuple[str, ...] = option("--keep", **KEEP)
 
@@ -157,10 +157,10 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
 
     VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
 
-    Columns that are kept serve for --by and --weights of discreet estimate. They are public: nothing protects them, and
-    whoever keeps many of them may make people recognisable.
+    Kept columns are for --by and --weights of discreet estimate. They are public and not protected. Many of them
+    together can identify people.
 
-    Under a personalized plan this is a simulation: on real devices nobody holds a table of everybody's secrets.
+    Under a personalized plan this is a simulation, because in a real collection nobody has a table of all secrets.
     """
     document = load_plan(plan)
     mechanism = document.mechanism()

@@ -65,7 +65,7 @@ class _People(OptionGroup):
         "--target",
         type=click.Choice(["worst-case", "sensitive-mass", "distribution"]),
         metavar="TARGET",
-        help="Least error for: worst-case, sensitive-mass or distribution. [the most specific one given]",
+        help="Minimize the error for: worst-case, sensitive-mass or distribution. [the most specific one given]",
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
@@ -85,19 +85,19 @@ class ReportLimits(OptionGroup):
     """The most that a report and its collector may cost."""
 
     largest_report: float | None = option(
-        "--largest-report", type=float, metavar="BYTES", help="Most bytes that a report may take."
+        "--largest-report", type=float, metavar="BYTES", help="Maximum size of a report, in bytes."
     )
     most_seconds: float | None = option(
         "--most-seconds",
         type=float,
         metavar="SECONDS",
-        help="Most time of one core for counting all reports and decoding their tally.",
+        help="Maximum time to count all reports and decode the tally, on one core.",
     )
     within: float | None = option(
         "--within",
         type=float,
         metavar="SHARE",
-        help="Additional error, as a share of the least, that a smaller report may have. [0.05]",
+        help="Accept this much more error, as a share, for smaller reports. [0.05]",
     )
 
     def given(self) -> dict[str, Any]:
@@ -111,16 +111,21 @@ class _Precision(OptionGroup):
     """The precision for which people are counted."""
 
     standard_error: float | None = option(
-        "--standard-error", type=float, help="Number of users that gives every value this standard error or less."
+        "--standard-error",
+        type=float,
+        help="Print the number of users at which every value has this standard error or less.",
     )
     change: float | None = option(
-        "--change", type=float, metavar="SHARE", help="Number of users in each of two groups that shows this change."
+        "--change",
+        type=float,
+        metavar="SHARE",
+        help="Print the number of users per group at which this change of a share is detected.",
     )
     power: float | None = option(
         "--power",
         type=float,
         needs={"change": "it needs --change"},
-        help="With --change, the probability of seeing it. [0.8]",
+        help="With --change: probability of detecting it. [0.8]",
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
@@ -141,7 +146,7 @@ class PlanFile(Writing):
     """The plan to write."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan with what is recommended: {spelled(PLANS)}."
+        "-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the recommended plan: {spelled(PLANS)}."
     )
 
     def write(self, source: Path, mechanism: BlockMechanism) -> list[str]:
@@ -156,7 +161,9 @@ class PlanFile(Writing):
 class _Outputs(PlanFile):
     """The plan and the picture to write."""
 
-    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Errors by epsilon, users: {spelled(PICTURES)}.")
+    plot: Path | None = option(
+        "--plot", type=options.PICTURE, help=f"Picture of errors by epsilon and users: {spelled(PICTURES)}."
+    )
 
     def write_all(self, source: Path, mechanism: BlockMechanism, chart: Callable[[], Any]) -> list[str]:
         """Write the plan and the picture that are named: both of them, or none."""
@@ -190,9 +197,9 @@ def plan(
 ) -> None:
     """Compare all mechanisms on DOMAIN and recommend one.
 
-    DOMAIN is a file with a [domain] table; a plan will do.
+    DOMAIN is a plan, or a file with a [domain] table.
 
-    discreet risk plan finds the largest epsilon that a wanted protection allows.
+    To find the largest epsilon for a wanted protection, use discreet risk plan.
     """
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon
@@ -227,7 +234,7 @@ def _stated_epsilon(path: Path) -> float:
 
 def domain_of(path: Path) -> tuple[Domain, float | None]:
     """Return the domain of a plan or of a file with a domain, and the stated mass of its sensitive values."""
-    # A document that names a mechanism or a version is a plan, and its mistakes are those of a plan.
+    # A document that names a mechanism or a version is read as a plan, so errors are about a plan.
     if {"mechanism", "version"} & {*read_document(path, dict)}:
         plan = load_plan(path)
         return plan.mechanism().domain if plan.is_personalized else plan.domain, None

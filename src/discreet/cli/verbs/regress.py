@@ -42,10 +42,10 @@ class Model(OptionGroup):
         "--reference",
         multiple=True,
         metavar="COLUMN=LABEL",
-        help="Label that the others of a covariate are against. [the first]",
+        help="Reference label of a covariate. [the first]",
     )
     baseline: str | None = option(
-        "--baseline", metavar="VALUE", help="For --method logistic, the value that odds are against. [the largest]"
+        "--baseline", metavar="VALUE", help="With --method logistic: reference value of the odds. [the most frequent]"
     )
     weights: str | None = option(
         "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
@@ -108,7 +108,7 @@ def regress(
     statement: bool,
     trust_plan: bool,
 ) -> None:
-    """Regress reports on public columns that stand beside them.
+    """Regress reports on public columns beside them.
 
     REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
     """

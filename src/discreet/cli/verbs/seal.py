@@ -40,7 +40,7 @@ from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import published
 
 SEALED = (".parquet",)
-RETRACT = click.option("--retract", is_flag=True, help="Take the batches out instead, which must have been counted.")
+RETRACT = click.option("--retract", is_flag=True, help="Subtract the batches instead; they must have been counted.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class SealedBatch(OptionGroup):
     """The batch that is sealed."""
 
     name: str | None = option(
-        "--name", help="Name of the batch, which readers of the file see; the source's own, or a new one."
+        "--name", help="Name of the batch, visible in the file. [the source's name, or a new one]"
     )
     least: int = option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
     not_trusted: int = option("--not-trusted", **NOT_TRUSTED)
@@ -79,12 +79,11 @@ def seal(
 ) -> None:
     """Write REPORTS into one file, sorted by their content.
 
-    Nothing of ids, order or times is left.
+    Identifiers, order and times are removed.
 
-    That is the shuffle of the shuffle model, and anybody can check it: discreet verify PLAN --sealed FILE. The same
-    reports under the same name give the same bytes. Each person must have one report in the batch; nobody can see that
-    in a sealed file.
-    REPORTS are files, or folders of files, here or at URLs.
+    This is the shuffle of the shuffle model. Anybody can check it with discreet verify PLAN --sealed FILE. The same
+    reports under the same name give the same bytes. Each person must have one report in the batch, which a sealed file
+    cannot show. REPORTS are files, or folders of files, here or at URLs.
     """
     check = f"discreet verify {plan} --sealed {output}"
     seal_reports(load_plan(plan), reports, batch, read, output, force=force).show()
@@ -159,7 +158,7 @@ def seal_reports(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"The tally, made where there is none: {spelled(TALLIES)}.",
+    help=f"File of the tally, made if it does not exist: {spelled(TALLIES)}.",
 )
 @RETRACT
 @Reading.only("engine")
@@ -176,11 +175,11 @@ def tally(
 ) -> None:
     """Add SEALED batches to a tally, each exactly once.
 
-    They were made under PLAN, and the tally has not counted them yet.
+    The batches must be made under PLAN. Batches that were counted before are skipped.
 
-    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. The tally knows
-    the names of the batches that it has counted, and they are not read again: run it every night on the whole folder. A
-    batch that was counted with another number of reports is refused. discreet estimate PLAN TALLY reads the result.
+    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. The tally lists
+    the names of its batches, so you can run this every night on the whole folder. A batch whose number of reports has
+    changed is refused. discreet estimate PLAN TALLY reads the result.
     """
     read = Reading(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     add_batches(load_plan(plan), sealed, read, output, retract=retract).show()

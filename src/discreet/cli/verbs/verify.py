@@ -48,7 +48,7 @@ class Batches(OptionGroup):
         type=Count(1),
         metavar="N",
         bars=_NOT_SEALED,
-        help="Also print what publishing N reports, without names and order, reveals of a person.",
+        help="Also print what publishing N reports, without names and order, reveals about a person.",
     )
     delta: float | None = option(
         "--delta",
@@ -62,7 +62,7 @@ class Batches(OptionGroup):
         default=1,
         show_default=True,
         **_OF_BATCHES,
-        help="With --statement: batches that hold a report of the same person, with fresh noise each.",
+        help="With --statement: number of batches with a report of the same person, each with fresh noise.",
     )
     not_trusted: int = option(
         "--not-trusted",
@@ -70,7 +70,7 @@ class Batches(OptionGroup):
         default=0,
         show_default=True,
         **_OF_BATCHES,
-        help="With --statement: reports of the N that hide nobody (known, faked, made elsewhere).",
+        help="With --statement: number of the N reports that are fake or known to the reader.",
     )
     plot: Path | None = option(
         "--plot",
@@ -105,7 +105,7 @@ MEMO = click.option(
     cls=RuledOption,
     bars=_NOT_SEALED,
     metavar="EPSILON",
-    help="Also verify permanent reports with a second coin, with this epsilon for all rounds.",
+    help="Also verify permanent reports with a second coin and this epsilon for all rounds.",
 )
 SEALED = click.option(
     "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
@@ -121,7 +121,7 @@ class Draws(OptionGroup):
         type=Count(),
         metavar="N",
         bars=_NOT_SEALED,
-        help="Also draw N reports, a million for example, and bound epsilon from below by what they show.",
+        help="Also draw N reports, for example a million, and print a lower bound on epsilon from them.",
     )
     confidence: float = option(
         "--confidence",
@@ -135,7 +135,7 @@ class Draws(OptionGroup):
         "--seed",
         type=int,
         needs={"draws": "{} needs --draws with a number of reports."},
-        help="With --draws: seed for a simulation; without it the reports are drawn as on devices.",
+        help="With --draws: seed for a simulation. [secure randomness, as on devices]",
     )
 
     def audit(self, document: Plan) -> VerbResult | None:
@@ -168,10 +168,10 @@ class Draws(OptionGroup):
 def verify(plan: Path, batches: Batches, drawn: Draws, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the epsilon of PLAN from the sampler's integers.
 
-    Exit code 1: the promise is broken.
+    The exit code is 1 if the promise is broken.
 
-    With --draws, also test the promise by reports drawn under the plan. With --statement, also what publishing N
-    reports reveals about a person. With --memo, also what rounds of permanent reports reveal.
+    --draws tests the promise with reports drawn under the plan. --statement prints what publishing N reports reveals
+    about a person. --memo verifies several rounds of permanent reports.
     """
     document = load_plan(plan)
     if sealed is not None:
@@ -244,7 +244,7 @@ def _verification_record(
 def _verification_parts(
     verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> Iterator[str | ResultTable]:
-    """Yield the mechanism, the table of its integers, the verdict, and what is shuffled."""
+    """Yield the mechanism, the table of its integers, the verdict, and the statement on shuffled reports."""
     yield f"{mechanism}\n{mechanism.guarantee}"
     if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
@@ -258,7 +258,7 @@ def _verification_parts(
 
 
 def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
-    """Check sealed files, and return what was found; with exit code 1 if one is not sealed.
+    """Check sealed files, and return the findings; with exit code 1 if one is not sealed.
 
     Args:
         document: the plan of the reports.

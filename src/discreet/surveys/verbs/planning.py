@@ -12,7 +12,15 @@ import click
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, force, option
 from discreet.cli.output import InputFile, OutputFile, alike_in
-from discreet.cli.proposing import Labels, Promise, Proposal, TableLook, proposal_facts, refuse_unsaid, show_proposal
+from discreet.cli.proposing import (
+    Labels,
+    Promise,
+    Proposal,
+    ScannedTable,
+    check_complete,
+    proposal_facts,
+    show_proposal,
+)
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up
@@ -84,9 +92,9 @@ def init(
     A survey is public. Labels that are read from the table are those that many rows hold; columns with mostly different
     values, such as names, are refused. With --labels or --cuts nothing of the table gets into the survey.
     """
-    table = TableLook.of(tables, asked.names, labels)
+    table = ScannedTable.of(tables, asked.names, labels)
     unnamed = "" if asked.names else "Name each question by its column, or by several with commas, with --question."
-    refuse_unsaid(unnamed, promise, asking=table.way.asking and bool(asked.names))
+    check_complete(unnamed, promise, asking=table.way.asking and bool(asked.names))
     proposal = table.proposal(asked.names, promise)
     document, heading = _planned(proposal, asked.tables, title)
     if output is not None:
