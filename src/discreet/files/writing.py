@@ -65,7 +65,7 @@ def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
 
 def _check_writable(folder: Path) -> None:
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise ParameterError("folder.not-writable", folder=folder)
+        raise ParameterError("output-folder.not-writable", folder=folder)
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def in_turn(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(place, fcntl.LOCK_EX)
         except OSError as error:
-            raise ParameterError("folder.without-locks", folder=folder, reason=error.strerror) from None
+            raise ParameterError("folder.no-locks", folder=folder, reason=error.strerror) from None
         yield
     finally:
         os.close(place)
