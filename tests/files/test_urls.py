@@ -120,7 +120,7 @@ def test_a_url_that_cannot_be_opened_gives_one_sentence(put: Put, tmp_path: Path
     url = put(reports(tmp_path, "a.parquet", 1), "reports/a.parquet")
     gone = url.replace("a.parquet", "b.parquet")
     message = refused(DataError, lambda: read_reports(gone, MECHANISM))
-    assert message == f"{paths.shown(gone)} does not exist. [file.missing]"
+    assert message == f"{paths.shown(gone)} does not exist. [file.not-found]"
     (tmp_path / "plan.toml").write_text(PLAN)
     assert "does not exist" in refusal("estimate", tmp_path / "plan.toml", gone)
     other = put(tmp_path / "a.parquet", "mixed/a.txt")

@@ -173,7 +173,7 @@ def test_bad_rows_are_counted_by_reason(spark: Any) -> None:
     assert sorted(found.left_out.values()) == [1, 1, 1, 2, 2]
     assert found.tally.support[3] == 50
     message = refused(DataError, lambda: SparkEngine(spark).tally(SYMBOLS, frame))
-    assert message.startswith("7 of 107 rows are no reports of this plan")
+    assert message.startswith("7 of 107 rows are not reports of this plan")
     refused(ParameterError, lambda: SparkEngine(spark).tally(SYMBOLS, Sources(frame, bad_share=2)))
 
 

@@ -254,7 +254,7 @@ def readable(path: object) -> Iterator[None]:
         named = error.sentence().startswith((f"{path}: ", f"{path} "))
         raise (error if named else error.at(path)) from None
     except FileNotFoundError:
-        raise DataError("file.missing", path=path) from None
+        raise DataError("file.not-found", path=path) from None
     except PermissionError:
         raise DataError("file.forbidden", path=path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:
