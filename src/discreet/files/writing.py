@@ -60,7 +60,7 @@ def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
     names = {file.name for file in files}
     others = [place.name for place in folder.iterdir() if place.name not in names and place.name[0] not in "._"]
     if others:
-        raise ParameterError("folder.in-use", folder=folder, n=len(others), name=min(others))
+        raise ParameterError("folder.with-other-content", folder=folder, n=len(others), name=min(others))
 
 
 def _check_writable(folder: Path) -> None:
