@@ -166,7 +166,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
             "compare plan.toml all.parquet --by age --groups 1 9",
             "There is no group '9' of at least 20 reports. Groups are 1, 2",
         ),
-        ("compare plan.toml all.parquet --by sex --given shares.csv", "leave --by out"),
+        ("compare plan.toml all.parquet --by sex --given shares.csv", "Leave --by out"),
         ("compare plan.toml all.parquet --groups f m", "--groups does nothing here"),
         ("compare plan.toml all.parquet --by sex --weights region", "weights must be numbers"),
         ("compare plan.toml north.parquet south.parquet --weights w", "must have the public column 'w' once"),

@@ -114,7 +114,7 @@ def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) ->
     (files.folder / FILES[attempt]).mkdir()
     result = run(*VERBS[attempt](files), files.folder / FILES[attempt])
     assert result.exit_code == 2
-    assert "is a directory" in result.stderr
+    assert "is a directory" in result.stderr or "output.is-directory" in result.stderr
     assert everything(files.folder) == before | {FILES[attempt]: None}
 
 

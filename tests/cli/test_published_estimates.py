@@ -97,12 +97,12 @@ def test_an_estimate_by_default_makes_no_publication(files: Files) -> None:
 def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
     named = dc.read_reports(drawn(files), files.mechanism).batches
     made = Publication(files.mechanism, (600,), shown="this estimate", named=named)
-    person, conditions = made.lines()
-    assert f"{person} {conditions}" in statement("estimate", files.plan, files.reports)
-    assert f"The reports are of batch {named[0].name} (600 reports)." in conditions
-    assert conditions.startswith("Conditions: ")
+    person, *conditions = made.lines()
+    assert " ".join([person, *conditions]) in statement("estimate", files.plan, files.reports)
+    assert f"- The reports are of batch {named[0].name} (600 reports)." in conditions
+    assert conditions[0] == "Conditions:"
     assert person.startswith("If these are 600 different people with one report each, whoever sees this estimate,")
-    assert "not trusted: 0" in conditions
+    assert "- No report is fake or known to the reader (not trusted: 0)." in conditions
     facts = stated("estimate", files.plan, files.reports)["publication"]
     assert facts == made.to_dict()
     assert facts["central"] == dc.shuffled(files.mechanism, 600).to_dict()
@@ -144,7 +144,7 @@ def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
     """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
     drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
     said = statement("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
-    assert "nothing is promised beyond the promise of each report: a batch must have at least 2 reports" in said
+    assert " beyond the promise of each report: a batch must have at least 2 reports" in said
     assert "the smallest has 1:" in said
 
 
@@ -178,7 +178,7 @@ def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
     sealed = files.folder / "sealed.parquet"
     shown = text("seal", files.plan, files.reports, "-o", sealed, "--not-trusted", 50)
     assert "If these are 600 different people with one report each, whoever sees the sealed file" in shown
-    assert "This assumes that 50 reports of each batch hide nobody" in shown
+    assert "50 reports of each batch are fake or known to the reader" in shown
     facts = stated("estimate", files.plan, sealed)["publication"]
     assert facts["n"] == 600
 

@@ -9,13 +9,13 @@ def test_reports_are_sealed_and_checked(files: Files) -> None:
     reports = files.obfuscated()
     sealed = files.folder / "sealed.parquet"
     text = flat(done("seal", files.plan, files.reports, "-o", sealed))
-    assert f"600 reports of plan {reports.fingerprint[:12]} sealed in {sealed}, sorted by what they say." in text
+    assert f"600 reports of plan {reports.fingerprint[:12]} sealed in {sealed}, sorted by content." in text
     assert "each person has one report" in text
     assert f"discreet verify {files.plan} --sealed {sealed}" in text
     assert "simulated with a known seed" in text
     text = flat(done("verify", files.plan, "--sealed", sealed))
     assert "600 reports" in text
-    assert "can show that each person has one report" in text
+    assert "cannot show that each person has one report" in text
     found = json.loads(done("verify", files.plan, "--sealed", sealed, "--json"))
     assert (found["sealed"], found["flaw"]) == (True, None)
     assert [(one["n"], one["simulated"], one["compared"]) for one in found["files"]] == [(600, True, True)]

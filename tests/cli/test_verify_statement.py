@@ -18,7 +18,7 @@ def test_the_facts_are_those_of_the_guarantee(files: Files) -> None:
     assert facts["holds"] is True
     assert facts["publication"]["central"] == shuffled(files.mechanism, 5000, rounds=3, not_trusted=100).to_dict()
     assert facts["publication"]["sentences"]["conditions"][1].startswith(
-        "This assumes that 100 reports of each batch hide nobody"
+        "100 reports of each batch are fake or known to the reader"
     )
     assert "publication" not in told("verify", files.plan)
 

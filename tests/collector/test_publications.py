@@ -161,7 +161,7 @@ def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> Non
     estimate = ("estimate", place / "_plan.json", place)
     assert "publication" not in told(*estimate)
     refused = refusal(*estimate, "--statement")
-    assert f"discreet collection statement {place} says what publishing it reveals" in refused
+    assert f"Use discreet collection statement {place} instead." in refused
     asked = ("collection", "statement", place)
     facts = told(*asked)["publication"]
     assert (facts["answers"], facts["batches"], facts["rounds"], facts["n"]) == ("fresh", 3, 2, 150)

@@ -146,7 +146,7 @@ def test_files_must_say_what_they_are(tmp_path: Path) -> None:
     written(path, COUNTED, reports, collection="8f" * 32, epoch=3)
     assert check_sealed(path, COUNTED).n == 900
     table = report_tables.to_arrow(COUNTED, reports)
-    assert "another tool wrote this file" in flaw(lambda: pq.write_table(table.replace_schema_metadata(None), path))
+    assert "sealed.other-tool" in flaw(lambda: pq.write_table(table.replace_schema_metadata(None), path))
     stamp = report_tables.schema_of(COUNTED, simulated=True, facts={"sealed": True, "n": 900})
     assert "has no checksums" in flaw(lambda: pq.write_table(table.cast(stamp), path))
     owners = pa.table({"owner": list(range(900))})

@@ -72,10 +72,10 @@ def test_a_study_is_read(tmp_path: Path) -> None:
         ('path = "people.csv"', 'path = "people.csv"\nsensitive = "count"', "true or false"),
         ('path = "people.csv"', 'path = "people.csv"\ncount = "label"', "must hold counts"),
         ('path = "people.csv"', 'path = "nobody.csv"', "does not exist"),
-        ('path = "people.csv"', 'path = "people.csv"\nsheet = 1', "`$.data"),
+        ('path = "people.csv"', 'path = "people.csv"\nsheet = 1', "'$.data"),
         ('protect = "all"', 'protect = "some"', "protect"),
-        ('name = "rr"', 'name = "rr", theta = 0.5', "`$.run[0].mechanism"),
-        ("epsilon = 1.0", "epsilon = 1.0\nversion = 2", "`$.version"),
+        ('name = "rr"', 'name = "rr", theta = 0.5', "'$.run[0].mechanism"),
+        ("epsilon = 1.0", "epsilon = 1.0\nversion = 2", "'$.version"),
         (RUNS, "run = []\n", "run"),
     ],
 )

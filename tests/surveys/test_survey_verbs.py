@@ -127,7 +127,7 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert dc.Questionnaire.load(plan).plan("sex,diagnosis").document.domain.missing == {"diagnosis": "no answer"}
     text = done("survey", "obfuscate", plan, PEOPLE, "-o", tmp_path / "r")
     assert "300 people, 1 of 2 questions each" in text
-    assert "use discreet survey init" in refusal("init", PEOPLE, *asked, "--all-sensitive")
+    assert "Use discreet survey init" in refusal("init", PEOPLE, *asked, "--all-sensitive")
     result = run("survey", "init", PEOPLE, "--epsilon", 2, "--all-sensitive")
     assert result.exit_code == 2
     assert "--question must name a column" in result.stderr

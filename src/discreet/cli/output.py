@@ -8,6 +8,7 @@ sentences and tables for people.
 
 import logging
 import os
+import re
 import shutil
 import sys
 import warnings
@@ -499,3 +500,10 @@ def save_table(table: Callable[[], Any], facts: Callable[[], Any], path: Path) -
         path.write_text(json_text(facts()) + "\n", encoding="utf-8")
     else:
         write_columns(path, table())
+
+
+def in_words(mechanism: Any) -> str:
+    """Return the numbers of values and of protected values, the mechanism and epsilon, in words."""
+    # RandomizedResponse is randomized response.
+    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(mechanism).__name__).lower()
+    return f"{mechanism.domain.in_words}, {title}, epsilon {mechanism.epsilon:g}"

@@ -433,6 +433,12 @@ class Domain:
         """|X_N|, the number of values that may go in clear."""
         return self.size - self.sensitive_count
 
+    @property
+    def in_words(self) -> str:
+        """The numbers of values and of protected values: "5 values, 2 protected"."""
+        protected = f"{self.sensitive_count:,}" if self.clear_count else "all"
+        return f"{self.size:,} values, {protected} protected"
+
     @cached_property
     def sensitive(self) -> BoolArray:
         """``(|X|,)`` booleans: which values are sensitive."""

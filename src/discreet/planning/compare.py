@@ -107,7 +107,7 @@ class MechanismComparison(TabularResult):
     def heading(self) -> str:
         """A line with the domain, epsilon and the number of users."""
         wanted = self.requirements
-        return f"{wanted.domain!r}, epsilon = {wanted.epsilon:g}, {wanted.people}"
+        return f"{wanted.domain.in_words}, epsilon {wanted.epsilon:g}, {wanted.people}"
 
     def view(self, most: int | None = None) -> ResultTable:
         """Return a table by ascending error: ``*`` marks the recommended mechanism, ``!`` a mechanism above a limit.

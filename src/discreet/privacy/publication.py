@@ -40,20 +40,14 @@ WEIGHTS = "weights differ between people, so that the result depends on more tha
 REGRESSION = "a regression uses each report's covariates, so that it depends on more than reports without order"
 """The reason why a regression has no statement."""
 
-HONEST = (
-    "Devices follow the plan and draw from secure randomness, and nobody who sees names or order works with the reader."
-)
+HONEST = "Devices follow the plan and use secure randomness, and nobody who sees names or order helps the reader."
 """The condition on devices and on all who store reports."""
 
 
 def trust_sentence(not_trusted: int) -> str:
     """Return the condition on the reports of each batch that hide nobody."""
-    if not not_trusted:
-        return "This assumes that no reports are fake and none are known to the reader (not trusted: 0)."
-    return (
-        f"This assumes that {not_trusted:,} reports of each batch hide nobody, because they are fake, known to the "
-        f"reader or made elsewhere (not trusted: {not_trusted:,})."
-    )
+    fake = f"{not_trusted:,} reports of each batch are fake" if not_trusted else "No report is fake"
+    return f"{fake} or known to the reader (not trusted: {not_trusted:,})."
 
 
 def names_sentence(named: Sequence[NamedBatch]) -> str:
@@ -194,7 +188,7 @@ which of two protected values is a person's; the chance that they get further is
         central = self.central
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
-            return [f"Of {self.shown} nothing is promised{beyond}: {self.none}."]
+            return [f"Nothing is promised about {self.shown}{beyond}: {self.none}."]
         surest = _surest(central)
         # A condition that nobody has checked comes first.
         condition = ""
@@ -234,8 +228,8 @@ which of two protected values is a person's; the chance that they get further is
             return ""
         several = f", {rounded_up(self.rounds * self.local)} for the {self.rounds} of one person" * (self.rounds > 1)
         return (
-            "Whoever sees reports with names or as they arrive, as who collects them does, has the local guarantee, "
-            f"epsilon = {rounded_up(self.local)} for each{several}; that somebody takes part is not hidden."
+            "Whoever sees reports with names or in order, such as the collector, has the local guarantee, epsilon = "
+            f"{rounded_up(self.local)} for each{several}, and sees who takes part."
         )
 
     def conditions(self) -> list[str]:
@@ -260,25 +254,30 @@ which of two protected values is a person's; the chance that they get further is
         number, least = len(self.batches), f"{self.n:,} reports"
         if self.rounds > 1:
             return (
-                f"A person is in at most {self.rounds:,} of {number:,} batches of at least {least}, with fresh noise "
-                "in each: that is counted."
+                f"A person is in at most {self.rounds:,} of {number:,} batches of at least {least}, with fresh noise."
             )
         if self.planned:
             return f"A batch has at least {least}, one of each person."
         if number == 1:
             return f"The batch has {least}, one of each person."
-        return f"A person is in one of {number:,} batches; that is counted as the smallest, of {least}."
+        return f"A person is in one of {number:,} batches. The bound is for the smallest, of {least}."
 
-    def lines(self, *, status: bool = False) -> tuple[str, str]:
-        """Return the statement in two lines: the guarantee for a person, and its conditions.
+    def lines(self, *, status: bool = False) -> list[str]:
+        """Return the statement in lines: the guarantee for a person, and each of its conditions.
 
         Args:
             status: as for `officers`.
         """
         # The first line begins with a condition that no file can show.
         others = self.conditions()[self.central is not None and self.answers == "unknown" :]
-        conditions = " ".join(filter(None, [*others, self.local_sentence, self.officers(status=status)]))
-        return " ".join(self.person()), conditions if self.none else f"Conditions: {conditions}"
+        head = [] if self.none else ["Conditions:"]
+        others = [f"- {sentence}" for sentence in others] if head else others
+        return [
+            " ".join(self.person()),
+            *head,
+            *others,
+            *filter(None, [self.local_sentence, self.officers(status=status)]),
+        ]
 
     def figures(self) -> dict[str, Any]:
         """Return the figures on a reader's certainty, as built-ins: shares rounded up, epsilons in nats."""
@@ -314,7 +313,7 @@ which of two protected values is a person's; the chance that they get further is
         }
 
     def __str__(self) -> str:
-        return " ".join(filter(None, self.lines()))
+        return "\n".join(self.lines())
 
     def __repr__(self) -> str:
         sizes = f"n={self.n}" if len(self.batches) == 1 else f"{len(self.batches)} batches, least n={self.n}"

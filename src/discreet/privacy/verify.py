@@ -83,8 +83,8 @@ class Verification:
             return []
         return [
             *([name, number] for name, number in self.integers.items()),
-            ["e^epsilon, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
-            ["epsilon realised, its logarithm", f"{self.realised:.17g}"],
+            ["e^epsilon realised, exactly", f"{self.ratio.numerator} / {self.ratio.denominator}"],
+            ["epsilon realised", f"{self.realised:.17g}"],
             ["epsilon from the matrix", epsilon_text(self.from_matrix)],
             ["epsilon promised", f"{self.promised:.17g}"],
             ["pi and rho of the law", _COUNTED[self.counted]],

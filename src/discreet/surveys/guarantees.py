@@ -168,7 +168,7 @@ further is at most 1 in 1,000,000.
         """Return the sentence for people: how much a reader of the publication can learn about one person's record."""
         shown = next(iter(self.stated.values())).shown
         if self.simulated:
-            return f"Nothing is promised of {shown}: the reports are simulated, and protect nobody."
+            return f"Nothing is promised about {shown}: the reports are simulated, and protect nobody."
         guarantee = self.survey.guarantee
         which = "that a certain protected record is a person's, and not a certain other one"
         which = which if guarantee.in_clear else "which of two records is a person's"
@@ -199,10 +199,10 @@ further is at most 1 in 1,000,000.
         yield from [CHANGES_ARE_VISIBLE] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:
-        """Yield the statement in two lines: the sentence on one person, and its conditions."""
+        """Yield the statement in lines: the guarantee for a person, and each of its conditions."""
         yield self.person()
-        if conditions := " ".join(self.conditions()):
-            yield f"Conditions: {conditions}"
+        if conditions := [f"- {sentence}" for sentence in self.conditions()]:
+            yield from ["Conditions:", *conditions]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the statement as built-ins, ready for JSON; epsilons in nats."""

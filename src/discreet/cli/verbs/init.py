@@ -1,6 +1,5 @@
 """The verb ``init``: propose a plan from a table, and ask for missing options at a terminal."""
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from msgspec import structs
 from discreet.cli import options
 from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, option
-from discreet.cli.output import InputFile, OutputFile
+from discreet.cli.output import InputFile, OutputFile, in_words
 from discreet.cli.proposing import (
     Found,
     Labels,
@@ -114,12 +113,7 @@ def init(
 
 def _heading(plan: Plan, output: Path | None) -> str:
     """Return the file, the values, how many are protected, the mechanism and epsilon."""
-    domain, mechanism = plan.domain, plan.mechanism()
-    # RandomizedResponse is randomized response.
-    title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(mechanism).__name__).lower()
-    protected = "all" if not domain.clear_count else f"{domain.sensitive_count:,}"
-    written = "Plan" if output is None else f"Wrote {output}"
-    return f"{written}: {domain.size:,} values, {protected} protected, {title}, epsilon {plan.document.epsilon:g}."
+    return f"{'Plan' if output is None else f'Wrote {output}'}: {in_words(plan.mechanism())}."
 
 
 def _of_numbers(

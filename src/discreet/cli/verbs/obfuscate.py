@@ -37,10 +37,7 @@ KEEP: dict[str, Any] = {
     "help": "Public column to keep beside the reports (Parquet, Arrow), in clear. May be repeated.",
 }
 """The option ``--keep`` of a verb that obfuscates a table."""
-_KEPT = (
-    "Kept beside the reports in clear, protected by nothing: {}; many such columns together may make people "
-    "recognisable."
-)
+_KEPT = "Kept in clear beside the reports, without protection: {}. Many such columns together can identify people."
 
 
 @dataclass(frozen=True, slots=True)

@@ -91,7 +91,7 @@ def seal(
         say([TO_CHECK.format(check)])
 
 
-TO_CHECK = "What it cannot show: that each person has one report in it. To check the rest: {}"
+TO_CHECK = "A sealed file cannot show that each person has one report in it. To check everything else: {}"
 """The last sentence on sealed files, with the verb that checks them."""
 
 
@@ -140,9 +140,9 @@ def seal_reports(
         "left_out": dict(sealed.left_out),
         "notes": notes,
     }
-    dropped = f"Dropped, and not in the sealed file: the columns {', '.join(map(repr, sealed.dropped))}."
+    dropped = f"Not in the sealed file: the columns {', '.join(map(repr, sealed.dropped))}."
     sentences = [
-        f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {output}, sorted by what they say.",
+        f"{sealed.n:,} reports of plan {document.fingerprint[:12]} sealed in {output}, sorted by content.",
         *([dropped] if sealed.dropped else []),
         *left_out_sentences(sealed.left_out),
         *notes_of(notes),

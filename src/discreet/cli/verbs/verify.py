@@ -12,7 +12,7 @@ import numpy as np
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
-from discreet.cli.output import SIMULATED_REPORTS, InputFile, alike_in
+from discreet.cli.output import SIMULATED_REPORTS, InputFile, alike_in, in_words
 from discreet.cli.results import VerbResult
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultTable
@@ -245,7 +245,7 @@ def _verification_parts(
     verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> Iterator[str | ResultTable]:
     """Yield the mechanism, the table of its integers, the verdict, and the statement on shuffled reports."""
-    yield f"{mechanism}\n{mechanism.guarantee}"
+    yield f"Plan {mechanism.fingerprint[:12]}: {in_words(mechanism)}.\n{mechanism.guarantee}"
     if verification.notion == "none" or verification.ratio is None:
         yield "Nothing is protected: every value is reported in clear."
         return
@@ -287,14 +287,13 @@ def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
 def _sealed_parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:
     for file in files:
         yield (
-            f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by what they say, with nothing "
-            "beside them."
+            f"{file.path}: {file.n:,} reports of plan {plan[:12]}, sealed: sorted by content, with nothing beside them."
         )
         if not file.compared:
             yield (
-                f"Note: its bytes were not compared with those that its reports give, since {file.writer} wrote it and "
-                "another version is installed here; to have them compared, seal the file again."
+                f"Note: its bytes were not compared with the bytes that its reports give, because {file.writer} wrote "
+                "it and another version is installed here. Seal the file again to compare them."
             )
         if file.simulated:
             yield SIMULATED_REPORTS
-    yield "No check of a sealed file can show that each person has one report in it."
+    yield "A sealed file cannot show that each person has one report in it."
