@@ -130,7 +130,7 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert "Use discreet survey init" in refusal("init", PEOPLE, *asked, "--all-sensitive")
     result = run("survey", "init", PEOPLE, "--epsilon", 2, "--all-sensitive")
     assert result.exit_code == 2
-    assert "--question must name a column" in result.stderr
+    assert "Name each question by its column" in result.stderr
     assert "diagnosis" in result.stderr
 
 
