@@ -28,7 +28,7 @@ def test_a_folder_is_its_files(files: Files, method: str) -> None:
     shutil.copy(other, folder / "c.parquet")
     said = refusal("estimate", files.plan, folder, "--method", method)
     assert f"{folder / 'c.parquet'} and {other}" in said.replace(f"{one} and ", "")
-    assert "batch.too-many-reports" in said
+    assert "batch.read-twice" in said
     (folder / "c.parquet").unlink()
     whole = refusal("estimate", files.plan, folder, files.reports, "--method", method)
     assert f"and 1,200 were found in {one} and {other} and {files.reports}. " in whole

@@ -196,7 +196,7 @@ def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
     facts = stated("estimate", files.plan, *parts, "--tally", kept)["publication"]
     assert (facts["n"], facts["batches"]) == (200, 2)
     assert stated("estimate", files.plan, kept)["publication"] == facts
-    assert "batch.too-many-reports" in refusal("estimate", files.plan, kept, parts[0])
+    assert "batch.read-twice" in refusal("estimate", files.plan, kept, parts[0])
 
 
 def test_reports_of_no_known_batch_have_their_condition(files: Files) -> None:

@@ -38,7 +38,7 @@ def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
     sealed = sealed_of(tmp_path, "rr")
     assert sealed.estimated()["n"] == EPOCHS * N
     shutil.copytree(sealed.place / "_tallies", sealed.place / "tallies")
-    with pytest.raises(DataError, match=r"batch.too-many-reports"):
+    with pytest.raises(DataError, match=r"batch.read-twice"):
         tally(sealed.mechanism, sealed.place)
     # A tally of every epoch, and nothing else: the batches are those of the files.
     counted = tally(sealed.mechanism, sealed.place / "tallies").tally

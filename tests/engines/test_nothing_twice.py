@@ -130,7 +130,7 @@ def test_parts_that_another_tool_made_are_read_side_by_side(mechanism: Any, stre
     assert read_tally(tmp_path / "north.tally.parquet", mechanism).batches == north.batches
     assert tally(mechanism, [tmp_path / "north.tally.parquet", places[1]]).tally == whole
     for twice in ([path, places[0]], [tmp_path / "north.tally.parquet", places[0], places[1]]):
-        assert "batch.too-many-reports" in refused(DataError, lambda twice=twice: tally(mechanism, twice))
+        assert "batch.read-twice" in refused(DataError, lambda twice=twice: tally(mechanism, twice))
 
 
 def test_one_file_with_more_than_its_batch(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_one_file_with_more_than_its_batch(tmp_path: Path) -> None:
         pq.write_table(pa.concat_tables([each.to_arrow() for each in tables]), path)
         said = refused(DataError, lambda path=path: tally(SORTED, path))
         assert f" has 100 reports, and 200 were found in {path}. " in said
-        assert said.endswith("[batch.too-many-reports]")
+        assert said.endswith("[batch.read-twice]")
 
 
 def test_equal_reports_of_other_people_are_never_refused(tmp_path: Path) -> None:
@@ -205,7 +205,7 @@ def test_sealed_epochs_are_known_by_collection_and_epoch(tmp_path: Path) -> None
     assert tally(BINARY, [paths[0], tallies[1], paths[2]]).tally.n == 41
     (tmp_path / "copy.parquet").write_bytes(paths[0].read_bytes())
     for named in ([paths[0], tallies[0]], [*paths, tmp_path / "copy.parquet"], [*tallies, paths[1]]):
-        assert "batch.too-many-reports" in refused(DataError, lambda named=named: tally(BINARY, named))
+        assert "batch.read-twice" in refused(DataError, lambda named=named: tally(BINARY, named))
 
 
 def earlier(path: Path, counted: dc.Tally, facts: dict[str, Any]) -> None:

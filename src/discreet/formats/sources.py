@@ -341,7 +341,7 @@ class ScannedSources:
             n, size = sum(batch.n for _, batch in parts), max(batch.size for _, batch in parts)
             if n > size:
                 places = " and ".join(str(path) for path, _ in parts[:_NAMES_SHOWN])
-                raise DataError("batch.too-many-reports", places=places, n=n, name=parts[0][1], size=size)
+                raise DataError("batch.read-twice", places=places, n=n, name=parts[0][1], size=size)
 
 
 class Account:
