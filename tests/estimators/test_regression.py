@@ -9,6 +9,7 @@ import pytest
 
 import discreet as dc
 from discreet.errors import DataError
+from discreet.results.coefficients import CoefficientLaw
 
 DOMAIN = dc.Domain(["poor", "fair", "rich"], sensitive=["poor"])
 MECHANISMS = {
@@ -30,7 +31,9 @@ def reports_of(mechanism: Any) -> dc.Reports:
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_linear_is_least_squares_on_pseudo_values_with_errors_of_the_law(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
     monkeypatch.setattr("discreet.estimators.regression.ENTRIES_AT_ONCE", 300)
@@ -40,14 +43,11 @@ def test_linear_is_least_squares_on_pseudo_values_with_hc3_errors(name: str, mon
     for place in range(3):
         y = mechanism.contributions(reports)[:, place]
         beta = inverse @ z.T @ y
-        pulled = (y - z @ beta) / (1 - np.einsum("ij,jk,ik->i", z, inverse, z))
+        pulled = y - z @ beta
         sandwich = inverse @ (z.T * pulled**2) @ z @ inverse
         assert found.coefficients[place] == pytest.approx(beta, rel=1e-8)
-        assert found.standard_errors[place] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=1e-8)
-        parts = ((z @ inverse) * pulled[:, None]) ** 2
-        spread = (parts**2).sum(axis=0) - parts.sum(axis=0) ** 2 / PEOPLE
-        assert found.degrees is not None
-        assert found.degrees[place] == pytest.approx(2 * parts.sum(axis=0) ** 2 / spread, rel=1e-6)
+        # The law's error is about that of the sample, where there is much of that.
+        assert found.standard_errors[place] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=0.15)
     assert found.covariates == ("intercept", "age", "sex=m")
     one = dc.regress(mechanism, reports, COVARIATES, values=["rich"])
     assert one.coefficients == pytest.approx(found.coefficients[2:], rel=1e-12)
@@ -168,10 +168,10 @@ def test_weights_count_people_and_errors_know_them() -> None:
     z = np.stack([np.ones(PEOPLE), AGE, SEX == "m"], axis=1).astype(float)
     y, bread = mechanism.contributions(reports)[:, 2], np.linalg.inv((z.T * w) @ z)
     beta = bread @ (z.T * w) @ y
-    pulled = (y - z @ beta) / (1 - w * np.einsum("ij,jk,ik->i", z, bread, z))
+    pulled = y - z @ beta
     assert found.coefficients[0] == pytest.approx(beta, rel=1e-6)
     sandwich = bread @ (z.T * (w * pulled) ** 2) @ z @ bread
-    assert found.standard_errors[0] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=1e-6)
+    assert found.standard_errors[0] == pytest.approx(np.sqrt(np.diag(sandwich)), rel=0.15)
     odds = [
         dc.regress(mechanism, one, {"sex": sex}, method="logistic", baseline="rich", **more)
         for one, sex, more in (
@@ -227,30 +227,53 @@ def test_covariates_that_say_nothing_of_their_own_are_named(covariates: Any, wor
         dc.regress(MECHANISMS["rr"], reports_of(MECHANISMS["rr"]), covariates)
 
 
-def test_errors_that_rest_on_few_reports_are_students_and_said() -> None:
-    """Four people of 2,000 say it in clear: normal intervals would hold the slope far less often than 95%."""
-    domain = dc.Domain(["often", "rarely", "secret"], sensitive=["secret"])
-    mechanism, random = dc.UnaryEncoding(domain, 1.0), np.random.default_rng(3)
-    held, normal, few = [], [], 0
-    for run in range(150):
-        x = random.random(2000)
-        codes = np.where(random.random(2000) < 0.01 * x, 1, np.where(random.random(2000) < 0.3, 2, 0))
-        found = dc.regress(mechanism, mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run)), {"x": x})
-        row = next(one for one in found.rows() if one.value == "rarely" and one.covariate == "x")
-        few += "The errors of rarely rest on fewer than 5 reports" in (found.remark or "")
-        held.append(row.lower <= 0.01 <= row.upper)
-        normal.append(abs(row.coefficient - 0.01) <= 1.96 * row.standard_error)
-        assert (row.p_value < 0.05) == (not row.lower <= 0 <= row.upper) or np.isnan(row.p_value)
-    assert sum(normal) < sum(held) - 3
-    assert np.mean(held) > 0.87
-    assert 10 < few < 150
+def test_the_check_values_of_a_linear_regression() -> None:
+    """Eight people; computed once by an implementation that shares no code with this."""
+    mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0)
+    told, groups = np.array([0, 1, 0, 1, 1, 0, 0, 0]), np.array([0, 0, 0, 0, 0, 0, 1, 1.0])
+    law = _law_of(mechanism, told, groups)
+    assert law.coefficients[0] == pytest.approx([0.5, 1.08197671], abs=6e-9)
+    every = np.eye(2)
+    assert law.errors[0, 1] == pytest.approx(0.80959809, abs=6e-9)
+    assert np.sqrt(law.shape(every, 0, np.zeros(2))[0][1]) == pytest.approx(0.85537769, abs=6e-9)
+    assert law.tail(every, 0, np.zeros(2))[1] == pytest.approx(0.09845585, abs=6e-9)
+    assert np.ravel(law.limits(every, 0.05))[[1, 3]] == pytest.approx([-0.68143084, 2.81325220], abs=1e-6)
 
 
-def test_where_no_report_tells_a_value_no_error_is_known() -> None:
+def _law_of(mechanism: Any, told: Any, groups: Any) -> CoefficientLaw:
+    """Return the law of the coefficients of the first of two values."""
+    q, (inside, outside, _) = mechanism.channel().matrix, mechanism.decoder.numbers.kinds[0].worth
+    worth, z = np.array([inside, outside]), np.column_stack([np.ones(len(told)), groups])
+    squared = np.linalg.inv(z.T @ z)
+    second, third = (np.array([[q[1] @ worth**k], [q[0] @ worth**k]]) for k in (2, 3))
+    return CoefficientLaw(z, np.ones((3, len(z))), squared, (squared @ z.T @ worth[told])[None], second, third)
+
+
+@pytest.mark.parametrize("few", [2, 5, 20])
+@pytest.mark.parametrize("build", [dc.RandomizedResponse, dc.UnaryEncoding], ids=["rr", "bits"])
+def test_a_rare_label_without_an_effect_is_not_significant(build: Any, few: int) -> None:
+    """By the variance of the sample it was in half of all regressions of 600 people with 2 of a label."""
+    mechanism, runs = build(dc.Domain(["a", "b"], sensitive=["a"] if build is dc.RandomizedResponse else None), 1.0), 40
+    group = np.arange(600) < few
+    rows = []
+    for run in range(runs):
+        codes = np.random.default_rng(run).integers(0, 2, 600)
+        found = dc.regress(mechanism, mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run)), {"g": group * 1.0})
+        rows.append(next(one for one in found.rows() if one.value == "a" and one.covariate == "g"))
+    assert sum(one.p_value < 0.05 for one in rows) <= 6
+    assert all((one.p_value < 0.05) == (not one.lower <= 0 <= one.upper) for one in rows)
+    assert min(one.lower for one in rows) >= -1
+    assert np.median([one.standard_error for one in rows]) > (0.4 if few == 2 else 0.6) * np.std(
+        [one.coefficient for one in rows]
+    )
+
+
+def test_where_no_report_tells_a_value_its_error_is_that_of_the_law() -> None:
     domain = dc.Domain(["often", "never", "secret"], sensitive=["secret"])
     mechanism = dc.UnaryEncoding(domain, 1.0)
     reports = mechanism.obfuscate_codes(np.tile([0, 2], 100), random=dc.SeededRandom(1))
-    found = dc.regress(mechanism, reports, {"x": np.arange(200.0)}, values=["never", "often"])
-    assert np.isnan(found.standard_errors[0]).all()
-    assert np.isfinite(found.standard_errors[1]).all()
-    assert "The errors of never rest on fewer than 5 reports" in repr(found)
+    found = dc.regress(mechanism, reports, {"x": np.linspace(0, 1, 200)}, values=["never", "often"])
+    row = next(one for one in found.rows() if one.value == "never" and one.covariate == "x")
+    assert row.coefficient == 0
+    assert row.lower < -0.02 < 0.02 < row.upper
+    assert np.isfinite(found.standard_errors).all()

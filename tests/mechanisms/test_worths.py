@@ -162,7 +162,7 @@ def test_the_check_values_of_bits() -> None:
     for estimate, wanted in ((0.5, (0.11944766, 0.89170779)), (-0.2, (-0.57338232, 0.17986417))):
         assert np.ravel(least.moments.ends(np.array([estimate]), 0.05)) == pytest.approx(wanted, abs=1e-5)
     sums = Sums.of(law, one)
-    assert sums.control + sums.rest().control == pytest.approx([1], abs=1e-12)
+    assert sums.control + Sums.of(law, 1 - one).control == pytest.approx([1], abs=1e-12)
     assert 100 * sums.plausible == pytest.approx([4.02919542], rel=2e-3)
 
 

@@ -76,11 +76,13 @@ def compare(
         shares = first.domain.check_distribution(second)
         sides, overall, name = (first, _Known(shares)), homogeneity_test([first.people], shares), "given shares"
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
+    low, high = (np.clip(end, -1, 1) for end in _difference(sides, 1 - alpha))
     return Comparison(
         first.domain,
         first.frequencies,
         sides[1].frequencies,
-        *_difference(sides, 1 - alpha),
+        low,
+        high,
         level,
         _p_values(sides),
         overall,

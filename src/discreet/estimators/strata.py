@@ -32,11 +32,9 @@ class Stratum:
         squares: sum of w^2.
         mean: ``(|X|,)`` mean worth, weighted by w: the linear estimate.
         square_mean: ``(|X|,)`` mean worth, weighted by w^2.
-        mean_square: ``(|X|,)`` mean squared worth, weighted by w^2.
         lasting: ``(|X|,)`` variance of the pool bias; see `discreet.theory.linear_decoder`.
         moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's worth is A + B p - p^2.
         simulated: whether any report was simulated.
-        squared_weights: tallies in which reports count as w^2 says, each times a number; none is empty.
         weighted: whether people have weights.
     """
 
@@ -45,11 +43,9 @@ class Stratum:
     squares: float
     mean: FloatArray
     square_mean: FloatArray
-    mean_square: FloatArray
     lasting: FloatArray
     moments: tuple[FloatArray, FloatArray]
     simulated: bool
-    squared_weights: tuple[tuple[float, Tally], ...]
     weighted: bool
 
 
@@ -60,13 +56,11 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
     constant, slope = decoder.second_moments(weights, mean)
     lasting = decoder.pool_bias_variance(weights, mean)
     total = sum(factor * part.n for factor, part in parts)
-    square_mean, mean_square = np.zeros(len(mean)), np.zeros(len(mean))
+    square_mean = np.zeros(len(mean))
     for factor, part in parts:
-        share, part_mean = factor * part.n / total, mean if part is weights else decoder.estimate(part)
-        square_mean += share * part_mean
-        mean_square += share * decoder.mean_squares(part, part_mean)
-    moments, facts = (constant - weights.n * lasting, slope), (weights.simulated, parts, weights is not counts)
-    return Stratum(counts.people, weights.n, total, mean, square_mean, mean_square, lasting, moments, *facts)
+        square_mean += factor * part.n / total * (mean if part is weights else decoder.estimate(part))
+    moments, facts = (constant - weights.n * lasting, slope), (weights.simulated, weights is not counts)
+    return Stratum(counts.people, weights.n, total, mean, square_mean, lasting, moments, *facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +117,8 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         simulated |= stratum.simulated
         frequencies = frequencies + share * stratum.mean
         # The sum of w^2 (worth - mean)^2 over the reports.
-        away = stratum.squares * (stratum.mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
+        mean_square = stratum.moments[0] + stratum.moments[1] * stratum.square_mean
+        away = stratum.squares * (mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
         variance = variance + factor**2 * free * away
         # The bias of a pool is the same for all who use it.
         lasting = lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))

@@ -91,11 +91,6 @@ class MatrixDecoder(Decoder):
         constant = others / np.maximum(1 - likely, 1 / tally.n)
         return constant, diagonal - constant
 
-    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions of the reports to the estimates."""
-        del linear
-        return (self.counted(tally) / tally.n) @ self.inverse**2
-
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the laws of the mean contributions of outputs, with the moments that the tally yields."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))

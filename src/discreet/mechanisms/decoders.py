@@ -101,20 +101,6 @@ class BlockDecoder(Decoder):
             return constant, slope
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
-    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return unbiased estimates of the ``(|X|,)`` mean squared contributions of reports, from the tally."""
-        # Not clipped: an affine function of p and p(X_S) stays unbiased.
-        clear = self.domain.clear_count
-        mass = 1 - tally.clear_total / (tally.n * self.numbers.truth) if clear else 1.0
-        constant, slope = self.variance_of(mass if self.domain.sensitive_count else 0.0)
-        return constant + slope * linear
-
-    def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of the contribution of a noise report; see `Decoder`."""
-        sizes = self.domain.sensitive_count, self.domain.clear_count
-        each = zip(self.numbers.noise_moment(power), sizes, strict=True)
-        return self.domain.arrange(*(np.broadcast_to(part, size) for part, size in each))
-
     @property
     def is_binary(self) -> bool:
         """True if there are two values, so one count determines the other."""
@@ -304,11 +290,6 @@ class PlaceDecoder(MatrixDecoder):
     def counted(self, tally: Tally) -> IntArray:
         """Return the counts of blocks, followed by the counts of values in clear."""
         return np.concatenate([tally.support, tally.clear])
-
-    def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of a noise block's contribution; all blocks are equally likely. See `Decoder`."""
-        moments: FloatArray = (self.inverse[: self.law.alphabet_size] ** power).mean(axis=0)
-        return moments
 
     def outputs(self, reports: Reports) -> IntArray:
         """Return each report's ``(n,)`` output: the block's position, or a position after all blocks if in clear."""

@@ -67,22 +67,10 @@ class Decoder(ABC):
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally says."""
 
-    @abstractmethod
-    def mean_squares(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return unbiased estimates of the ``(|X|,)`` mean squared contributions of reports, from the tally."""
-
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of a pool bias, which more reports do not reduce; 0 without a pool."""
         del tally, linear
         return np.zeros(self.domain.size)
-
-    def noise_moment(self, power: int) -> FloatArray:
-        """Return ``(|X|,)`` E w^k of the contribution of a noise report, which does not depend on the true value.
-
-        Raises:
-            ParameterError: if no report is noise, as for an explicit channel.
-        """
-        raise ParameterError("noise.differs-by-value", kind=type(self.maker).__name__)
 
     @property
     def is_binary(self) -> bool:

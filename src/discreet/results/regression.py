@@ -4,18 +4,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import expit, logit, ndtr, ndtri
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
+from discreet.results.coefficients import CoefficientLaw
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 _SHOWN = 24
-# As many degrees of freedom as make Student's distribution the normal one.
-_NORMAL = 1e12
-# Degrees of freedom below which the result says so, and values that it names then.
-_FEW, _NAMED = 10, 5
+# Coefficients that are named where the reports do not determine them.
+_NAMED = 5
 # Columns of the odds ratios of log odds and of their ends.
 _RATIOS = ("odds_ratio", "odds_lower", "odds_upper")
 
@@ -73,11 +72,10 @@ class Regression(TabularResult):
         standard_errors: ``(m, k)``.
         n: number of reports.
         baseline: of log odds; None for shares.
-        degrees: ``(m, k)`` degrees of freedom of the errors, by which intervals and tests are Student's; None for
-            normal ones. About twice the number of reports that an error rests on, where these are few.
         starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
         simulated: whether any report was simulated.
-        covariance: of the coefficients: ``(m, k, k)`` for each value, or ``(m, k, m, k)`` of log odds.
+        covariance: ``(m, k, m, k)`` of log odds; None for shares.
+        law: of the coefficients of shares, by which errors and limits are the mechanism's; None for log odds.
         undetermined: ``(m, k)`` booleans: log odds that the reports alone do not determine, so that the likelihood was
             penalised; None if there are none.
         design: how covariates are read, a `discreet.estimators.regression.covariates.CovariateDesign`.
@@ -90,12 +88,12 @@ class Regression(TabularResult):
     standard_errors: FloatArray
     n: int
     baseline: str | None = None
-    degrees: FloatArray | None = None
     starts: tuple[float, ...] = ()
     simulated: bool = False
     covariance: Any = None
     undetermined: BoolArray | None = None
     design: Any = None
+    law: CoefficientLaw | None = None
 
     @property
     def penalty(self) -> str | None:
@@ -123,23 +121,9 @@ class Regression(TabularResult):
         )
 
     @property
-    def scarcity(self) -> str | None:
-        """The sentence on values whose errors rest on few reports, if there are some."""
-        if self.degrees is None:
-            return None
-        few = [name for name, degrees in zip(self.values, self.degrees, strict=True) if not degrees.min() >= _FEW]
-        if not few:
-            return None
-        shown = ", ".join(few[:_NAMED]) + (f" and {len(few) - _NAMED} more" if len(few) > _NAMED else "")
-        return (
-            f"The errors of {shown} rest on fewer than {_FEW // 2} reports, so that their intervals may hold less "
-            "often than they say."
-        )
-
-    @property
     def remark(self) -> str | None:
         """The sentences on the search and on scarce values; None if there are none."""
-        return " ".join(filter(None, [self.penalty, self.disagreement, self.scarcity])) or None
+        return " ".join(filter(None, [self.penalty, self.disagreement])) or None
 
     @property
     def heading(self) -> str:
@@ -184,9 +168,8 @@ class Regression(TabularResult):
         scores = rows @ self.coefficients.T
         if self.baseline is None:
             names, shares = self.values, scores
-            degrees = np.full(len(names), _NORMAL) if self.degrees is None else self.degrees.min(axis=1)
-            away = stdtrit(degrees, q) * np.sqrt(np.einsum("rj,mjl,rl->rm", rows, self.covariance, rows))
-            lower, upper = shares - away, shares + away
+            assert self.law is not None
+            lower, upper = (np.clip(end.T, 0, 1) for end in self.law.limits(rows, 1 - level))
         else:
             names = (*self.values, self.baseline)
             odds = np.exp(np.column_stack([scores, np.zeros(len(rows))]) - np.maximum(scores.max(axis=1), 0)[:, None])
@@ -196,7 +179,7 @@ class Regression(TabularResult):
             turns /= np.maximum(1 - shares, 1e-300)[:, :, None]
             across = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
             variances = np.einsum("rxb,rbc,rxc->rx", turns, across, turns)
-            away = stdtrit(_NORMAL, q) * np.sqrt(np.maximum(variances, 0))
+            away = ndtri(q) * np.sqrt(np.maximum(variances, 0))
             lower, upper = (
                 expit(logit(shares) - away),
                 expit(logit(shares) + away),
@@ -215,10 +198,7 @@ class Regression(TabularResult):
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        degrees = np.full(self.coefficients.shape, _NORMAL) if self.degrees is None else self.degrees
-        away = stdtrit(degrees, (1 + checked_level(level)) / 2) * self.standard_errors
-        scores = np.abs(self.coefficients) / self.standard_errors
-        low, high = self.coefficients - away, self.coefficients + away
+        low, high, p_values = self._limits(checked_level(level))
         odds, texts = self.baseline is not None, (self.values, self.covariates)
         ends = f"{level * 100:g}% from", "to"
 
@@ -233,7 +213,7 @@ class Regression(TabularResult):
             column("standard_error", self.standard_errors, "std. error", shown=not odds),
             column("lower", low, ends[0], shown=not odds),
             column("upper", high, ends[1], shown=not odds),
-            ResultColumn("p_value", (2 * stdtr(degrees, -scores)).ravel(), "p-value", "p"),
+            ResultColumn("p_value", p_values.ravel(), "p-value", "p"),
         ]
         if odds:
             # An end beyond what a float holds is infinite.
@@ -241,3 +221,14 @@ class Regression(TabularResult):
                 ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
             columns += map(column, _RATIOS, ratios, ("", *ends))
         return ResultTable(self.heading, columns, [*filter(None, [self.remark])])
+
+    def _limits(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the ``(m, k)`` limits and p-values; shares of labels differ by -1 to 1."""
+        if self.law is None:
+            errors, z = self.standard_errors, ndtri((1 + level) / 2)
+            p_values = 2 * ndtr(-np.abs(self.coefficients) / errors)
+            return self.coefficients - z * errors, self.coefficients + z * errors, p_values
+        rows = self.law.rows
+        low, high = self.law.limits(np.eye(rows.shape[1]), 1 - level)
+        most = np.where(((rows == 0) | (rows == 1)).all(axis=0), 1.0, np.inf)
+        return np.clip(low, -most, most), np.clip(high, -most, most), self.law.p_values

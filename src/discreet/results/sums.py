@@ -160,14 +160,6 @@ class Sums(Functionals):
     def _total(self, which: int) -> FloatArray:
         return self.rows[:, which] if self.law.in_groups else self.rows @ self.law.totals[which]
 
-    def plus(self, others: Self) -> "Sums":
-        """Return the sums over the unions with other sets, which share no value with these."""
-        return Sums(self.law, self.rows + others.rows)
-
-    def rest(self, among: Self | None = None) -> "Sums":
-        """Return the sums over all other values, or over those of one set."""
-        return Sums(self.law, (self.law.whole if among is None else among.rows) - self.rows)
-
     @property
     def plain(self) -> FloatArray:
         """The ``(m,)`` sums of the estimates, not controlled."""
@@ -297,8 +289,7 @@ class Sums(Functionals):
 
     def covariances(self, others: Self) -> FloatArray:
         """Return the ``(m,)`` covariances at the plausible distribution, each with a sum that shares no value."""
-        both = self.plus(others)
-        (weights, mass), control = both.groups(), self.control + others.control
+        (weights, mass), control = Sums(self.law, self.rows + others.rows).groups(), self.control + others.control
         together = self.law.variances(weights._replace(each=weights.each - control[:, None], constant=control), mass)
         return (together - self.plausible - others.plausible) / 2
 

@@ -11,6 +11,7 @@ share q = theta_A / (theta_A + theta_B) is plausible where the limits of (1 - q)
 is q / (1 - q).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ LEAST_REPORTS = 10
 """Fewer reports than these do not determine a sum: their mean has no distribution that three moments describe."""
 # In reports: an error below it says that all reports agree, not that the truth is known.
 _AGREE = 0.5
-_GRID, _ROUNDS = 33, 18
+_GRID, _ROUNDS, _CLOSE = 33, 60, 1e-8
 # Of the largest second moment: below it nothing varies. And how far an estimate is from a truth that it equals.
 _NOTHING, _EQUAL = 1e-12, 1e-9
 _STRAIGHT, _MOST_SKEWED = 1e-3, 40.0
@@ -41,6 +42,31 @@ def tail_above(z: FloatArray, skewness: FloatArray) -> FloatArray:
     shape, right = 4 / size**2, skewness >= 0
     reached = np.maximum(shape + 2 * np.where(right, z, -z) / size, 0)
     return np.asarray(np.where(right, gammaincc(shape, reached), gammainc(shape, reached)))
+
+
+def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray, tail: float) -> FloatArray:
+    """Return the first places from low to high where tails are as large as one; no numbers where there are none."""
+
+    def above(t: FloatArray) -> FloatArray:
+        return np.asarray(np.log(np.maximum(tail_at(t), np.finfo(float).tiny) / tail))
+
+    grid = low + (high - low) * np.linspace(0, 1, _GRID)[:, None]
+    reached = np.array([tail_at(t) for t in grid]) >= tail
+    first, columns = reached.argmax(axis=0), np.arange(len(low))
+    near, far = grid[np.maximum(first - 1, 0), columns], grid[first, columns]
+    under, over, middle = above(near), above(far), far
+    for _ in range(_ROUNDS):
+        # The secant, with the value at an end that stays halved [Illinois].
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = far - over * (far - near) / (over - under)
+        middle = np.where((middle > near) & (middle < far), middle, (near + far) / 2)
+        value = above(middle)
+        below = value < 0
+        under, over = np.where(below, value, under / 2), np.where(below, over / 2, value)
+        near, far = np.where(below, middle, near), np.where(below, far, middle)
+        if not (np.abs(value) > _CLOSE).any():
+            break
+    return np.where(reached.any(axis=0), np.where(first > 0, middle, low), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,26 +129,9 @@ class Moments:
         for end in (low, high):
             variance, skewness = self.shape(end)
             outside.append(estimate - standard_limit(skewness, tail) * np.sqrt(variance))
-        grid = low + (high - low) * np.linspace(0, 1, _GRID)[:, None]
-        tails = self.tail(estimate, grid)
-        reached = tails >= tail
-        first = reached.argmax(axis=0)
-        columns, tiny = np.arange(len(estimate)), np.finfo(float).tiny
-        before = np.maximum(first - 1, 0)
-        near, far = grid[before, columns], grid[first, columns]
-        under, over = (np.log(np.maximum(tails[at, columns], tiny) / tail) for at in (before, first))
-        middle = far
-        for _ in range(_ROUNDS):
-            # The secant, with the value at an end that stays halved [Illinois].
-            with np.errstate(divide="ignore", invalid="ignore"):
-                middle = far - over * (far - near) / (over - under)
-            middle = np.where((middle > near) & (middle < far), middle, (near + far) / 2)
-            value = np.log(np.maximum(self.tail(estimate, middle), tiny) / tail)
-            below = value < 0
-            under, over = np.where(below, value, under / 2), np.where(below, over / 2, value)
-            near, far = np.where(below, middle, near), np.where(below, far, middle)
-        within = np.where(first > 0, middle, np.minimum(outside[0], low))
-        return np.asarray(np.where(reached.any(axis=0), within, np.maximum(outside[1], high)))
+        root = crossing(lambda t: self.tail(estimate, t), low, high, tail)
+        within = np.where(root > low, root, np.minimum(outside[0], low))
+        return np.asarray(np.where(np.isnan(root), np.maximum(outside[1], high), within))
 
 
 def all_agree(errors: FloatArray, n: Floats) -> BoolArray:

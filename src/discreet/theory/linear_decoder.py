@@ -285,13 +285,6 @@ class BlockNumbers(ABC):
         # Every unbiased decoder has s (own - other) = 1, so no digit is lost where sums of estimates are constant.
         return Variances(sensitive, (constant, own_worth + other))
 
-    def noise_moment(self, power: int) -> tuple[float, float]:
-        """Return E w^k of a noise report's contribution w, to a sensitive value and to another value."""
-        chances = [kind.share * kind.noisy / (self.noisy or 1.0) for kind in self.kinds]
-        pairs = [(kind.mean_power(kind.inclusion, power), kind.worth[2] ** power) for kind in self.kinds]
-        first, second = np.array(chances) @ np.array(pairs)
-        return float(first), float(second)
-
     @cached_property
     def sensitive_loss(self) -> float:
         """g_S, the summed mean squared contributions of a report on a sensitive value."""

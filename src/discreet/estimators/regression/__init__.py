@@ -13,7 +13,10 @@ from discreet.estimators.regression.covariates import CovariateDesign, design_of
 from discreet.estimators.regression.logistic import logistic_fit
 from discreet.estimators.weights import Weights
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.worths import units
+from discreet.results.coefficients import CoefficientLaw
 from discreet.results.regression import Regression
+from discreet.results.sums import Sums
 
 # Pseudo-values that are worked out together, and values that are fitted without being named.
 ENTRIES_AT_ONCE = 1 << 22
@@ -40,8 +43,8 @@ def regress(
         covariates: a table of public columns beside the reports: numbers, true and false, or texts, of which each label
             but one has a coefficient, in the order that a column of categories gives them. An intercept is added.
         values: the values of the domain to be explained, for ``linear``; None for all.
-        method: ``linear``: least squares on reports' contributions, unbiased, with errors that need no equal variances
-            (HC3), and Student's intervals; ``logistic``: log odds against the most frequent value, by maximum
+        method: ``linear``: least squares on reports' contributions, unbiased, with errors and limits by the law of the
+            mechanism; ``logistic``: log odds against the most frequent value, by maximum
             likelihood of the reports themselves. That likelihood may have several maxima: it is climbed from several
             starts, and the result says so if they do not agree. It may have none, where noise hides a share: then it is
             penalised, and the result names the coefficients.
@@ -80,66 +83,42 @@ def regress(
     codes = np.arange(domain.size) if values is None else domain.encode(values)
     if len(codes) > _MOST_VALUES:
         raise ParameterError(f"values must name at most {_MOST_VALUES} of {domain.size}, got {len(codes)}.")
-    coefficients, covariance, degrees = _least_squares(mechanism, reports, matrix, codes, shares)
+    law = _least_squares(mechanism, reports, matrix, codes, shares)
     return Regression(
         "linear",
         tuple(domain.names(codes)),
         design.names,
-        coefficients,
-        np.sqrt(np.diagonal(covariance, axis1=1, axis2=2)),
+        law.coefficients,
+        law.errors,
         reports.n,
-        degrees=degrees,
         simulated=reports.simulated,
-        covariance=covariance,
         design=design,
+        law=law,
     )
 
 
 def _least_squares(
-    mechanism: Mechanism,
-    reports: Reports,
-    matrix: FloatArray,
-    codes: IntArray,
-    weights: FloatArray | None,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return ``(m, k)`` coefficients, ``(m, k, k)`` covariances and ``(m, k)`` degrees of freedom, in two passes.
-
-    With weights, rows and worths are multiplied by their square roots: then least squares and errors are those of sums.
-
-    A coefficient is a sum over reports, and u their parts of its error: the variance is sum u^2, whose own variance is
-    about sum u^4 - (sum u^2)^2 / n. Degrees of freedom are those of the chi-square variable with both (Satterthwaite):
-    n for normal residuals, and twice the number of reports where few make up the whole error.
-    """
-    roots = np.ones((reports.n, 1)) if weights is None else np.sqrt(weights / weights.mean())[:, None]
-    matrix = matrix * roots
-    upper = np.linalg.qr(matrix, mode="r")
-    rows = max(ENTRIES_AT_ONCE // mechanism.domain.size, 1)
-    pieces = [slice(start, min(start + rows, reports.n)) for start in range(0, reports.n, rows)]
-
-    def worth(piece: slice) -> FloatArray:
-        worths: FloatArray = mechanism.decoder.contributions(reports.part(piece.start, piece.stop))[:, codes]
-        return worths * roots[piece]
-
-    products = sum((matrix[piece].T @ worth(piece) for piece in pieces), np.zeros((matrix.shape[1], len(codes))))
+    mechanism: Mechanism, reports: Reports, matrix: FloatArray, codes: IntArray, weights: FloatArray | None
+) -> CoefficientLaw:
+    """Return the ``(m, k)`` coefficients with their law, in one pass."""
+    w = np.ones(reports.n) if weights is None else weights / weights.mean()
+    upper = np.linalg.qr(matrix * np.sqrt(w)[:, None], mode="r")
     inverse = np.linalg.inv(upper)
+    size = max(ENTRIES_AT_ONCE // mechanism.domain.size, 1)
+    products = np.zeros((matrix.shape[1], len(codes)))
+    for start in range(0, reports.n, size):
+        piece = slice(start, min(start + size, reports.n))
+        worths = mechanism.decoder.contributions(reports.part(piece.start, piece.stop))[:, codes]
+        products += (matrix[piece] * w[piece, None]).T @ worths
+    tally = mechanism.tally(reports)
+    law = mechanism.decoder.report_law(tally, mechanism.decoder.decode(tally))
+    sums = Sums.of(law, units(codes, mechanism.domain.size))
+    each, mass = sums.groups()
+    _, second, third = law.worths.powers(each, sums.distributions(mass, each.sizes))[:, [0, 2]]
+    rows, places = np.unique(matrix, axis=0, return_inverse=True)
+    powers = np.array([np.bincount(places.ravel(), w**power, len(rows)) for power in (1, 2, 3)])
     squared = inverse @ inverse.T
-    coefficients = squared @ products
-    fourths = np.zeros((len(codes), matrix.shape[1]))
-    covariance = np.zeros((*fourths.shape, matrix.shape[1]))
-    for piece in pieces:
-        z = matrix[piece]
-        leverage = ((z @ inverse) ** 2).sum(axis=1)
-        residuals = (worth(piece) - z @ coefficients) / np.maximum(1 - leverage, 1e-9)[:, None]
-        parts = z @ squared
-        for place, residual in enumerate(residuals.T):
-            covariance[place] += (parts * (residual**2)[:, None]).T @ parts
-        fourths += (residuals**4).T @ parts**4
-    variances = np.diagonal(covariance, axis1=1, axis2=2)
-    # Where no report tells the value nothing is known of the error.
-    covariance[(variances <= 0).any(axis=1)] = np.nan
-    known = np.where(variances > 0, variances, np.nan)
-    degrees = 2 / np.maximum(fourths / known**2 - 1 / reports.n, 1e-12)
-    return coefficients.T, covariance, np.maximum(degrees, 1)
+    return CoefficientLaw(rows, powers, squared, (squared @ products).T, second, third)
 
 
 def _logistic(

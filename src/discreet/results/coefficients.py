@@ -1,0 +1,89 @@
+"""Coefficients of linear regressions, with errors and limits by the law of the mechanism.
+
+A coefficient b is a sum over reports, with the weight a_i of report i. If the truth is t, the fitted shares that are
+nearest to those of the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), cut off at 0 and 1. A report of somebody of
+whom P is the share of the value has a worth of the mean P, and second and third moments that the law knows. So the
+coefficient has a variance and a skewness for every t, and its limits follow from Pearson's type III.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import FloatArray
+from discreet.theory.binomial import Ends, sigmas
+from discreet.theory.limits import crossing, tail_above
+
+# In bounds of the standard deviation: how far from a coefficient limits may be.
+_FAR = 20.0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CoefficientLaw:
+    """The law of linear combinations of coefficients.
+
+    Attributes:
+        rows: ``(g, k)`` the different rows of covariates.
+        powers: ``(3, g)`` the sums of the weights w of all people of a row, of their squares and of their cubes.
+        squared: ``(k, k)`` the inverse of Z' W Z.
+        coefficients: ``(m, k)``.
+        second: ``(2, m)`` mean squared worths to each value: of people who have another one, and who have this one.
+        third: ``(2, m)`` mean cubes, likewise.
+    """
+
+    rows: FloatArray
+    powers: FloatArray
+    squared: FloatArray
+    coefficients: FloatArray
+    second: FloatArray
+    third: FloatArray
+
+    def shape(self, combinations: FloatArray, place: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the ``(r,)`` variances and skewness of combinations for one value, where the truth is t."""
+        a, centre = self.rows @ (self.squared @ combinations.T), combinations @ self.coefficients[place]
+        weights, squares, cubes = self.powers
+        moved = (t - centre) * (a / (weights @ a**2))
+        p = np.clip((self.rows @ self.coefficients[place])[:, None] + moved, 0, 1)
+        second, third = (each[0, place] * (1 - p) + each[1, place] * p for each in (self.second, self.third))
+        variance = np.maximum(squares @ (a**2 * (second - p**2)), np.finfo(float).tiny ** 0.6)
+        return variance, cubes @ (a**3 * (third - 3 * p * second + 2 * p**3)) / variance**1.5
+
+    def tail(self, combinations: FloatArray, place: int, t: FloatArray) -> FloatArray:
+        """Return the ``(r,)`` probabilities of combinations as large as these, where the truth is t."""
+        variance, skewness = self.shape(combinations, place, t)
+        return tail_above((combinations @ self.coefficients[place] - t) / np.sqrt(variance), skewness)
+
+    def least(self, combinations: FloatArray, place: int) -> FloatArray:
+        """Return the ``(r,)`` standard errors of combinations that half a report alone would make."""
+        a = self.rows @ (self.squared @ combinations.T)
+        return np.asarray(np.sqrt(self.powers[1] @ a**2 * self.second[:, place].max() / (2 * self.powers[0].sum())))
+
+    @property
+    def errors(self) -> FloatArray:
+        """``(m, k)`` standard errors of the coefficients, where the truth is the estimate."""
+        every = np.eye(self.coefficients.shape[1])
+        of_values = enumerate(self.coefficients)
+        return np.array(
+            [np.maximum(np.sqrt(self.shape(every, at, b)[0]), self.least(every, at)) for at, b in of_values]
+        )
+
+    @property
+    def p_values(self) -> FloatArray:
+        """``(m, k)`` p-values of the tests that a coefficient is 0."""
+        m, k = self.coefficients.shape
+        tails = np.array([self.tail(np.eye(k), place, np.zeros(k)) for place in range(m)])
+        return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
+
+    def limits(self, combinations: FloatArray, alpha: float) -> Ends:
+        """Return the ``(m, r)`` limits of combinations; each misses with about alpha/2."""
+        ends = np.array([self._ends(combinations, place, alpha / 2) for place in range(len(self.coefficients))])
+        return ends[:, 0], ends[:, 1]
+
+    def _ends(self, combinations: FloatArray, place: int, tail: float) -> Ends:
+        centre, least = combinations @ self.coefficients[place], self.least(combinations, place)
+        away = _FAR * np.sqrt(2 * self.powers[0].sum()) * least
+        low, high = centre - away, centre + away
+        lower = crossing(lambda t: self.tail(combinations, place, t), low, centre, tail)
+        upper = -crossing(lambda t: 1 - self.tail(combinations, place, -t), -high, -centre, tail)
+        # Where nothing varies at the estimate, no limit is nearer than half a report.
+        return np.fmin(lower, centre - sigmas(tail) * least), np.fmax(upper, centre + sigmas(tail) * least)
