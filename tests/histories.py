@@ -19,7 +19,7 @@ def whole(fractions: AnyArray) -> AnyArray:
 def of_blocks(memo: Memo) -> tuple[AnyArray, AnyArray]:
     """By value the chances of memos, blocks first, then values in clear; and by memo those of a round's blocks."""
     domain, law = memo.mechanism.domain, memo.mechanism.law
-    truth, again = (Fraction(coin, WORD_RANGE) for coin in (memo.truth, memo.again))
+    truth, again = (Fraction(coin, WORD_RANGE) for coin in (memo.truth, memo.coin_threshold))
     blocks, chances = law.alphabet()
     contained = law.contains(blocks)
     told = np.full((domain.size, len(chances) + domain.size), Fraction(0), dtype=object)

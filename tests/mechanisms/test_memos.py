@@ -98,7 +98,9 @@ def test_one_round_is_the_mechanism(builder: str) -> None:
         total = round_[mechanism.domain.sensitive_codes[0]].sum()
         matrix = mechanism.channel().matrix[:, : mechanism.law.alphabet_size]
         assert np.abs((round_ / total).astype(np.float64) - matrix).max() < 1e-15
-        shares = [Fraction(threshold, WORD_RANGE) for threshold in (memo.truth, memo.again, mechanism.threshold)]
+        shares = [
+            Fraction(threshold, WORD_RANGE) for threshold in (memo.truth, memo.coin_threshold, mechanism.threshold)
+        ]
         assert 0 <= shares[2] - shares[0] * shares[1] < Fraction(1, WORD_RANGE)
 
 
@@ -108,7 +110,7 @@ def test_two_rounds_are_drawn_as_the_coins_say(builder: str) -> None:
     mechanism = built("3of5", builder, 1.0)
     assert mechanism is not None
     memo, n = Memo(mechanism, 2.0), 2 * BATCH
-    s, again = memo.truth / WORD_RANGE, memo.again / WORD_RANGE
+    s, again = memo.truth / WORD_RANGE, memo.coin_threshold / WORD_RANGE
     for code in (0, 1):
         codes, rounds = np.full(2 * n, code), np.repeat([9, 3], n)
         drawn = memo.obfuscate_rounds(codes, np.tile(np.arange(n), 2), rounds, random=SeededRandom(code))
@@ -186,7 +188,7 @@ def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
         assert found.holds
         assert found.ratios == {t: memo.ratio(t) for t in (1, 2, 12)}
         assert (found.ratio, found.promised) == (memo.ratio(), 1.4)
-        for part, more in (("again", memo.again + (1 << 40)), ("truth", memo.truth + (1 << 40))):
+        for part, more in (("coin_threshold", memo.coin_threshold + (1 << 40)), ("truth", memo.truth + (1 << 40))):
             with monkeypatch.context() as patched:
                 patched.setattr(Memo, part, more)
                 assert not verify_memo(memo).holds
@@ -199,7 +201,7 @@ def all_rounds(memo: Memo) -> tuple[FloatArray, FloatArray, FloatArray]:
     blocks = sent.shape[1]
     rounds = np.zeros((told.shape[1], told.shape[1]))
     rounds[:, :blocks] = sent / max(sent[0].sum(), 1)
-    again = memo.again / WORD_RANGE
+    again = memo.coin_threshold / WORD_RANGE
     rounds[blocks:, :blocks] *= (1 - again) / rounds[blocks:, :blocks].sum(axis=1, keepdims=True)
     rounds[blocks:, blocks:] = again * np.eye(domain.size)
     worth = np.zeros((told.shape[1], domain.size))
@@ -228,7 +230,7 @@ def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> No
             continue
         memo, p = Memo(mechanism, 1.4), np.array([0.4, 0.1, 0.2, 0.25, 0.05])
         told, rounds, worth = all_rounds(memo)
-        again, memos = memo.again / WORD_RANGE, p @ told
+        again, memos = memo.coin_threshold / WORD_RANGE, p @ told
         each = rounds @ worth
         # Not of the unbiased mean: a sum over memos, and a sum over outputs given each.
         covariance = memos @ each**2 - (memos @ each) ** 2
@@ -252,7 +254,7 @@ def test_an_audit_of_histories_comes_near_and_denies_a_second_coin_that_is_too_g
         assert found.holds
         assert 2 / 3 * memo.epsilon(2) < found.lower_bound <= found.promised == memo.epsilon(2)
         with monkeypatch.context() as patched:
-            patched.setattr("discreet.mechanisms.memo.sent_again", lambda sampling, memos, *_: memos)
+            patched.setattr("discreet.mechanisms.memo.resent_reports", lambda sampling, memos, *_: memos)
             assert not audit_rounds(memo, 1, draws=60_000, random=SeededRandom(1)).holds
     with pytest.raises(ParameterError, match="confidence"):
         audit_rounds(memo, 2, confidence=2)

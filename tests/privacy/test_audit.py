@@ -179,7 +179,7 @@ def test_an_output_that_membership_does_not_show_is_flagged() -> None:
 
     found = seeded(wired(mechanism, obfuscate))
     assert not found.holds
-    assert found.event.way in {"output", "parity", "score"}
+    assert found.event.partition in {"output", "parity", "score"}
     assert "chosen outputs" in found.event.describe("x", "y")
 
 

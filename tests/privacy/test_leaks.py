@@ -53,8 +53,8 @@ def test_the_parity_of_a_hash_parameter() -> None:
     """The one that passed: whether alpha is even tells whether the value is."""
     found = of(hashing(), lambda sound, x, random: selected(sound, x, random, lambda r: r.blocks["alpha"] % 2 == x % 2))
     assert not found.holds
-    assert found.event.way in {"parity", "score"}
-    assert "alpha" in found.event.describe("x", "y") or found.event.way == "score"
+    assert found.event.partition in {"parity", "score"}
+    assert "alpha" in found.event.describe("x", "y") or found.event.partition == "score"
 
 
 def test_the_parity_of_bits_in_two_columns() -> None:
@@ -102,7 +102,7 @@ def test_a_little_in_each_of_many_bits() -> None:
 
     found = of(hashing(5003), device, 100_000)
     assert not found.holds
-    assert found.event.way == "score"
+    assert found.event.partition == "score"
 
 
 def test_one_value_of_many_is_always_told() -> None:

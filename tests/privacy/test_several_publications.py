@@ -9,7 +9,7 @@ from scipy.stats import binom
 import discreet as dc
 from chances import law
 from discreet.privacy.publication import together
-from discreet.privacy.shuffling_rounds import surest_together
+from discreet.privacy.shuffling_rounds import joint_epsilons_at_chance
 
 
 def losses(epsilon: float, n: int) -> tuple[Any, Any]:
@@ -48,13 +48,13 @@ def test_the_chance_to_get_further_is_the_one_stated(cases: tuple[tuple[float, i
     for values, shares in parts:
         assert shares.sum() == pytest.approx(1, abs=1e-9)
         assert shares @ np.exp(-values) == pytest.approx(1, abs=1e-9)
-    ((stated,),) = [surest_together(curves, [[0, 1]], chance)]
+    ((stated,),) = [joint_epsilons_at_chance(curves, [[0, 1]], chance)]
     assert beyond(parts, stated) <= chance
     # Not much more than the least that holds.
     assert beyond(parts, stated / (1.1 if chance <= 1e-4 else 1.25)) > chance
-    assert stated < sum(curve.surest(chance / 2) for curve in curves)
+    assert stated < sum(curve.epsilon_at_chance(chance / 2) for curve in curves)
     # The largest loss of either alone is exceeded more often.
-    assert stated > max(curve.surest(chance) for curve in curves)
+    assert stated > max(curve.epsilon_at_chance(chance) for curve in curves)
 
 
 def test_alike_parts_are_rounds() -> None:

@@ -82,7 +82,7 @@ class Law:
         return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), (1 - self.s) * shares, self.s)
 
     def told(self, n: int, chance: float, *, versus_clear: bool) -> float:
-        return CentralCurve((self.pair(versus_clear=versus_clear),), n).surest(chance)
+        return CentralCurve((self.pair(versus_clear=versus_clear),), n).epsilon_at_chance(chance)
 
 
 def losses(law: Law, n: int, draws: int, random: np.random.Generator, *, versus_clear: bool) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.privacy.shuffling import ShuffledGuarantee, shown_in_clear
+from discreet.privacy.shuffling import ShuffledGuarantee, values_in_clear
 from discreet.testing import outputs_of
 from laws import BUILDERS
 from packing import each
@@ -62,7 +62,7 @@ def check(central: ShuffledGuarantee, matrix: Any, ratio: float) -> None:
     """Compare both directions with all data sets."""
     domain = central.mechanism.domain
     firsts, clear, n = domain.sensitive_codes.tolist(), domain.clear_codes.tolist(), central.n
-    found, silent = central.delta_at(np.log(ratio)), shown_in_clear(central.mechanism)
+    found, silent = central.delta_at(np.log(ratio)), values_in_clear(central.mechanism)
     for ends, seconds, needed in ((found.among, firsts, 1), (found.versus_clear, clear, 2)):
         if ends is None:
             continue

@@ -54,7 +54,7 @@ def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool
     )
 
 
-def least_worst(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
+def minimax_law(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
     """Return the law with the smallest worst-case error; the first one if several are equal."""
 
     def error(law: Law) -> float:

@@ -17,7 +17,7 @@ from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import BlockMechanism, LawMechanism, truth_threshold
-from discreet.mechanisms.obfuscation import obfuscated, sent_again
+from discreet.mechanisms.obfuscation import obfuscated, resent_reports
 from discreet.theory.memo import ratio_after, second_threshold
 
 # The most members of blocks that are examined one by one.
@@ -98,7 +98,7 @@ class Memo:
         return truth_threshold(self.infinity, self.mechanism.law.inclusion)
 
     @property
-    def again(self) -> int:
+    def coin_threshold(self) -> int:
         """S_2, the threshold of each round's coin; 2^64 where the memo is always sent."""
         return second_threshold(self.mechanism.threshold, self.truth)
 
@@ -126,7 +126,7 @@ class Memo:
         chances, pi = None if rounds is None else self._telling(rounds), self.mechanism.law.inclusion
         if rounds is None or chances is None:
             return likelihood_ratio(self.truth, pi)
-        coins = Fraction(self.truth, WORD_RANGE), Fraction(self.again, WORD_RANGE)
+        coins = Fraction(self.truth, WORD_RANGE), Fraction(self.coin_threshold, WORD_RANGE)
         return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
 
     def is_exact(self, rounds: int) -> bool:
@@ -168,6 +168,6 @@ class Memo:
         memos = obfuscated(sampling, pairs % self.mechanism.domain.size, source)
         rows = (np.flatnonzero(when == place) for place in range(len(times)))
         return {
-            int(time): sent_again(sampling, memos.take(memo[row]), self.again, source)
+            int(time): resent_reports(sampling, memos.take(memo[row]), self.coin_threshold, source)
             for time, row in zip(times, rows, strict=True)
         }

@@ -130,7 +130,7 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
     return is_clear
 
 
-def sent_again(sampling: Sampling, memos: Reports, threshold: int, random: RandomSource) -> Reports:
+def resent_reports(sampling: Sampling, memos: Reports, threshold: int, random: RandomSource) -> Reports:
     """Return one round's reports: each is the memo with probability S_2 / 2^64, and otherwise fresh noise.
 
     The coin and the noise are drawn for everybody, whatever the memo is. Noise may replace a value in clear too.

@@ -149,8 +149,8 @@ class SimulatedTags:
 
     Raises:
         ParameterError: if placeholders stand for tags and there are no tags, or for cells and there are tags.
-        DataError: if an entry is missing, a tag is not in the plan, a code is not in the domain, columns have different
-            lengths, or a user's value has two tags.
+        DataError: if an entry is missing, a tag is not in the plan, or a code is not in the domain; or if columns have
+            different lengths, or a user's value has two tags.
 
     Warns:
         UserWarning: if some value is sensitive for everybody; it is not replaced and keeps its protection.
@@ -263,9 +263,9 @@ class Personalized:
             everybody; None if it depends on the user's tags.
 
     Raises:
-        ParameterError: if the tags are not different texts, every value is sensitive for everybody already, labels
-            that look alike are not all sensitive for everybody (unless the domain is exact), or the common mechanism
-            refuses its parameters.
+        ParameterError: if the tags are not different texts, or every value is sensitive for everybody already; if
+            labels that look alike differ in sensitivity and the domain is not exact; or if the common mechanism refuses
+            its parameters.
 
     Example:
         >>> import discreet as dc

@@ -108,9 +108,8 @@ def audit(
         draws: the total number of reports, at least 1000.
         confidence: the confidence of the lower bound, in (1/2, 1).
         codes: two or more values to compare. By default all of up to eight values. Of more values, eight are chosen
-            evenly, sensitive ones first, and the most unusual values from a draw of all values in turn are added (as
-            many as the draws allow, at least 20 reports each). A fault that shows for other values only is not
-            detected.
+            evenly, sensitive ones first. The most unusual values from a draw of all values in turn are added, with at
+            least 20 reports each. A fault that shows for other values only is not detected.
         random: the random words; None for fresh words under a key of the operating system.
 
     Raises:
@@ -124,11 +123,11 @@ def audit(
         (True, 0.85)
     """
     draws, confidence = checked_whole("draws", draws, _FEWEST), checked_between("confidence", confidence, 0.5, 1)
-    promised, telling = _promise(mechanism)
+    promised, invertible = _promise(mechanism)
     values = _spread(mechanism.domain) if codes is None else np.unique(mechanism.domain.check_codes(codes))
     if len(values) < 2:
         raise ParameterError("audit.too-few-values", values_count=len(values))
-    device, rest = _Device(mechanism, telling, checked_source(random)), draws
+    device, rest = _Device(mechanism, invertible, checked_source(random)), draws
     if codes is None and mechanism.domain.size > len(values):
         screened, used = _screened(device, int(draws * _SCREENING))
         values, rest = np.unique([*_spread(mechanism.domain, _MOST_VALUES // 2), *screened]), rest - used
@@ -259,7 +258,7 @@ class _Device:
     """A mechanism with a random source, from which samples are drawn."""
 
     mechanism: Mechanism
-    telling: BoolArray | None
+    invertible: BoolArray | None
     random: RandomSource
 
     def sample(self, values: Values, n: int) -> Sample:
@@ -274,7 +273,7 @@ class _Device:
         cuts = [*range(0, half, step), half, len(codes)]
         parts = [codes[start:end] for start, end in pairwise(cuts) if end > start]
         reports = [self.mechanism.obfuscate_codes(part, random=self.random) for part in parts]
-        return Sample(self.mechanism, Reports.concatenate(reports), self.telling, values)
+        return Sample(self.mechanism, Reports.concatenate(reports), self.invertible, values)
 
     def most(self, samples: int, room: int) -> int:
         """Return the largest size of each sample with which this number of samples fits into the memory."""

@@ -132,8 +132,8 @@ def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Der
 def integrated(own: Mechanism, other: Mechanism) -> Derived:
     """Return the composition of a ULDP report to one collector and an LDP report of the same value to another.
 
-    A protected report of the first with any report of the second is at most e^(eps_A + eps_B) times likelier from one
-    value than from another [ULDP, on compatibility with LDP].
+    Together, a protected report of the first and any report of the second change the odds between two values by at most
+    e^(eps_A + eps_B) [ULDP, on compatibility with LDP].
 
     Args:
         own: (X_S, Y_P, eps_A)-ULDP.

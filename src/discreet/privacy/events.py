@@ -1,7 +1,7 @@
 """Events for an audit: sets of reports that one value makes much likelier than another, chosen from a sample.
 
 An observation is one report, or two neighbouring reports: one of the value in question and one of a known value.
-Observations are partitioned into cells in four ways; an event is a set of cells of one partition:
+There are four partitions of observations into cells; an event is a set of cells of one partition:
 
 - by *membership*: whether the block contains each of the two values, or the value in clear. Such events attain the
   likelihood ratio of every block law, however large its alphabet;
@@ -31,7 +31,7 @@ from discreet.mechanisms.evidence import Membership
 Cell: TypeAlias = tuple[str, Hashable]
 """A set of observations: its kind, and an identifier within the kind."""
 
-Way: TypeAlias = Literal["membership", "output", "parity", "score"]
+Partition: TypeAlias = Literal["membership", "output", "parity", "score"]
 """A kind of partition of observations."""
 
 _CLEAR, _BLOCK, _OUTPUT, _BITS = "clear", "block", "output", "bits"
@@ -67,13 +67,13 @@ class Sample:
     Attributes:
         mechanism: the mechanism of the reports.
         reports: the reports, in order; two for each observation where there are neighbours.
-        telling: ``(|Y|,)`` the invertible outputs of an explicit channel; None for a block mechanism.
+        invertible: ``(|Y|,)`` the invertible outputs of an explicit channel; None for a block mechanism.
         values: the values of each observation; the code is not used here.
     """
 
     mechanism: Mechanism
     reports: Reports
-    telling: BoolArray | None = None
+    invertible: BoolArray | None = None
     values: Values = _NONE
 
     @property
@@ -136,9 +136,9 @@ class Sample:
     def clear(self) -> IntArray:
         """``(n,)`` codes of the values in clear, or of invertible outputs; -1 for all other reports."""
         codes = np.full(self.reports.n, -1, dtype=np.int64)
-        if self.telling is not None:
+        if self.invertible is not None:
             output = self.reports.blocks["output"].astype(np.int64)
-            return np.where(self.telling[output], output, codes)
+            return np.where(self.invertible[output], output, codes)
         if self.reports.in_clear is not None:
             codes[self.reports.in_clear] = self.reports.clear
         return codes
@@ -146,7 +146,7 @@ class Sample:
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
         """The columns of the blocks of the reports that are not in clear."""
-        if self.telling is not None:
+        if self.invertible is not None:
             return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
         return dict(BlockMechanism.checked(self.mechanism).blocks_of_unknown(self.reports))
 
@@ -252,7 +252,7 @@ class Event:
     Attributes:
         first: the value, with its neighbour, for which the event should be likely.
         second: the value, with the same neighbour, for which the event should be unlikely.
-        way: the partition of the cells.
+        partition: the partition of the cells.
         cells: the cells of the event.
         chosen: the numbers of the bits whose parity or weighted sum defines the cells.
         weights: the weights of the sum, and the ends of its steps.
@@ -261,7 +261,7 @@ class Event:
 
     first: Values
     second: Values
-    way: Way
+    partition: Partition
     cells: frozenset[Cell] = frozenset()
     chosen: tuple[int, ...] = ()
     weights: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
@@ -269,11 +269,11 @@ class Event:
 
     def table(self, sample: Sample) -> Counter[Cell]:
         """Return the number of observations of a sample in each cell."""
-        if self.way == "membership":
+        if self.partition == "membership":
             return sample.by_membership(self.first.code, self.second.code)
-        if self.way == "output":
+        if self.partition == "output":
             return sample.by_output
-        if self.way == "parity":
+        if self.partition == "parity":
             labels = np.bitwise_xor.reduce(sample.bits[:, list(self.chosen)], axis=1)
         else:
             weights = np.array(self.weights[0], dtype=np.float32)
@@ -288,11 +288,11 @@ class Event:
     def describe(self, first: str, second: str) -> str:
         """Return a description of the event, with names for the two values."""
         beside = "" if self.first.beside is None else ", of two neighbouring reports"
-        if self.way in {"parity", "score"}:
+        if self.partition in {"parity", "score"}:
             values = " or ".join(str(label) for label in sorted(str(cell[1]) for cell in self.cells))
             return f"a block with {self.words}: {values or 'nothing'}{beside}"
         if beside:
-            return f"one of {len(self.cells)} chosen pairs, by {self.way}{beside}"
+            return f"one of {len(self.cells)} chosen pairs, by {self.partition}{beside}"
         both = {0: "neither", 1: f"{second} but not {first}", 2: f"{first} but not {second}", 3: "both"}
         parts = [f"a block that contains {both[place]}" for place in sorted(both) if (_BLOCK, place) in self.cells]
         for kind, words in ((_OUTPUT, "one of {} chosen outputs"), (_CLEAR, "one of {} values in clear")):
@@ -350,9 +350,9 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
     """Yield the events by membership, and by output if few different outputs occur."""
     channel = samples[first].mechanism.is_explicit
-    ways: list[Way] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
-    for way in ways:
-        blank = Event(first, second, way)
+    partitions: list[Partition] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
+    for partition in partitions:
+        blank = Event(first, second, partition)
         yield _with_cells(blank, samples, may_be_clear=not sensitive[first.code])
 
 
@@ -444,8 +444,8 @@ def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
 def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
     """Return the values with the most unusual reports, from a sample of reports of many values.
 
-    The statistics are the rate at which a block contains its own value, the rate at which a sensitive value is in
-    clear, and each bit or parity of two bits. The result is used for choices only.
+    Two rates are compared: a block contains its own value, and a sensitive value is in clear. So is each bit, and each
+    parity of two bits. The result is used for choices only.
 
     Args:
         sample: the reports.

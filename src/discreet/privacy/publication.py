@@ -25,8 +25,8 @@ from discreet.core.result_table import ResultTable
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.personalized import AnyMechanism
-from discreet.privacy.shuffling import ShuffledGuarantee, Surest, shuffled
-from discreet.privacy.shuffling_rounds import MOST_PAIRS, surest_together
+from discreet.privacy.shuffling import EpsilonsAtChance, ShuffledGuarantee, shuffled
+from discreet.privacy.shuffling_rounds import MOST_PAIRS, joint_epsilons_at_chance
 from discreet.results.comparison import Comparison
 from discreet.results.groups import GroupedEstimate
 from discreet.results.regression import Regression
@@ -176,7 +176,7 @@ which of two protected values is a person's; the chance that they get further is
         """The central guarantee, or the reason why it cannot be computed."""
         try:
             guarantee = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
-            _surest(guarantee)
+            _epsilons_at_chance(guarantee)
         except ParameterError as error:
             return None, str(error).removesuffix(".")
         return guarantee, ""
@@ -189,20 +189,20 @@ which of two protected values is a person's; the chance that they get further is
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
             return [f"Nothing is promised about {self.shown}{beyond}: {self.none}."]
-        surest = _surest(central)
+        at_chance = _epsilons_at_chance(central)
         # A condition that nobody has checked comes first.
         condition = ""
         if self.answers == "unknown":
             condition = f"If these are {sum(self.batches):,} different people with one report each, "
         sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
-        among = self._reach(surest.among, "which of two protected values is a person's")
+        among = self._reach(at_chance.among, "which of two protected values is a person's")
         sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
-        if surest.versus_clear is not None:
+        if at_chance.versus_clear is not None:
             versus_clear = "that a certain protected value is a person's, and not a certain one that is not protected"
             # A floor is rounded down, and never to certainty.
             least = rounded_down(min(100 * sureness(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
             sentences += [
-                f"{'They can also' if sentences else sees} {self._reach(surest.versus_clear, versus_clear)}.",
+                f"{'They can also' if sentences else sees} {self._reach(at_chance.versus_clear, versus_clear)}.",
                 f"The bound stays at {least}% or more however many people take part.",
                 "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]
@@ -284,15 +284,15 @@ which of two protected values is a person's; the chance that they get further is
         central = self.central
         if central is None:
             return {"n": self.n, "none": self.none}
-        surest = _surest(central)
-        among = surest.among if central.mechanism.domain.sensitive_count > 1 else None
-        floor_ = None if surest.versus_clear is None else central.curve_versus_clear.floor(self.chance)
+        at_chance = _epsilons_at_chance(central)
+        among = at_chance.among if central.mechanism.domain.sensitive_count > 1 else None
+        floor_ = None if at_chance.versus_clear is None else central.curve_versus_clear.floor(self.chance)
         return {
             "n": self.n,
             "none": None,
             "chance": self.chance,
             "among": _direction(among),
-            "versus_clear": _direction(surest.versus_clear),
+            "versus_clear": _direction(at_chance.versus_clear),
             "floor": floor_,
         }
 
@@ -478,10 +478,10 @@ def _composed(
     guarantees: tuple[ShuffledGuarantee, ...], draws: tuple[tuple[int, ...], ...], chance: float
 ) -> list[float]:
     """Return the epsilon for each set of guarantees that a reader exceeds with at most the given probability."""
-    return surest_together([guarantee.curve for guarantee in guarantees], draws, chance)
+    return joint_epsilons_at_chance([guarantee.curve for guarantee in guarantees], draws, chance)
 
 
 @lru_cache(maxsize=_KNOWN)
-def _surest(central: ShuffledGuarantee) -> Surest:
+def _epsilons_at_chance(central: ShuffledGuarantee) -> EpsilonsAtChance:
     """Return the epsilons of a guarantee that a reader exceeds with its small probability delta."""
     return central.at_most(central.delta)

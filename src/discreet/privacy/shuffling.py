@@ -56,7 +56,7 @@ _MOST_ENTRIES = 1 << 22
 _THIRDS = 4
 
 
-def reached(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
+def attack_end(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
     """Return an epsilon that the attack with the largest divergence certainly achieves; 0 without attacks."""
     ranked = sorted(attacks, key=lambda attack: attack.strength)
     return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
@@ -265,7 +265,7 @@ class ShuffledGuarantee:
         versus_clear = self.curve_versus_clear.delta(epsilon) if domain.clear_count else None
         return CentralDeltas(CentralDelta(*among), None if versus_clear is None else CentralDelta(*versus_clear))
 
-    def at_most(self, chance: float) -> "Surest":
+    def at_most(self, chance: float) -> "EpsilonsAtChance":
         """Return the epsilons that a reader of the batches exceeds with at most the given probability.
 
         Delta is not this probability: with (epsilon, delta) an attacker exceeds epsilon more often than delta says.
@@ -285,13 +285,14 @@ class ShuffledGuarantee:
         Example:
             >>> import discreet as dc
             >>> central = dc.shuffled(dc.RandomizedResponse(dc.Domain(range(100)), epsilon=3.0), n=10_000)
-            >>> told = central.at_most(1e-6)
-            >>> round(central.among.upper, 4), round(told.among, 4), told.versus_clear
+            >>> bounds = central.at_most(1e-6)
+            >>> round(central.among.upper, 4), round(bounds.among, 4), bounds.versus_clear
             (0.089, 0.1224, None)
         """
         chance, domain = _certifiable("chance", chance), self.mechanism.domain
-        among = self.curve_among.surest(chance) if domain.sensitive_count > 1 else 0.0
-        return Surest(among, self.curve_versus_clear.surest(chance) if domain.clear_count else None)
+        among = self.curve_among.epsilon_at_chance(chance) if domain.sensitive_count > 1 else 0.0
+        clear = self.curve_versus_clear.epsilon_at_chance(chance) if domain.clear_count else None
+        return EpsilonsAtChance(among, clear)
 
     def sentences(self, *, status: bool = True) -> list[str]:
         """Return a sentence for each central epsilon; for sentences for people see `discreet.published`.
@@ -347,8 +348,8 @@ class ShuffledGuarantee:
     def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
         """Return a central epsilon with its status; it is attained if that number of values is in clear."""
         lower, upper = ends
-        if shown_in_clear(self.mechanism) < needed:
-            lower = reached(self._attacks(curve, versus_clear=needed > 1), self.hiding, self.delta, self.rounds)
+        if values_in_clear(self.mechanism) < needed:
+            lower = attack_end(self._attacks(curve, versus_clear=needed > 1), self.hiding, self.delta, self.rounds)
         return CentralEpsilon(upper, lower, status(lower, upper))
 
     def _attacks(self, curve: CentralCurve, *, versus_clear: bool) -> Iterator[ValuePair]:
@@ -362,7 +363,7 @@ class ShuffledGuarantee:
             yield from others_beside_clear(self.curve_among.pairs) if versus_clear else others_at_a_third(blocks)
 
 
-class Surest(NamedTuple):
+class EpsilonsAtChance(NamedTuple):
     """The epsilons that a reader of shuffled batches exceeds with at most the given probability, in nats.
 
     Attributes:
@@ -455,7 +456,7 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
     return clear_pairs(blocks) if versus_clear else block_pairs(blocks)
 
 
-def shown_in_clear(mechanism: Mechanism) -> int:
+def values_in_clear(mechanism: Mechanism) -> int:
     """Return the number of values whose reports leave only noise among the blocks, so that their truth hides nobody.
 
     It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
@@ -499,12 +500,12 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     known = f" ({central.among.status})" if status else ""
     promise = f"({rounded_up(central.most_among)}, {rounded_up(central.delta)})-DP"
     return (
-        f"Among {values_meant(central)}: {promise} for whoever sees {batches}, or "
+        f"Among {hidden_values(central)}: {promise} for whoever sees {batches}, or "
         f"anything computed from {it}, however much she knows of the other {others:,}{known}."
     )
 
 
-def values_meant(central: "ShuffledGuarantee") -> str:
+def hidden_values(central: "ShuffledGuarantee") -> str:
     """Return the words for the values that hide each other; placeholders are not called values."""
     domain = central.mechanism.domain
     if central.placeholders:

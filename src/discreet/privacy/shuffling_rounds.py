@@ -57,7 +57,7 @@ def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
     )
 
 
-def worst_surest(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
+def worst_epsilon_at_chance(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
     """Return the largest epsilon over pairs of values that losses exceed with probability at most ``chance``."""
     most, place = 0.0, 0.0
     for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
@@ -66,7 +66,7 @@ def worst_surest(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
         if room > 0 and (pair.bound(exp(place), n) <= room or pair.delta(exp(place), n)[1] <= room):
             continue
         bracket = min(pair.floor(chance), log(pair.largest)), log(pair.largest)
-        least, at = surest_epsilon(
+        least, at = epsilon_at_chance(
             lambda epsilon, bound_pair=pair: bound_pair.delta(exp(epsilon), n)[1],  # type: ignore[misc]
             chance,
             bracket=bracket,
@@ -99,7 +99,7 @@ def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess
     return _least(lambda epsilon: _line(top(epsilon)) - wanted, (least, _line(high) - wanted), most, guess)
 
 
-def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu: float) -> tuple[float, float]:
+def epsilon_at_chance(top: Top, chance: float, *, bracket: tuple[float, float], mu: float) -> tuple[float, float]:
     """Return an epsilon that privacy losses exceed with probability at most ``chance``, and the t of its bound.
 
     delta(t) is at least (1 - e^(t - epsilon)) P(loss > epsilon), so any t with delta(t) < chance gives an epsilon,
@@ -119,7 +119,7 @@ def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu:
     start = least_epsilon(top, chance, bracket=bracket, guess=least + mu * sqrt(2 * -log(chance)))
     asked: dict[float, float] = {most: most}
 
-    def surest_at(t: float) -> float:
+    def epsilon_from(t: float) -> float:
         if t not in asked:
             share = top(t) / chance
             asked[t] = min(t - log1p(-share), most) if share < 1 else most
@@ -127,7 +127,7 @@ def surest_epsilon(top: Top, chance: float, *, bracket: tuple[float, float], mu:
 
     if start < most:
         low = least_epsilon(top, chance / (1 + steep), bracket=(start, most), guess=start + log1p(steep) / (1 + steep))
-        golden_section(lambda t: -surest_at(t), start, min(surest_at(low), most), _NARROWED)
+        golden_section(lambda t: -epsilon_from(t), start, min(epsilon_from(low), most), _NARROWED)
     best = min(asked, key=lambda t: (asked[t], t))
     return asked[best], best
 
@@ -222,13 +222,13 @@ class CentralCurve:
             guess=guess,
         )
 
-    def surest(self, chance: float) -> float:
+    def epsilon_at_chance(self, chance: float) -> float:
         """Return an epsilon that the privacy losses of all rounds exceed with probability at most ``chance``."""
         if self.rounds == 1:
-            return worst_surest(self.pairs, self.n, chance)
+            return worst_epsilon_at_chance(self.pairs, self.n, chance)
         _, above = self.loss_sums(chance * min(self.mu, 1.0))
         bracket = min(self.floor(chance), self.most), self.most
-        return surest_epsilon(lambda epsilon: above.delta(epsilon)[1], chance, bracket=bracket, mu=self.mu)[0]
+        return epsilon_at_chance(lambda epsilon: above.delta(epsilon)[1], chance, bracket=bracket, mu=self.mu)[0]
 
     def floor(self, delta: float = 0.0) -> float:
         """Return the epsilon that more users do not reduce."""
@@ -276,7 +276,9 @@ class CentralCurve:
         return LossSum(((_Losses.of(self.pairs, self.n, end, step)[1], self.rounds),))
 
 
-def surest_together(curves: Sequence[CentralCurve], draws: Sequence[Sequence[int]], chance: float) -> list[float]:
+def joint_epsilons_at_chance(
+    curves: Sequence[CentralCurve], draws: Sequence[Sequence[int]], chance: float
+) -> list[float]:
     """Return epsilons that the summed losses of several curves exceed with probability at most ``chance``.
 
     The reports of one person have independent noise. So their privacy losses add up, for any mechanisms and batches
@@ -293,15 +295,15 @@ def surest_together(curves: Sequence[CentralCurve], draws: Sequence[Sequence[int
     Example:
         >>> import discreet as dc
         >>> once = dc.shuffled(dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0), n=10_000).curve_among
-        >>> [round(epsilon, 4) for epsilon in surest_together([once, once], [[0], [0, 1]], 1e-6)]
+        >>> [round(epsilon, 4) for epsilon in joint_epsilons_at_chance([once, once], [[0], [0, 1]], 1e-6)]
         [0.012, 0.0169]
     """
     several = sorted({place for draw in draws if len(draw) > 1 for place in draw})
     sums = dict(zip(several, _on_one_lattice([curves[place] for place in several], chance), strict=True))
     return [
-        _surest_of([(curves[place], sums[place]) for place in draw], chance)
+        _joint_epsilon([(curves[place], sums[place]) for place in draw], chance)
         if len(draw) > 1
-        else max((curves[place].surest(chance) for place in draw), default=0.0)
+        else max((curves[place].epsilon_at_chance(chance) for place in draw), default=0.0)
         for draw in draws
     ]
 
@@ -315,14 +317,14 @@ def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["Loss
     return [curve.losses_above(end, step) for curve, end in zip(curves, ends, strict=True)]
 
 
-def _surest_of(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
-    """Return the epsilon for one draw of several curves; see `surest_together`."""
+def _joint_epsilon(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
+    """Return the epsilon for one draw of several curves; see `joint_epsilons_at_chance`."""
     together = LossSum(tuple(part for _, losses in drawn for part in losses.parts))
     most = sum(curve.most for curve, _ in drawn)
     least = max(sum(curve.floor() for curve, _ in drawn) + log1p(-chance), 0.0)
     mu = sqrt(sum(curve.mu**2 for curve, _ in drawn))
     bracket = min(least, most), most
-    return surest_epsilon(lambda epsilon: together.delta(epsilon)[1], chance, bracket=bracket, mu=mu)[0]
+    return epsilon_at_chance(lambda epsilon: together.delta(epsilon)[1], chance, bracket=bracket, mu=mu)[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -201,14 +201,14 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
         (True, [1.0, 1.753, 1.96])
     """
     mechanism, law = memo.mechanism, memo.mechanism.law
-    alone, truth, again = verify(mechanism), Fraction(memo.truth, _WORDS), Fraction(memo.again, _WORDS)
+    alone, truth, again = verify(mechanism), Fraction(memo.truth, _WORDS), Fraction(memo.coin_threshold, _WORDS)
     blocks, pi = _counted_memos(mechanism, truth) if is_countable(law) else (set(), law.inclusion)
     bound, first = (1 + s / ((1 - s) * pi) for s in (truth, truth * again))
     unknown = {t: first if t == 1 else bound for t in rounds}
-    ratios = {t: _most_telling(blocks, again, t) for t in rounds} if blocks else unknown
+    ratios = {t: _worst_ratio(blocks, again, t) for t in rounds} if blocks else unknown
     promised = mechanism.epsilon if memo.infinity is None else memo.infinity
     holds = alone.holds and at_most(bound, promised) and at_most(first, mechanism.epsilon)
-    integers = {"truth of the memo": f"{memo.truth} / 2^64", "second coin": f"{memo.again} / 2^64"}
+    integers = {"truth of the memo": f"{memo.truth} / 2^64", "second coin": f"{memo.coin_threshold} / 2^64"}
     holds = holds and max(first, *ratios.values()) <= bound
     return MemoVerification(alone, promised, integers, bound, ratios, holds)
 
@@ -228,7 +228,7 @@ def _counted_memos(
     return blocks, min(pi)
 
 
-def _most_telling(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
+def _worst_ratio(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
     """Return the largest ratio of probabilities that all rounds have one block, over blocks and values."""
     most = Fraction(1)
     for chance, likely, unlikely in blocks:

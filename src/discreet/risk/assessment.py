@@ -275,9 +275,9 @@ class TraceAssessment(Assessment):
             nats; None if the attack has no probabilities (`markov`).
         chances: ``(probes,)`` probabilities of the right users, according to the attack, from each trace alone; None as
             for ``margins``.
-        unlearned: the share of traces that the attack learned nothing about. Such a trace has no event in common with
-            the known events of its own user, or more than half of the other users resemble it more. All traces count if
-            the strongest attack is not shown to succeed more often than guessing, unless the attacker knows the traces.
+        unlearned: the share of traces that the attack learned nothing about. Such a trace shares no known event with
+            its own user, or more than half of the other users resemble it more. All traces count if the strongest
+            attack is not shown to succeed more often than guessing, unless the attacker knows the traces.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half

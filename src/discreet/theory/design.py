@@ -98,7 +98,7 @@ class Instance:
         rest = 1 - alpha
         return among_sensitive, (others - 1) * rest / others, self.total * rest / (v * others)
 
-    def told(self, alpha: float, k: Any) -> tuple[Any, Any, Any]:
+    def information(self, alpha: float, k: Any) -> tuple[Any, Any, Any]:
         """Return (s_1, s_2, s_3), the information in blocks of size k at mass alpha; arrays for an array of sizes."""
         noise = self.size * self.tau
         near, far = k / (k + noise), alpha * k + noise
@@ -119,7 +119,7 @@ class Mixture:
 
     def sums(self, instance: Instance, alpha: float) -> Three:
         """Return (S_1, S_2, S_3), the mean information of the mixture at mass alpha."""
-        rows = [instance.told(alpha, k) for k in self.sizes]
+        rows = [instance.information(alpha, k) for k in self.sizes]
         first, second, third = (self.mean(column) for column in zip(*rows, strict=True))
         return first, second, third
 
@@ -135,7 +135,7 @@ class Mixture:
     def slope(self, instance: Instance, alpha: float) -> float:
         """Return the derivative of M by alpha."""
         v, w, others = instance.size, instance.total, instance.clear_size
-        rows = [instance.told(alpha, k) for k in self.sizes]
+        rows = [instance.information(alpha, k) for k in self.sizes]
         first, second, third = self.sums(instance, alpha)
         steps = [k / (alpha * k + v * instance.tau) for k in self.sizes]
         among, _, between = instance.costs(alpha)
@@ -153,7 +153,7 @@ class Mixture:
         bound = self.bound(instance, alpha)
         if bound == 0:
             return 0.0
-        every = instance.told(alpha, np.arange(1, instance.size + 1, dtype=np.float64))
+        every = instance.information(alpha, np.arange(1, instance.size + 1, dtype=np.float64))
         sums = self.sums(instance, alpha)
         steepest = np.zeros(instance.size)
         for cost, total, column in zip(instance.costs(alpha), sums, every, strict=True):

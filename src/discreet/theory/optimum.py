@@ -95,7 +95,7 @@ def _best_mixture(instance: Instance, alpha: float) -> Mixture:
 
 def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
     """Return -dM/du for a mixture of k and k + 1 with the share u of size k + 1, as a function of u."""
-    lower, upper = instance.told(alpha, k), instance.told(alpha, k + 1)
+    lower, upper = instance.information(alpha, k), instance.information(alpha, k + 1)
     terms = [(c, s, t - s) for c, s, t in zip(instance.costs(alpha), lower, upper, strict=True) if c]
     return lambda share: sum(cost * step / (start + share * step) ** 2 for cost, start, step in terms)
 

@@ -29,8 +29,8 @@ probability rho = sum (n_b/P)^2, three with tau = sum (n_b/P)^3. The share of m 
 collide has the variance rho (1 - rho)/m; its covariance with the share for one other value is (tau - rho^2)/m.
 
 Function j of a seed comes from SHA-256 of the text "discreet hash pool SEED P j 0" (decimal numbers): its four 64-bit
-words, little-endian, modulo P, are c0 to c3. If one of them is not below the last multiple of P, where a remainder
-would be biased, the last number of the text becomes 1, 2, and so on.
+words, little-endian, modulo P, are c0 to c3. If one of them is not below the last multiple of P, its remainder would be
+biased. Then the last number of the text becomes 1, 2, and so on.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, ListedLaw, ValueCounts, uniform
 from discreet.mechanisms.evidence import CutMembership, WholeAlphabet
-from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
+from discreet.mechanisms.law import BlockMechanism, minimax_law, sensitive_size
 from discreet.theory.arithmetic import is_prime, next_prime
 
 _LARGEST_PRIME = (1 << 32) - 5
@@ -311,7 +311,7 @@ class LocalHashing(BlockMechanism):
         if self.g is not None:
             return HashBuckets(size, checked_buckets(self.g))
         choices = [HashBuckets(size, choice) for choice in promising_buckets(size, self.epsilon)]
-        return least_worst(self.domain, self.epsilon, choices)
+        return minimax_law(self.domain, self.epsilon, choices)
 
     @property
     def settings(self) -> dict[str, float]:
@@ -597,7 +597,7 @@ class PooledHashing(BlockMechanism):
             for choice in choices
             if self.g is not None or choice <= _LARGEST_ROW
         ]
-        return least_worst(self.domain, self.epsilon, laws)
+        return minimax_law(self.domain, self.epsilon, laws)
 
     @property
     def settings(self) -> dict[str, float]:

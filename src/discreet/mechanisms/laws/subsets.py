@@ -47,7 +47,7 @@ from discreet.kernels import counting
 from discreet.mechanisms.block_law import BlockLaw, SizeCounts, ValueCounts, uniform
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.evidence import MemberLists
-from discreet.mechanisms.law import BlockMechanism, least_worst, sensitive_size
+from discreet.mechanisms.law import BlockMechanism, minimax_law, sensitive_size
 from discreet.theory.binomial import joint_share
 from discreet.theory.design import Design
 from discreet.theory.optimum import optimal_design
@@ -374,7 +374,7 @@ class SubsetSelection(BlockMechanism):
         # The best k in the worst case is next to v/(e^eps + 1), or 1 or 2.
         near = int(size / (expm1(self.epsilon) + 2))
         choices = {min(max(choice, 1), max(size - 1, 1)) for choice in (1, 2, near, near + 1)}
-        return least_worst(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
+        return minimax_law(self.domain, self.epsilon, [Subsets(size, choice) for choice in sorted(choices)])
 
     @property
     def settings(self) -> dict[str, float]:

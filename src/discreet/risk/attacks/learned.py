@@ -23,8 +23,8 @@ events:
 
 The length of a trace is not a feature, because after a cut in halves everybody would have two traces of equal length.
 
-Joint attack: where every user has at most one trace, powers of the posteriors are scaled until each user has the
-probability of one trace (Sinkhorn), and each trace is attributed with the result.
+Joint attack: every user has at most one trace. Powers of the posteriors are scaled until each user has the probability
+of one trace (Sinkhorn). The result attributes the traces.
 """
 
 from dataclasses import dataclass, replace

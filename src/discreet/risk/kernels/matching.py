@@ -12,8 +12,8 @@ counts. The score of a probe for a candidate, in integers, is
 so a candidate without any of the probe's features scores its constant, the *floor*, and all such candidates are counted
 together. Weights and counts are at least 1.
 
-Reports are matched by likelihood: the features of one *report* are the values in its block, the weights are a
-candidate's visits to them, and their sum t gives the score ln(1 + contrast t / total), in units, with a total for each
+Reports are matched by likelihood: the features of one *report* are the values in its block, and the weights are a
+candidate's visits to them. Their sum t gives the score ln(1 + contrast t / total), in units, with a total for each
 candidate. A probe is then several reports, whose scores add up.
 """
 

@@ -14,8 +14,8 @@ with f_mix = f_G / N + (1 - 1/N) f_I for N users, which is at most N, so ln L is
 
 The divergence D(f_G || f_I) between genuine and impostor scores, from samples [Wang, Kulkarni and Verdu 2009].
 
-With n genuine and m impostor scores, and rho and nu the distances from a genuine score to its neighbours among the
-other genuine and among the impostor scores,
+Let there be n genuine and m impostor scores. A genuine score has the distance rho to its neighbour among the other
+genuine scores, and nu among the impostor scores. The estimate is the
 
     mean of ln(nu / rho) + psi(l) - psi(k), plus ln(m / (n - 1)),                                   [sec. III there]
 
