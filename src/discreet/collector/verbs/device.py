@@ -112,12 +112,12 @@ _STORE = click.option(
     type=click.Path(path_type=Path, file_okay=False),
     envvar="DISCREET_DEVICE",
     callback=_folder,
-    help=f"Folder of the device, for its owner alone. [{DEFAULT}, or DISCREET_DEVICE]",
+    help=f"Private folder of the device. [{DEFAULT}, or DISCREET_DEVICE]",
 )
 _PROXY = click.option(
     "--proxy",
     metavar="URL",
-    help="HTTP proxy on the way, as http://HOST:PORT; '' for none. [what HTTPS_PROXY and NO_PROXY say]",
+    help="HTTP proxy, as http://HOST:PORT; '' for none. [from HTTPS_PROXY and NO_PROXY]",
 )
 
 
@@ -130,22 +130,22 @@ class _Joining(OptionGroup):
         required=True,
         multiple=True,
         **KEY,
-        help="Public key of who may ask; repeatable.",
+        help="Public key of a trusted signer; repeatable.",
     )
-    report: float = option("--report", type=float, default=2.0, show_default=True, help="Most nats of one report.")
+    report: float = option(
+        "--report", type=float, default=2.0, show_default=True, help="Largest epsilon of one report."
+    )
     epoch: float = option(
-        "--epoch", type=float, default=4.0, show_default=True, help="Most nats of reports whose epochs overlap."
+        "--epoch", type=float, default=4.0, show_default=True, help="Largest sum of epsilon in overlapping epochs."
     )
     lifetime: float = option(
-        "--lifetime", type=float, default=20.0, show_default=True, help="Most nats of all reports ever."
+        "--lifetime", type=float, default=20.0, show_default=True, help="Largest sum of epsilon over all reports."
     )
-    simulated: bool = option(
-        "--simulated", is_flag=True, help="For simulated collections alone, such as those of a demonstration."
-    )
+    simulated: bool = option("--simulated", is_flag=True, help="Make a device for simulated collections only.")
     log: bytes | None = option(
         "--log",
         **KEY,
-        help="Public key of the log that collections must be in, so that others can see them.",
+        help="Public key of the public log that must contain the collections.",
     )
 
     def settings(self) -> dict[str, Any]:
@@ -164,22 +164,22 @@ class _Joining(OptionGroup):
 def device() -> None:
     """Act as a device: join a collection, answer, and send.
 
-    Nothing leaves without consent.
+    Nothing is sent without consent.
     """
 
 
 @device.command(epilog="Example: discreet device join https://collect.example.org/v1/collections/habits --trust KEY")
 @click.argument("address")
 @_Joining.options
-@click.option("--agree", is_flag=True, help="Agree without being asked.")
+@click.option("--agree", is_flag=True, help="Agree without a question.")
 @_PROXY
 @_STORE
 def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path) -> None:
-    """Check the collection at ADDRESS, show it, agree to it.
+    """Check the collection at ADDRESS, show it, and ask for consent.
 
     ADDRESS is a URL or a file.
 
-    Keys and limits are kept in the device's folder for the other verbs; those of an earlier join are replaced.
+    The device's folder stores the keys and limits for the other verbs. They replace earlier ones.
     """
     refuse_another_kind(store, terms.simulated)
     with opened_device(store, terms.settings()) as opened:
@@ -224,21 +224,20 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
 
     `discreet device send` sends the answer.
 
-    VALUE is a label, or a label of each attribute as age=30s marital=single, or a latitude and a longitude, or - to
-    read it from standard input, so that it stands in no list of commands. The exit code is 2 if there is no answer
-    afterwards: nobody agreed, the budget is spent, or the collection is closed; a question of a survey that was not
-    drawn for this person wants none.
+    VALUE is a label. For several attributes it is a label of each, as age=30s marital=single; on a map it is a latitude
+    and a longitude. With - it is read from standard input, so that no history of commands contains it. The exit code is
+    2 if the answer is missing: nobody agreed, the budget is spent, or the collection is closed.
     """
     with opened_device(store) as opened:
         collection = opened.collection(name)
         outcome = opened.answer(collection, typed_value(collection, value))
     words = {
-        "recorded": "Recorded; it leaves with `discreet device send`.",
-        "unasked": "This question of the survey was not drawn for you; no report was made.",
-        "already": "Already answered; no new report was made.",
-        "exhausted": "The privacy budget is spent; no report was made.",
-        "closed": "The collection takes no answers now; no report was made.",
-        "declined": "You have not agreed; no report was made.",
+        "recorded": "Your answer is recorded. To send the report: `discreet device send`.",
+        "unasked": "This question of the survey was not drawn for you. No report was made.",
+        "already": "You have already answered. No new report was made.",
+        "exhausted": "Your privacy budget is spent. No report was made.",
+        "closed": "The collection accepts no answers now. No report was made.",
+        "declined": "You have not agreed. No report was made. To agree, join the collection again.",
     }
     show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
     if outcome not in {"recorded", "already", "unasked"}:
@@ -252,18 +251,18 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
 @click.argument("places", nargs=-1)
 @_STORE
 def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
-    """Keep secret PLACES for the personalized collection NAME.
+    """Store your secret values for the personalized collection NAME.
 
-    Each is TAG=VALUE, or VALUE where placeholders are cells.
+    Each of PLACES is TAG=VALUE, or VALUE if the plan has cells.
 
-    VALUE is a label, LAT,LON or "age=30s sex=f". Without any place there are none. They stay on this device, and are
-    fixed by the first answer.
+    VALUE is a label, LAT,LON or "age=30s sex=f". Leave PLACES out if you have no secret values. The values stay on this
+    device. They cannot change after the first answer.
     """
     with opened_device(store) as opened:
         collection = opened.collection(name)
         opened.tag(collection, typed_places(collection, places))
     count = len(set(places))
-    sentence = f"{count} secret {'place is' if count == 1 else 'places are'} kept here."
+    sentence = f"{count} secret {'value is' if count == 1 else 'values are'} stored on this device."
     show({"name": name, "places": count}, [sentence], whole=True)
 
 
@@ -271,37 +270,38 @@ def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
 @_PROXY
 @_STORE
 def send(*, proxy: str | None, store: Path) -> None:
-    """Send what is due; safe to call at any time."""
+    """Send the reports that are due; safe to call at any time."""
     with opened_device(store, proxy=proxy) as opened:
         outcome = opened.send()
     facts = {"sent": outcome.sent, "dropped": outcome.dropped, "waiting": outcome.waiting, "reason": outcome.reason}
-    why = [] if outcome.reason is None else [f"Not sent yet: {outcome.reason}"]
-    show(facts, [f"Sent {outcome.sent}, dropped {outcome.dropped}; {outcome.waiting} wait.", *why], whole=True)
+    why = [] if outcome.reason is None else [f"Not sent yet. {outcome.reason}"]
+    show(
+        facts,
+        [f"Reports: {outcome.sent} sent, {outcome.dropped} dropped, {outcome.waiting} waiting.", *why],
+        whole=True,
+    )
 
 
 @device.command(epilog="Example: discreet device status")
 @_STORE
 def status(*, store: Path) -> None:
-    """Show the collections that were joined, and what was spent."""
+    """Show the collections that you joined, and the privacy budget."""
     with opened_device(store) as opened:
         budget, held = opened.budget(), opened.export()["collections"]
     facts = {"spent": budget.spent, "left": budget.left, "names": dict(budget.names), "collections": held}
     lines = [
         f"{survey['name']}, version {survey['version']}: "
         f"{'declined' if survey['declined'] else 'agreed' if survey['agreed'] else 'not agreed'}; "
-        f"{budget.names.get(survey['name'], 0.0):g} nats spent."
+        f"epsilon spent: {budget.names.get(survey['name'], 0.0):g}."
         for survey in held
     ]
-    show(facts, [*lines, f"In all {budget.spent:g} nats are spent, {budget.left:g} left."], whole=True)
+    show(facts, [*lines, f"Total epsilon spent: {budget.spent:g}. Left: {budget.left:g}."], whole=True)
 
 
 @device.command(epilog="Example: discreet device log")
 @_STORE
 def log(*, store: Path) -> None:
-    """Show the reports that wait, were sent, or were dropped.
-
-    The very bytes are shown.
-    """
+    """Show all reports, waiting, sent or dropped, with their bytes."""
     with opened_device(store) as opened:
         entries = opened.log()
     lines = [
@@ -316,7 +316,7 @@ def log(*, store: Path) -> None:
 @click.argument("name")
 @_STORE
 def decline(name: str, *, store: Path) -> None:
-    """Answer the collection NAME no more.
+    """Stop answering the collection NAME.
 
     Reports that were not sent are erased.
     """
@@ -324,7 +324,7 @@ def decline(name: str, *, store: Path) -> None:
         opened.decline(name)
     show(
         {"name": name, "declined": True},
-        [f"Declined {name}; what was not sent is erased."],
+        [f"You no longer answer {name}. Reports that were not sent are erased."],
         whole=True,
     )
 
@@ -332,15 +332,15 @@ def decline(name: str, *, store: Path) -> None:
 @device.command(epilog="Example: discreet device forget")
 @_STORE
 def forget(*, store: Path) -> None:
-    """Erase everything but what was spent.
+    """Erase everything except the budget spent.
 
-    The versions that were seen stay too, so that no budget begins anew.
+    The versions seen stay too, so that no budget starts again.
     """
     with opened_device(store) as opened:
         opened.forget()
     show(
         {"forgotten": True},
-        ["Everything but the versions seen and what was spent is erased."],
+        ["Everything is erased except the versions seen and the budget spent."],
         whole=True,
     )
 
@@ -350,9 +350,9 @@ class _Crowd(OptionGroup):
     """The simulated devices and their epoch."""
 
     devices: int | None = option(
-        "--devices", type=Count(1), help="Devices, each with the value of a random row. [one for each row]"
+        "--devices", type=Count(1), help="Number of devices, each with a random row. [one for each row]"
     )
-    epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the one that runs]")
+    epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the current one]")
     seed: int = option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
 
 
@@ -361,13 +361,15 @@ class _Crowd(OptionGroup):
 @click.argument("values", type=InputFile())
 @_Crowd.options
 @PeopleColumns.options
-@click.option("-o", "--output", type=OutputFolder(), help="Write the frames into this new folder; else they are sent.")
+@click.option(
+    "-o", "--output", type=OutputFolder(), help="Write the frames into this new folder instead of sending them."
+)
 def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, output: Path | None) -> None:
     """Draw and send reports of many simulated devices.
 
-    The collection in FILE is simulated. Reports are sent in frames.
+    FILE is a simulated collection. VALUES is a table with a row per person.
 
-    VALUES is a table with a row per person. Seeded and marked: such reports protect nobody.
+    Reports have a seed and are marked as simulated: they protect nobody.
     """
     # A person's device needs none of this.
     from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
