@@ -144,7 +144,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
 @each(
     "line, words",
     [
-        ("estimate plan.toml all.parquet --by region", "1 of 3 have fewer"),
+        ("estimate plan.toml all.parquet --by region", "groups.too-small"),
         ("estimate plan.toml all.parquet --by planet", "must have the public column 'planet' once"),
         ("estimate plan.toml all.parquet --by w", "'w' holds double"),
         ("estimate plan.toml all.parquet --by sex --shares shares.csv", "'sex'"),

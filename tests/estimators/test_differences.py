@@ -141,7 +141,7 @@ def test_collections_under_two_plans_are_tested_too() -> None:
         assert found is not None
         below += found.p_value < 0.05
     assert below <= binom.ppf(1 - 1e-3, 40, 0.05)
-    with pytest.raises(MismatchError, match="must have one plan"):
+    with pytest.raises(MismatchError, match=r"homogeneity.different-plans"):
         dc.homogeneity(pair)
 
 
@@ -202,9 +202,9 @@ def test_the_same_people_on_both_sides_are_refused() -> None:
         (streamed["NY"], grouped["NY"]),
     ]
     for first, second in shared:
-        with pytest.raises(ParameterError, match=r"must be of different people, and (900|300) reports are in both"):
+        with pytest.raises(ParameterError, match=r"comparison.shared-reports"):
             dc.compare(first, second)
-    with pytest.raises(ParameterError, match="must be of different people"):
+    with pytest.raises(ParameterError, match=r"comparison.shared-reports"):
         dc.homogeneity([grouped["CA"], grouped["TX"], grouped["CA"]])
     assert dc.homogeneity(grouped) == dc.homogeneity(dict(streamed.items()))
     assert dc.homogeneity(weighted) is not None

@@ -244,7 +244,8 @@ def test_a_missing_extra_says_which(method: str, module: str, extra: str, monkey
 
     monkeypatch.setattr("discreet.extras.import_module", missing)
     message = refused(MissingExtraError, getattr(LINEAR, method))
-    assert message == f"this needs {module}, which is not installed; install it with: pip install 'discreet[{extra}]'."
+    assert f"pip install 'discreet[{extra}]'" in message
+    assert module in message
     with pytest.raises(ImportError):
         getattr(LINEAR, method)()
 

@@ -210,10 +210,10 @@ def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() ->
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda found: found.total([]), "values must name at least one value of the domain, got none"),
+        (lambda found: found.total([]), r"values.empty"),
         (lambda found: found.total("a"), "values must be a list of labels, not a single text"),
-        (lambda found: found.ratio(["a"], []), "second must name at least one value of the domain, got none"),
-        (lambda found: found.covariance([]), "values must be 1 to 4096 of the domain, got 0"),
+        (lambda found: found.ratio(["a"], []), r"values.empty"),
+        (lambda found: found.covariance([]), r"values.too-many"),
         (lambda found: found.marginal("age"), "a marginal needs a product domain"),
         (lambda found: found.where(age="x"), "a condition needs a product domain"),
         (lambda found: found.mean(), "the mean of labels needs labels that are numbers, or scores"),
@@ -222,7 +222,7 @@ def test_marginals_of_a_million_products_are_sums_over_the_other_attributes() ->
         (lambda found: found.mean([1, 2, np.nan]), "scores must be a finite number for each of the 3 values"),
         (lambda found: found.quantile(1.0), r"share.not-between"),
         (lambda found: found.total(["a"]).interval(1), "level must be a number between 0 and 1"),
-        (lambda found: found.total({"age": "x"}), "values patterns need a product domain"),
+        (lambda found: found.total({"age": "x"}), r"values.needs-product"),
     ],
 )
 def test_bad_input_is_refused(ask: Any, message: str) -> None:

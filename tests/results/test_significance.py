@@ -66,7 +66,7 @@ def test_maps_of_grids() -> None:
     assert [region["row"] * 7 + region["col"] for region in regions if region.get("sensitive")] == [0]
     assert sum(region["share"] for region in regions) == pytest.approx(found.frequencies[found.frequencies > 0].sum())
     assert "framed: sensitive" in drawn["title"]["text"]
-    with pytest.raises(ParameterError, match="a map needs the domain of a grid, got Domain"):
+    with pytest.raises(ParameterError, match=r"map.no-grid"):
         estimate(
             plain := RandomizedResponse(Domain(range(3)), 1.0), plain.obfuscate([0] * 10, random=SeededRandom(2))
         ).map()

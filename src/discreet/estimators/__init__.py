@@ -101,7 +101,7 @@ def estimate(
     """
     chosen = method_of(method)
     if of_groups := [name for name in _OF_GROUPS if name in options]:
-        raise ParameterError(f"estimate takes no {of_groups[0]}; use estimate_groups, which estimates groups.")
+        raise ParameterError("estimate.takes-no-groups", argument=of_groups[0])
     asked: dict[str, Any] = chosen.checked(options)
     reports: Any = data if isinstance(data, Reports) else reports_from_table(mechanism, data)
     if weights is None:

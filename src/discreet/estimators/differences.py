@@ -62,14 +62,14 @@ def compare(
         (['yes', 'no'], True)
     """
     if not isinstance(first, Estimate):
-        raise ParameterError(f"the first to be compared must be an Estimate, got {type(first).__name__}.")
+        raise ParameterError("comparison.not-estimate", argument="first", kind=type(first).__name__)
     checked_level(level)
     sides: tuple[Estimate | _Known, ...]
     if isinstance(second, Estimate):
         if first.domain.fingerprint != second.domain.fingerprint:
             same = first.domain.size == second.domain.size and first.domain.names() == second.domain.names()
             what = "which values are sensitive" if same else "their values"
-            raise MismatchError(f"estimates that are compared must have one domain; they differ in {what}.")
+            raise MismatchError("comparison.different-domains", what=what)
         _refuse_same(first, second)
         sides, overall, name = (first, second), homogeneity_test([first.people, second.people]), "second"
     else:
@@ -171,9 +171,9 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
     parts = estimates.values() if hasattr(estimates, "values") else estimates
     given_estimates = list(parts) if isinstance(parts, Iterable) else []
     if len(given_estimates) < _PAIR or not all(isinstance(estimate, Estimate) for estimate in given_estimates):
-        raise ParameterError("homogeneity needs the estimates of two groups or more, as a mapping or a sequence.")
+        raise ParameterError("homogeneity.too-few-groups")
     if len({estimate.fingerprint for estimate in given_estimates}) > 1:
-        raise MismatchError("the groups that are tested together must have one plan.")
+        raise MismatchError("homogeneity.different-plans")
     if not isinstance(estimates, GroupedEstimate):
         for first, second in combinations(given_estimates, _PAIR):
             _refuse_same(first, second)
@@ -185,10 +185,7 @@ def _refuse_same(first: Estimate, second: Estimate) -> None:
     known = first.people is not None and second.people is not None
     shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
     if shared:
-        raise ParameterError(
-            f"estimates that are compared must be of different people, and {shared:,} reports are in both; compare a "
-            "group with the others, not with everybody, and values of one estimate by its own difference."
-        )
+        raise ParameterError("comparison.shared-reports", shared=shared)
 
 
 def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:

@@ -80,7 +80,7 @@ def estimate_groups(
         chosen.check_weighs()
     rule = SmallGroups(minimum, small)
     if shares is not None and rule.treatment != "refuse":
-        raise ParameterError("shares need every group, so small ones cannot be left out; merge them.")
+        raise ParameterError("small.needs-every-group", argument="small")
     batch = batch_of(mechanism, reports_from_table(mechanism, data), groups, weights)
     large = rule.check(batch.sizes)
     estimates: Mapping[Any, Estimate]
@@ -120,16 +120,16 @@ def checked_shares(shares: Any, labels: Sequence[Any], wanted: str) -> FloatArra
         ParameterError: if they are no numbers of at least 0, or do not sum to 1.
     """
     if not isinstance(shares, Mapping):
-        raise ParameterError(f"{wanted} must be shares by group, got {type(shares).__name__}.")
+        raise ParameterError("shares.wrong-type", argument="shares", wanted=wanted, kind=type(shares).__name__)
     empty = [label for label in shares if label not in set(labels)]
     if empty:
-        raise DataError(f"{wanted} must be of groups with people, and {_listed(empty)} have none; merge them.")
+        raise DataError("shares.of-empty-groups", argument="shares", wanted=wanted, listed=_listed(empty))
     without = [label for label in labels if label not in shares]
     if without:
-        raise DataError(f"{wanted} must name every group, and {_listed(without)} are not there.")
+        raise DataError("shares.missing-groups", argument="shares", wanted=wanted, listed=_listed(without))
     numbers: FloatArray = reals([shares[label] for label in labels], wanted)
     if not ((numbers >= 0) & np.isfinite(numbers)).all() or abs(numbers.sum() - 1) > _SUM:
-        raise ParameterError(f"{wanted} must be numbers >= 0 that sum to 1, got sum {numbers.sum():.9g}.")
+        raise ParameterError("shares.sum-not-1", argument="shares", wanted=wanted, sum=numbers.sum())
     known: FloatArray = numbers / numbers.sum()
     return known
 
@@ -188,12 +188,12 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
     """
     if isinstance(data, GroupedTally):
         if groups is not None or weights is not None:
-            raise ParameterError("a tally by group has its groups and weights already; leave groups and weights out.")
+            raise ParameterError("groups.given-twice", argument="groups")
         return Batch(data.names, data.tallies.__getitem__, data.tallies, data.whole)
     if not isinstance(data, Reports):
-        raise ParameterError(f"groups and weights need reports or a tally by group, got {type(data).__name__}.")
+        raise ParameterError("groups.without-reports", kind=type(data).__name__)
     if groups is None:
-        raise ParameterError("groups must be the column of each report's group; estimate gives everybody together.")
+        raise ParameterError("groups.not-given", argument="groups")
     grouping = Grouping.of(groups).check_rows(data.n)
     weighing = None if weights is None else Weights.of(weights, data.n)
     order, runs = runs_of(grouping.codes)

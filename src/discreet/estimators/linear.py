@@ -83,7 +83,12 @@ class Method(Generic[Result]):
         if idle := [name for name in options if name not in known]:
             takes = ", ".join(known) if known else "no options"
             raise ParameterError(
-                f"{', '.join(idle)} does nothing for method {self.name!r}, which takes {takes}{meant(idle[0], known)}."
+                "method.unused-options",
+                argument=idle[0],
+                names=", ".join(idle),
+                name=self.name,
+                takes=takes,
+                meant=meant(idle[0], known),
             )
         return {name: known[name].check(name, option) for name, option in options.items()}
 
@@ -94,19 +99,19 @@ class Method(Generic[Result]):
             ParameterError: if the method does not.
         """
         if not self.weighs:
-            raise ParameterError(f"weights and shares need method 'linear', got {self.name!r}.")
+            raise ParameterError("method.no-weights", argument="method", name=self.name)
 
 
 def _progress(_: str, progress: Any) -> Progress | None:
     if progress is not None and not callable(progress):
-        raise ParameterError(f"progress must be called with the passes and the gap, got {type(progress).__name__}.")
+        raise ParameterError("progress.not-callable", argument="progress", kind=type(progress).__name__)
     return progress  # type: ignore[no-any-return]
 
 
 def _tolerance(_: str, tolerance: object) -> float | None:
     number = real_number(tolerance)
     if tolerance is not None and not 1e-12 <= number < float("inf"):
-        raise ParameterError(f"tolerance must be a finite number of at least 1e-12, got tolerance={shown(tolerance)}.")
+        raise ParameterError("tolerance.too-small", argument="tolerance", tolerance=shown(tolerance))
     return None if tolerance is None else number
 
 
@@ -150,10 +155,7 @@ class LinearStart:
             MismatchError: if they belong to another plan.
         """
         if not callable(getattr(type(mechanism), "evidence", None)):
-            raise ParameterError(
-                f"mechanism must be what made the reports, got {type(mechanism).__name__}; "
-                "surveys are estimated by estimate_survey, personalized mechanisms by estimate_personalized."
-            )
+            raise ParameterError("mechanism.wrong-type", argument="mechanism", kind=type(mechanism).__name__)
         evidence = mechanism.evidence(data)
         return cls(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)
 

@@ -134,11 +134,11 @@ def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
     if background is None or isinstance(background, str):
         return [_known(personalized.domain, "every tag", background)] * len(personalized.tags)
     if not isinstance(background, Mapping):
-        raise ParameterError(f"background must be given by tag, got {type(background).__name__}.")
+        raise ParameterError("background.not-by-tag", argument="background", kind=type(background).__name__)
     unknown = [tag for tag in background if tag not in personalized.tags]
     if unknown:
         raise ParameterError(
-            f"background must be of tags in the plan, which are {', '.join(personalized.tags)}, got {unknown!r}."
+            "background.tag-not-in-plan", argument="background", names=", ".join(personalized.tags), unknown=unknown
         )
     return [_known(personalized.domain, tag, background.get(tag)) for tag in personalized.tags]
 
@@ -149,7 +149,12 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
     if isinstance(background, str):
         if background not in (IN_CLEAR, DROP):
             raise ParameterError(
-                f"background of {tag} must be {IN_CLEAR!r}, {DROP!r} or a distribution, got {background!r}."
+                "background.wrong-value",
+                argument="background",
+                tag=tag,
+                in_clear=IN_CLEAR,
+                drop=DROP,
+                background=background,
             )
         return background
     known = _distribution(domain, tag, background)

@@ -59,13 +59,10 @@ class Weights:
         refuse_missing(gone, "weights")
         column = numbers(weights, "weights")
         if len(column) != rows:
-            raise DataError(f"weights must be one for each of {rows} reports, got {len(column)}.")
+            raise DataError("weights.wrong-length", argument="weights", rows=rows, n=len(column))
         wrong = np.flatnonzero(~((column > 0) & (column < np.inf)))
         if len(wrong):
-            raise DataError(
-                f"weights must be finite numbers > 0, and {len(wrong)} of {rows} are not (first at row {wrong[0]}); "
-                "leave out people who count for nothing."
-            )
+            raise DataError("weights.not-positive", argument="weights", rows=rows, n=len(wrong), first=wrong[0])
         unit = float(column.max(initial=1e-300)) * 2.0**-DIGIT
         return cls(np.maximum(np.rint(column / unit), 1).astype(np.int64), unit)
 
@@ -117,7 +114,7 @@ def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estim
         ParameterError: if the data are not reports.
     """
     if not isinstance(reports, Reports):
-        raise ParameterError(f"weights need the reports that they belong to, got {type(reports).__name__}.")
+        raise ParameterError("weights.without-reports", argument="weights", kind=type(reports).__name__)
     return of_sample(mechanism, weighted_tally(mechanism, reports, Weights.of(weights, reports.n)))
 
 

@@ -381,7 +381,7 @@ class Estimate(TabularResult):
         """
         codes = np.arange(self.domain.size) if values is None else self.domain.encode(values)
         if not 1 <= len(codes) <= _MOST_COVARIANCES:
-            raise ParameterError(f"values must be 1 to {_MOST_COVARIANCES} of the domain, got {len(codes)}.")
+            raise ParameterError("values.too-many", argument="values", most=_MOST_COVARIANCES, n=len(codes))
         return self.uncertainty.covariance(codes)
 
     def total(self, values: Any) -> Quantity:
@@ -594,7 +594,7 @@ class Estimate(TabularResult):
     def _mask(self, values: Any, name: str) -> BoolArray:
         mask = value_mask(self.domain.space, values, name)
         if not mask.any():
-            raise ParameterError(f"{name} must name at least one value of the domain, got none.")
+            raise ParameterError("values.empty", name=name)
         return mask
 
     def _sum(self, name: str, weights: FloatArray) -> Quantity:
@@ -629,7 +629,7 @@ class Estimate(TabularResult):
         """
         if self.domain.sensitive_count in (0, self.domain.size):
             which = "no value is" if self.domain.sensitive_count == 0 else "every value is"
-            raise ParameterError(f"the sensitive share is known where {which} sensitive; there is nothing to estimate.")
+            raise ParameterError("sensitive-share.known", which=which)
         others = self.total(~self.domain.sensitive)
         facts = "share of sensitive values", 1 - others.estimate, others.standard_error
         return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
@@ -710,7 +710,7 @@ class Estimate(TabularResult):
             ParameterError: if the domain is no grid.
         """
         if self.domain.grid_cells is None:
-            raise ParameterError(f"a map needs the domain of a grid, got {self.domain!r}; use plot for other values.")
+            raise ParameterError("map.no-grid", domain=self.domain)
         sensitive = self.domain.sensitive if self.domain.clear_count else None
         return Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
 
