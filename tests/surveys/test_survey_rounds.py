@@ -227,7 +227,7 @@ def test_what_cannot_be_asked_in_rounds_is_refused_and_quotes_nobody() -> None:
 def test_both_sentences_say_what_rounds_tell_and_do_not_hide() -> None:
     text = str(asked({"a": 1.0, "b": 1.0}, dc.Rounds(12, first=1.0)).guarantee)
     assert "epsilon 1 in one round, 1.99999986683 in all 12 rounds, and 2 in any number." in text
-    assert "A permanent report hides what the answer is, and not that it changes or when" in text
+    assert "A permanent report hides the answer, but not when it changes." in text
     assert "in 3 of 12 rounds" in str(
         asked(
             {"a": 0.5},
@@ -253,7 +253,7 @@ def test_what_is_published_of_rounds_adds_up_as_people_answer() -> None:
     assert memo.people == 9000
     # Reports that are sent again are of one person: what both rounds tell of her is not made less by others.
     assert memo.reach == memo.survey.after(2)[0] > 0.25
-    assert "changes are hidden only" in " ".join(memo.conditions())
+    assert "Changes are hidden only" in " ".join(memo.conditions())
     assert "9,000 different people who answered as this survey asks" in memo.person()
     assert published(dc.Rounds(12, first=1.0), (4000,)).reach == pytest.approx(once.reach, rel=1e-3)
     fresh = published(dc.Rounds(2, how="fresh"))

@@ -110,7 +110,7 @@ def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
         assert row["first"] is None or curve[0] <= row["first"]
     text = " ".join(done("survey", "plan", plan, "--users", PEOPLE, "--rounds", 12).split())
     assert "Ways to ask in 12 rounds" in text
-    assert text.count("changes are hidden only where") == 1
+    assert text.count("Changes are hidden only if") == 1
 
 
 def test_verify_states_what_rounds_tell(tmp_path):
@@ -122,5 +122,5 @@ def test_verify_states_what_rounds_tell(tmp_path):
     assert curve == sorted(curve)
     assert curve[0] == pytest.approx(1.5)
     assert curve[-1] < 2
-    assert "changes are hidden only where" in " ".join(done("survey", "verify", plan).split())
+    assert "Changes are hidden only if" in " ".join(done("survey", "verify", plan).split())
     assert np.allclose(curve, [1.5, 1.9473530252739841, 1.9955873314607302])

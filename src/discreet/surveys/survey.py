@@ -93,7 +93,7 @@ class SurveyGuarantee:
 
     def __str__(self) -> str:
         survey, asked = self.survey, {name for question in self.survey.questions for name in question.attributes}
-        promised = {unit: f", promised {survey.epsilon:g}" * (survey.promise == unit) for unit in get_args(Promise)}
+        promised = {unit: f" (promised: {survey.epsilon:g})" * (survey.promise == unit) for unit in get_args(Promise)}
         each = ", ".join(f"{name} {epsilon:.12g}" for name, epsilon in self.attributes.items())
         alike = len({*self.attributes.values()}) == 1
         bare = ", ".join(name for name, epsilon in self.attributes.items() if not epsilon and name in asked)
@@ -101,10 +101,10 @@ class SurveyGuarantee:
         sentences = [
             f"Each person answers {survey.answers} of {len(survey.questions)} questions, drawn by public shares that "
             "depend on no answer.",
-            f"All of a person's {'reports in blocks' if self.in_clear else 'reports'} together have epsilon "
-            f"{self.record:.12g}{promised['record']}: no record is more than e^epsilon times likelier than another to "
-            "have caused them.",
-            "For records that differ in one attribute: epsilon "
+            f"All {'protected reports' if self.in_clear else 'reports'} of one person together have epsilon "
+            f"{self.record:.12g}{promised['record']}. They change the odds between any two records by at most a factor "
+            "of e^epsilon.",
+            "Epsilon for records that differ in one attribute: "
             f"{f'{next(iter(self.attributes.values())):.12g}' if alike else each}{promised['attribute']}.",
             "A report in clear is not protected. It reveals that its answer is not sensitive, and may hint at related "
             "attributes."
@@ -125,12 +125,12 @@ class SurveyGuarantee:
         if rounds.keeps:
             first, last = (self.survey.after(number)[0] for number in (1, rounds.number))
             return (
-                f"Reports are permanent: whole records have epsilon {first:.12g} in one round, {last:.12g} in all "
-                f"{rounds.number} rounds, and {self.record:.12g} in any number. {CHANGES_ARE_VISIBLE}"
+                f"Reports are permanent. One person's reports have epsilon {first:.12g} in one round, {last:.12g} in "
+                f"all {rounds.number} rounds, and {self.record:.12g} in any number. {CHANGES_ARE_VISIBLE}"
             )
         if rounds.how == "rotate":
-            return f"Each person answers in {rounds.answers} of {rounds.number} rounds, drawn beforehand: all count."
-        return f"Each of {rounds.number} rounds has new reports: all count."
+            return f"Each person answers in {rounds.answers} of {rounds.number} rounds. Epsilon is for all of them."
+        return f"Each of {rounds.number} rounds has new reports. Epsilon is for all of them."
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,9 +21,9 @@ from fractions import Fraction
 from discreet.core.random import WORD_RANGE
 
 CHANGES_ARE_VISIBLE = (
-    "A permanent report hides what the answer is, and not that it changes or when: the promise compares people whose "
-    "answers change, and return to earlier ones, in the same rounds, each different answer costs it once more, and "
-    "changes are hidden only where each person answers in rounds of her own (rotate)."
+    "A permanent report hides the answer, but not when it changes. The promise compares people whose answers change, "
+    "and return to earlier answers, in the same rounds. Each different answer costs the epsilon once more. Changes are "
+    "hidden only if each person answers in rounds of their own (rotate)."
 )
 """The sentence on the limits of permanent reports."""
 

@@ -125,8 +125,8 @@ def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Q
     plan = plan_survey(questionnaire.attributes, **questionnaire.asked)
     survey = plan.survey
     head = (
-        f"{len(survey.questions)} questions, of which each person answers {survey.answers}, at epsilon {epsilon:g} for "
-        f"whole records; plan {survey.fingerprint[:12]}"
+        f"{len(survey.questions)} questions; each person answers {survey.answers}, with epsilon {epsilon:g} for all "
+        f"answers; plan {survey.fingerprint[:12]}"
     )
     return questionnaire.asking(survey), [head, plan.reason, str(survey.guarantee)]
 
@@ -151,7 +151,7 @@ _OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f
 @click.option("--users", required=True, type=Count(), help="Number of people.")
 @click.option("--epsilon", type=float, help="Privacy promise, in nats. [the survey's]")
 @click.option(
-    "--rounds", type=Count(2), help="Also compare ways to ask in so many rounds, with epsilon in all. [the survey's]"
+    "--rounds", type=Count(2), help="Also compare ways to ask in this many rounds, with epsilon for all. [the survey's]"
 )
 @ReportLimits.options
 @_OUTPUT
@@ -201,11 +201,12 @@ def plan(
 
 
 _WAYS = (
-    "fresh: new reports in every round; rotate: each person in some rounds alone, drawn beforehand; memo: permanent "
-    "reports, and with a second coin in some rounds noise. 1 round, ..., all: epsilon of a person's reports of so many "
-    "rounds, at most. error: summed squared error of a round, in units of asking once with all of epsilon; the mean "
-    "over all rounds of a memo is no better than one round without a second coin. bits: log2 of the number of blocks "
-    "of a question, at most; where they are many, rounds of a memo that show one block are of one person."
+    "fresh: new reports in every round. rotate: each person answers in some rounds only, drawn beforehand. memo: "
+    "permanent reports; with a second coin, noise replaces them in some rounds. 1 round, ..., all: largest epsilon of "
+    "one person's reports after these rounds. error: summed squared error of one round, relative to asking once with "
+    "all of epsilon. The mean over all rounds of a memo is no better than one round without a second coin. bits: log2 "
+    "of the largest number of blocks of a question. With many blocks, equal reports in several rounds of a memo show "
+    "that they are from the same person."
 )
 
 

@@ -83,11 +83,11 @@ def _verification(survey: Survey) -> VerbResult:
     sentences: list[str | ResultTable] = [
         table,
         *(f"Broken: {name}: {fault}" for name, row in rows for fault in row.faults),
-        f"Whole records, of all questions that a person is asked: epsilon {record:.17g}.",
-        f"Records that differ in one attribute: {', '.join(f'{name} {number:.12g}' for name, number in each.items())}.",
-        f"The promise per {survey.promise}, epsilon {survey.epsilon:g}, {verdict}.",
+        f"Epsilon of all answers of one person: {record:.17g}.",
+        f"For records that differ in one attribute: {', '.join(f'{name} {e:.12g}' for name, e in each.items())}.",
+        f"The promise of epsilon {survey.epsilon:g} per {survey.promise} {verdict}.",
         *(
-            f"Whole records, of {number_of(t, 'round')}: epsilon {logarithm(r):.17g}."
+            f"Epsilon of all answers of one person in {number_of(t, 'round')}: {logarithm(r):.17g}."
             for t, r in verification.rounds.items()
         ),
         *([CHANGES_ARE_VISIBLE] if survey.memos else []),
@@ -101,15 +101,17 @@ def _verification(survey: Survey) -> VerbResult:
 @SURVEY
 @click.argument("reports", nargs=-1, type=InputFile(urls=True))
 @click.option("--users", type=Count(1), required=True, help="Among how many people.")
-@click.option("--limit", type=float, default=0.1, show_default=True, help="Bits in clear, above which it is warned.")
+@click.option(
+    "--limit", type=float, default=0.1, show_default=True, help="Warn above this information in clear, in bits."
+)
 @FAIL_ABOVE
 @allow_outside
 def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None) -> None:
     """Bound who is identified by all answers to SURVEY.
 
-    It also says what values in clear reveal about other attributes.
+    It also estimates from REPORTS what values in clear reveal about other attributes.
 
-    The latter is estimated from REPORTS or tallies, by the method joint: of attributes that one question asks together.
+    REPORTS are reports or tallies. The method is joint, for attributes that one question asks together.
     """
     asked = load_survey(survey).survey()
     (pie, named), answers = survey_bounds(asked, users), _joint_answers(asked, reports)
@@ -150,7 +152,7 @@ def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
         column("bits", "bits", "bits", ".3g"),
         column("entropy", "entropy", "of bits", ".3g"),
     ]
-    return ResultTable("What values in clear tell of attributes, of whoever is asked, as estimated", columns)
+    return ResultTable("Estimated information about attributes in values in clear, per person asked", columns)
 
 
 def _risk_parts(
@@ -159,19 +161,17 @@ def _risk_parts(
     """Yield the bounds, the table of the information in clear, and the questions above the limit or not known."""
     yield str(survey.guarantee)
     yield (
-        f"Whoever sees all answers of one of {users:,} people names the right one with probability "
-        f"{at_most(named.value)} ({1 / users:.4g} by guessing blindly), and learns "
-        f"{at_most(pie.value, log2(users), otherwise='perhaps all')} of {log2(users):.4g} bits; noise is fresh in each "
-        "report."
+        f"An adversary who sees all reports of one of {users:,} people identifies this person with probability "
+        f"{at_most(named.value)} ({1 / users:.4g} for a blind guess). The reports reveal "
+        f"{at_most(pie.value, log2(users), otherwise='perhaps all')} of the {log2(users):.4g} bits that identify a "
+        "person. Noise must be fresh in each report."
     )
     known = [each for each in clear if each.bits is not None]
     if clear and not known:
-        yield "What values in clear tell of attributes is estimated from reports; name them."
+        yield "Give REPORTS too, to estimate what values in clear reveal about other attributes."
     if known:
         yield _clear_table(known)
-    above = [f"{each.question} of {each.attribute}" for each in known if (each.bits or 0.0) > limit]
-    yield from [f"ABOVE {limit:g} BITS: {'; '.join(above)}."] if above else []
-    unknown = [f"{each.question} of {each.attribute}" for each in clear if each.bits is None]
-    yield from (
-        [f"Not known, as no question that was answered has both: {'; '.join(unknown)}."] if unknown and known else []
-    )
+    above = [f"{each.question} about {each.attribute}" for each in known if (each.bits or 0.0) > limit]
+    yield from [f"ABOVE {limit:g} BITS, questions about attributes: {'; '.join(above)}."] if above else []
+    unknown = [f"{each.question} about {each.attribute}" for each in clear if each.bits is None]
+    yield from ([f"Unknown, because no answered question has both: {'; '.join(unknown)}."] if unknown and known else [])
