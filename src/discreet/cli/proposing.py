@@ -77,7 +77,7 @@ class Labels(OptionGroup):
         """The texts that are one label."""
         return "reading" if self.merge else "exact" if self.exact else "spaces"
 
-    def said(self, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    def given(self, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
         """Return the labels and the cuts that options give, by column."""
         listed = dict(_by_column("--labels", self.labels, names))
         cut = dict(_by_column("--cuts", self.cuts, names))
@@ -108,7 +108,7 @@ class Promise(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundLabels:
     """The labels of a column, and where its ranges begin, if it is cut."""
 
     labels: ColumnLabels
@@ -135,7 +135,7 @@ class Proposal:
         least: the fewest rows of a label that is found.
     """
 
-    columns: Mapping[str, Found]
+    columns: Mapping[str, FoundLabels]
     sensitive: SensitiveLabels
     epsilon: float
     least: int
@@ -169,7 +169,7 @@ class ScannedTable:
     @classmethod
     def of(cls, tables: Sequence[str | Path], names: Sequence[str], labels: Labels) -> "ScannedTable":
         """Scan the named columns of tables; without names scan and list all columns."""
-        listed, cut = labels.said(names)
+        listed, cut = labels.given(names)
         asking = not prints_json() and at_a_terminal()
         way = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
         looks = look_at(tables, {name: listed.get(name) for name in names} if names else None)
@@ -204,7 +204,7 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
     return answer
 
 
-def _promised(proposals: Mapping[str, Found], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
+def _promised(proposals: Mapping[str, FoundLabels], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
     """Return the sensitive labels and epsilon; ask for what options do not give."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
     marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
@@ -276,13 +276,13 @@ def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]
     return choose
 
 
-def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: LabelRules) -> Found:
+def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: LabelRules) -> FoundLabels:
     """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
     if cut is not None:
         cuts = _read_cuts(look, cut)
-        return Found(labels_between(look, cuts), cuts)
+        return FoundLabels(labels_between(look, cuts), cuts)
     if listed is not None:
-        return Found(labels_in(look, listed, join=way.join))
+        return FoundLabels(labels_in(look, listed, join=way.join))
     cuts = proposed = proposed_cuts(look, least=way.least)
     try:
         labels = labels_in(look, least=way.least, join=way.join)
@@ -292,11 +292,11 @@ def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None,
     else:
         codes = labels.others <= len(labels.labels) and labels.other_rows <= _MOST_OTHERS * labels.rows
         if not cuts or codes:
-            return Found(labels)
+            return FoundLabels(labels)
     if way.asking:
         default = ",".join(str(place) for place in cuts)
         cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), default)
-    return Found(labels_between(look, cuts, found=cuts == proposed), cuts)
+    return FoundLabels(labels_between(look, cuts, found=cuts == proposed), cuts)
 
 
 def _cuts_of(look: ColumnLook, text: str) -> list[Cut]:
@@ -335,7 +335,7 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
         yield name, next(csv.reader([rest]), [])
 
 
-def _asked_sensitive(proposals: Mapping[str, Found], join: Join) -> list[tuple[str, list[str]]]:
+def _asked_sensitive(proposals: Mapping[str, FoundLabels], join: Join) -> list[tuple[str, list[str]]]:
     """Return the sensitive labels that a person enters, by column."""
     several = len(proposals) > 1
 
@@ -360,7 +360,7 @@ def _asked_sensitive(proposals: Mapping[str, Found], join: Join) -> list[tuple[s
     return [(name, marks) for name, marks in asked if marks]
 
 
-def _sentences(proposals: Mapping[str, Found], least: int, missing: str) -> Iterator[str]:
+def _sentences(proposals: Mapping[str, FoundLabels], least: int, missing: str) -> Iterator[str]:
     for column, proposal in proposals.items():
         labels = proposal.labels
         if proposal.cuts is not None:
@@ -388,7 +388,7 @@ def proposal_facts(
     fingerprint: str,
     document: Mapping[str, Any],
     sizes: Mapping[str, int],
-    proposals: Mapping[str, Found],
+    proposals: Mapping[str, FoundLabels],
     output: Path | None,
 ) -> dict[str, Any]:
     """Return a proposed plan or survey ready for JSON."""

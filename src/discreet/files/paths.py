@@ -425,7 +425,7 @@ PICTURES = (".png", ".svg", ".html")
 PAGES = (".html",)
 
 
-def spelled(endings: Sequence[str]) -> str:
+def any_of(endings: Sequence[str]) -> str:
     """Return endings as text for a message."""
     *others, last = endings
     return f"{', '.join(others)} or {last}" if others else last
@@ -445,7 +445,7 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
     for suffix in endings:
         if path.name.lower().endswith(suffix):
             return suffix
-    raise ParameterError("file.unknown-ending", what=what, endings=spelled(endings), name=path.name)
+    raise ParameterError("file.unknown-ending", what=what, endings=any_of(endings), name=path.name)
 
 
 def checked_output(path: File, endings: Sequence[str], what: str) -> str:

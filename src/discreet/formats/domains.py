@@ -47,7 +47,7 @@ def described_domain(domain: Domain) -> dict[str, Any]:
 @singledispatch
 def _labels(space: LabelSpace) -> dict[str, Any]:
     """Return the entry of a domain's table that lists the labels, by the class of their space."""
-    return {"labels": _spelled(space)}
+    return {"labels": _plain_labels(space)}
 
 
 @_labels.register
@@ -70,7 +70,9 @@ def _(space: Numbers) -> dict[str, Any]:
 def _(space: Product) -> dict[str, Any]:
     parts = space.attributes.items()
     return {
-        "product": {name: _labels(part)["number"] if part.holds == NUMBERS else _spelled(part) for name, part in parts}
+        "product": {
+            name: _labels(part)["number"] if part.holds == NUMBERS else _plain_labels(part) for name, part in parts
+        }
     }
 
 
@@ -82,7 +84,7 @@ def described_values(space: LabelSpace, chosen: BoolArray) -> list[Any]:
         space: the labels.
         chosen: ``(|X|,)`` booleans: the values.
     """
-    return _spelled(space, chosen)
+    return _plain_labels(space, chosen)
 
 
 @described_values.register
@@ -101,7 +103,7 @@ def _(space: Grid, chosen: BoolArray) -> list[Any]:
     return [[*point] for point in zip(centres["lat"].tolist(), centres["lon"].tolist(), strict=True)]
 
 
-def _spelled(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
+def _plain_labels(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
     """Return labels of a flat space: all, or those that are chosen."""
     codes = np.arange(space.size) if chosen is None else np.flatnonzero(chosen)
     if len(codes) > _MOST:
@@ -132,7 +134,7 @@ def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
 def _each(part: LabelSpace) -> list[Any]:
     """Return each value of an attribute as patterns name it by itself."""
     if part.holds != NUMBERS:
-        return _spelled(part)
+        return _plain_labels(part)
     return [described_values(part, single) for single in np.eye(part.size, dtype=np.bool_)]
 
 

@@ -13,7 +13,7 @@ from discreet.core.arrow import is_plain, is_textual, value_type
 from discreet.core.checks import are_names
 from discreet.core.reports import RESERVED, is_count
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import COLUMNS, spelled
+from discreet.files.paths import COLUMNS, any_of
 from discreet.mechanisms import Mechanism
 from discreet.tables.text import without_empty
 
@@ -62,9 +62,7 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
             f"which would say how many reports a row stands for, got {clash[0]!r}; rename it."
         )
     if keep and kind not in COLUMNS:
-        raise ParameterError(
-            f"columns are kept beside reports in {spelled(COLUMNS)} files, got {kind}; write such one."
-        )
+        raise ParameterError(f"columns are kept beside reports in {any_of(COLUMNS)} files, got {kind}; write such one.")
 
 
 def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:

@@ -37,7 +37,7 @@ from discreet.errors import ParameterError
 from discreet.estimators import estimate
 from discreet.estimators.differences import compare as compared
 from discreet.estimators.groups import estimate_groups
-from discreet.files.paths import ESTIMATES, PICTURES, file_of, is_tally, spelled
+from discreet.files.paths import ESTIMATES, PICTURES, any_of, file_of, is_tally
 from discreet.formats.plan import Plan
 from discreet.formats.sources import Sources, report_files
 from discreet.mechanisms import BlockMechanism
@@ -103,9 +103,9 @@ class DifferenceFiles(Writing):
     """Files to write; None for those that are not named."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {spelled(ESTIMATES)}."
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {any_of(ESTIMATES)}."
     )
-    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {spelled(PICTURES)}.")
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {any_of(PICTURES)}.")
 
 
 @click.command(cls=Verb, epilog="Example: discreet compare plan.toml north.parquet south.parquet")

@@ -48,7 +48,7 @@ from discreet.estimators import estimate as estimated
 from discreet.estimators.groups import estimate_groups as estimated_groups
 from discreet.estimators.linear import PROGRESS, Method, MethodOption
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
-from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, checked_output, file_of, is_tally, spelled
+from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, any_of, checked_output, file_of, is_tally
 from discreet.formats.plan import Plan
 from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
@@ -197,14 +197,14 @@ class EstimateFiles(Writing):
         "-o",
         "--output",
         type=OutputFile("estimates", ESTIMATES, piped=True),
-        help=f"File for the estimate: {spelled(ESTIMATES)}; - prints CSV.",
+        help=f"File for the estimate: {any_of(ESTIMATES)}; - prints CSV.",
     )
-    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {spelled(PICTURES)}.")
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {any_of(PICTURES)}.")
     tally_file: Path | None = option(
         "--tally",
         type=OutputFile("tallies", TALLIES),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"File for the tally: {spelled(TALLIES)}.",
+        help=f"File for the tally: {any_of(TALLIES)}.",
     )
 
 

@@ -14,7 +14,7 @@ from discreet.cli.commands import Verb
 from discreet.cli.options import Count, OptionGroup, option
 from discreet.cli.output import InputFile, OutputFile, in_words
 from discreet.cli.proposing import (
-    Found,
+    FoundLabels,
     Labels,
     Promise,
     Proposal,
@@ -26,7 +26,7 @@ from discreet.cli.proposing import (
 from discreet.core.domain import Domain
 from discreet.core.guarantee import in_odds
 from discreet.errors import ParameterError
-from discreet.files.paths import PLANS, spelled
+from discreet.files.paths import PLANS, any_of
 from discreet.formats.plan import Plan, plan_text, without_defaults
 from discreet.planning.compare import best
 from discreet.tables.labels import ColumnLook, proposed_ends
@@ -61,7 +61,7 @@ class _Columns(OptionGroup):
 @Labels.options
 @Promise.options
 @click.option("--title", default="", help="Title of the plan, for people.")
-@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the plan: {spelled(PLANS)}. [printed]")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the plan: {any_of(PLANS)}. [printed]")
 @options.force
 def init(
     tables: tuple[str | Path, ...],
@@ -92,7 +92,7 @@ def init(
     unnamed = "" if of.columns else "Name the column of values with --column."
     check_complete(unnamed, promise, asking=table.way.asking)
     names = of.columns or table.chosen()
-    columns: Mapping[str, Found] = {}
+    columns: Mapping[str, FoundLabels] = {}
     named: dict[str, Any] = {}
     if of.bins is not None:
         plan, sentences = _of_numbers(table.looks, names, promise, of.bins, table.way.least, title)
@@ -164,7 +164,7 @@ def _domain(proposal: Proposal) -> Domain:
     return Domain(values, sensitive=None if some is None else [label in some for label in values], exact=exact)
 
 
-def _with_cuts(plan: Plan, proposals: Mapping[str, Found]) -> Plan:
+def _with_cuts(plan: Plan, proposals: Mapping[str, FoundLabels]) -> Plan:
     """Return a plan that says where ranges begin; its fingerprint is the same."""
     cut = {name: proposal.cuts for name, proposal in proposals.items() if proposal.cuts is not None}
     if not cut:
@@ -175,7 +175,11 @@ def _with_cuts(plan: Plan, proposals: Mapping[str, Found]) -> Plan:
 
 
 def _next(
-    tables: Sequence[str | Path], names: Sequence[str], columns: Mapping[str, Found], output: Path | None, more: str
+    tables: Sequence[str | Path],
+    names: Sequence[str],
+    columns: Mapping[str, FoundLabels],
+    output: Path | None,
+    more: str,
 ) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
     column = f"--column {shlex.quote(names[0])} " if len(names) == 1 else ""

@@ -25,7 +25,7 @@ from discreet.cli.output import (
 from discreet.core.result_table import ResultTable
 from discreet.engines.obfuscation import obfuscate as obfuscated
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import REPORTS, spelled
+from discreet.files.paths import REPORTS, any_of
 from discreet.files.reading import Piped, piped_table
 from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import SimulatedTags
@@ -141,7 +141,7 @@ def value_source(values: str | Path) -> str | Path | Piped:
     "--output",
     required=True,
     type=OutputFile("reports", REPORTS, piped=True),
-    help=f"Reports: {spelled(REPORTS)}; - for JSON lines on standard output.",
+    help=f"Reports: {any_of(REPORTS)}; - for JSON lines on standard output.",
 )
 @_Columns.options
 @options.seed

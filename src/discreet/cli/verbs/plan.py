@@ -24,7 +24,7 @@ from discreet.cli.output import InputFile, OutputFile, alike_in, save_picture, s
 from discreet.cli.views import planning as views
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.files.paths import PICTURES, PLANS, spelled
+from discreet.files.paths import PICTURES, PLANS, any_of
 from discreet.formats.plan import DomainDocument, read_document, write_plan
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.compare import compare_mechanisms
@@ -146,7 +146,7 @@ class PlanFile(Writing):
     """The plan to write."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the recommended plan: {spelled(PLANS)}."
+        "-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the recommended plan: {any_of(PLANS)}."
     )
 
     def write(self, source: Path, mechanism: BlockMechanism) -> list[str]:
@@ -162,7 +162,7 @@ class _Outputs(PlanFile):
     """The plan and the picture to write."""
 
     plot: Path | None = option(
-        "--plot", type=options.PICTURE, help=f"Picture of errors by epsilon and users: {spelled(PICTURES)}."
+        "--plot", type=options.PICTURE, help=f"Picture of errors by epsilon and users: {any_of(PICTURES)}."
     )
 
     def write_all(self, source: Path, mechanism: BlockMechanism, chart: Callable[[], Any]) -> list[str]:

@@ -15,7 +15,7 @@ from discreet.core.batches import NamedBatch
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
 from discreet.estimators.regression import regress as regressed
-from discreet.files.paths import ESTIMATES, spelled
+from discreet.files.paths import ESTIMATES, any_of
 from discreet.formats.plan import Plan
 from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
@@ -85,7 +85,7 @@ class CoefficientFile(Writing):
     """The file to write, and whether one that exists is replaced."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {spelled(ESTIMATES)}."
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {any_of(ESTIMATES)}."
     )
 
 

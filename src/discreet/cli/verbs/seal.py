@@ -33,7 +33,7 @@ from discreet.cli.output import (
 )
 from discreet.cli.results import VOUCHED, Ending, VerbResult
 from discreet.core.batches import NamedBatch
-from discreet.files.paths import TALLIES, checked_output, spelled
+from discreet.files.paths import TALLIES, any_of, checked_output
 from discreet.files.writing import in_turn
 from discreet.formats.plan import Plan
 from discreet.formats.tallies import read_tally, write_tally
@@ -158,7 +158,7 @@ def seal_reports(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"File of the tally, made if it does not exist: {spelled(TALLIES)}.",
+    help=f"File of the tally, made if it does not exist: {any_of(TALLIES)}.",
 )
 @RETRACT
 @Reading.only("engine")

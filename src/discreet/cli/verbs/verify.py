@@ -17,7 +17,7 @@ from discreet.cli.results import VerbResult
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
-from discreet.files.paths import PICTURES, spelled
+from discreet.files.paths import PICTURES, any_of
 from discreet.formats.plan import Plan
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.memo import Memo
@@ -76,7 +76,7 @@ class Batches(OptionGroup):
         "--plot",
         type=options.PICTURE,
         **_OF_BATCHES,
-        help=f"With --statement: picture of the curve: {spelled(PICTURES)}.",
+        help=f"With --statement: picture of the curve: {any_of(PICTURES)}.",
     )
     force: bool = option("--force", is_flag=True, **_OF_BATCHES, help="Replace output files that exist.")
 

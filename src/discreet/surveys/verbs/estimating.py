@@ -38,7 +38,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.estimators import METHODS
 from discreet.estimators import estimate as estimated
-from discreet.files.paths import TALLIES, spelled
+from discreet.files.paths import TALLIES, any_of
 from discreet.formats.tallies import put_tally
 from discreet.results.estimate import estimate_facts
 from discreet.surveys.documents import Questionnaire
@@ -59,7 +59,7 @@ class _Files(EstimateFiles):
         "--tally",
         type=OutputFile("tallies", TALLIES, folders=True),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"A folder of tallies; with --question a tally: {spelled(TALLIES)}.",
+        help=f"A folder of tallies; with --question a tally: {any_of(TALLIES)}.",
     )
 
 

@@ -25,7 +25,7 @@ from discreet.cli.results import VerbResult
 from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up
 from discreet.core.result_table import ResultColumn, ResultTable, number_of
-from discreet.files.paths import PLANS, spelled
+from discreet.files.paths import PLANS, any_of
 from discreet.formats.domains import DomainSpec
 from discreet.surveys.documents import AskSpec, Questionnaire, SurveyDocument
 from discreet.surveys.planning import plan_survey
@@ -69,7 +69,7 @@ class _Questions(OptionGroup):
 @Labels.options
 @Promise.options
 @click.option("--title", default="", help="Title of the survey, for people.")
-@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The survey: {spelled(PLANS)}. [printed]")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The survey: {any_of(PLANS)}. [printed]")
 @force
 def init(
     tables: tuple[str | Path, ...],
@@ -143,7 +143,7 @@ def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None)
     ]
 
 
-_OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The planned survey: {spelled(PLANS)}.")
+_OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The planned survey: {any_of(PLANS)}.")
 
 
 @click.command(cls=Verb, epilog="Example: discreet survey plan survey.toml --users 100000 -o planned.toml")

@@ -10,7 +10,7 @@ from discreet.cli.options import Reading, allow_outside, force
 from discreet.cli.output import InputFile, OutputFile, OutputPlace, prints_json, say
 from discreet.cli.results import VerbResult
 from discreet.cli.verbs.seal import RETRACT, SEALED, TO_CHECK, SealedBatch, add_batches, seal_reports
-from discreet.files.paths import TALLIES, spelled
+from discreet.files.paths import TALLIES, any_of
 from discreet.formats.plan import Plan
 from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file
 
@@ -60,7 +60,7 @@ def seal(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"A folder with a tally for each question; with --question the tally: {spelled(TALLIES)}.",
+    help=f"A folder with a tally for each question; with --question the tally: {any_of(TALLIES)}.",
 )
 @RETRACT
 @Reading.only("engine")
