@@ -220,10 +220,12 @@ def test_what_is_not_said_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: py
 
 def test_numbers_are_put_into_bins_between_round_ends_that_many_rows_reach(tmp_path: Path) -> None:
     values = np.random.default_rng(1).gamma(4, 9000, 3000).tolist()
-    (tmp_path / "incomes.csv").write_text("income\n" + "\n".join(f"{value:.2f}" for value in [*values, 9_876_543.21]))
+    rows = [f"{value:.2f}" for value in [*values, 9_876_543.21]]
+    (tmp_path / "incomes.csv").write_text("\n".join(["income", *rows, '""']))
     words = ("init", tmp_path / "incomes.csv", "--column", "income", "--bins", "64", "--epsilon", "1")
     result = run(*words, "--sensitive", "0:10000", "-o", tmp_path / "plan.toml")
     assert result.exit_code == 0, result.output
+    assert " --missing drop -o " in result.stdout
     plan = Plan.load(tmp_path / "plan.toml")
     space: Any = plan.domain.space
     assert plan.mechanism().name == "windows"

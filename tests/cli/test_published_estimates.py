@@ -58,8 +58,8 @@ def last_line(*arguments: object) -> str:
 
 def test_one_line_says_what_protects_an_answer(files: Files) -> None:
     line = (
-        "2 of 5 values are protected with epsilon 1.5, and the other 3 may be reported in clear; "
-        "--statement says what publishing this reveals."
+        "2 of 5 values are protected with epsilon 1.5, and the other 3 may be reported in clear. "
+        "Use --statement to see what publishing this reveals."
     )
     drawn(files, region=REGIONS, age=np.arange(600) % 30)
     assert dc.Plan.load(files.plan).mechanism().guarantee.realised <= 1.5

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.formats.sources import ScannedSources, Sources
     from discreet.privacy.publication import Publication
 
-_ON_REQUEST = "--statement says what publishing this reveals."
+_ON_REQUEST = "Use --statement to see what publishing this reveals."
 
 _MOST_CELLS = 100_000
 VOUCHED = "That the files hold reports of this plan, and that none is simulated, is your statement: --trust-plan."
@@ -67,7 +67,7 @@ class Ending:
         else:
             clause = self.protection()
             clause = f"As you state, {clause[0].lower()}{clause[1:]}" if self.trust_plan else clause
-            yield f"{clause}." if self.statement else f"{clause}; {_ON_REQUEST}"
+            yield f"{clause}." if self.statement else f"{clause}. {_ON_REQUEST}"
         lines = [list(filter(None, publication.lines())) for publication in self.statement.values()]
         # Each publication has a line on a person; the conditions are the same for all.
         yield from (person for person, *_ in lines)

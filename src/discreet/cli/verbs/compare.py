@@ -220,7 +220,7 @@ def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str |
     if comparison.overall is not None:
         statistic, degrees, p_value = comparison.overall
         p = spelled_p_value(p_value, sign=True)
-        yield f"No difference at all: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
+        yield f"Test of no difference: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
 
 
 def _check(reports: Sequence[Side], asked: Sides) -> None:

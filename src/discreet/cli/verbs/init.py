@@ -108,7 +108,12 @@ def init(
     sizes = {"values": plan.domain.size, "sensitive": plan.domain.sensitive_count}
     facts = proposal_facts(plan.fingerprint, without_defaults(plan.document), sizes, columns, output)
     sentences = [_heading(plan, output), *filter(None, [odds]), *sentences]
-    show_proposal(plan_text(plan), facts | named, sentences, _next(tables, names, columns, output, more))
+    show_proposal(
+        plan_text(plan),
+        facts | named,
+        sentences,
+        _next(tables, [table.looks[name] for name in names], columns, output, more),
+    )
 
 
 def _heading(plan: Plan, output: Path | None) -> str:
@@ -176,14 +181,14 @@ def _with_cuts(plan: Plan, proposals: Mapping[str, FoundLabels]) -> Plan:
 
 def _next(
     tables: Sequence[str | Path],
-    names: Sequence[str],
+    looks: Sequence[ColumnLook],
     columns: Mapping[str, FoundLabels],
     output: Path | None,
     more: str,
 ) -> list[str]:
     """Return the commands that lead on from a plan to an estimate."""
-    column = f"--column {shlex.quote(names[0])} " if len(names) == 1 else ""
-    missing = "--missing drop " if any(proposal.labels.missing for proposal in columns.values()) else ""
+    column = f"--column {shlex.quote(looks[0].name)} " if len(looks) == 1 else ""
+    missing = "--missing drop " if any(look.missing for look in looks) else ""
     unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in columns.values()) else ""
     read = "--as-read " if any(proposal.labels.read_rows for proposal in columns.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
