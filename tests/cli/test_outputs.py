@@ -131,7 +131,7 @@ def test_pictures_without_what_draws_them(
     monkeypatch.setitem(sys.modules, package, None)
     before = everything(files.folder)
     text = refusal(*VERBS[attempt](files), files.folder / FILES.get(attempt, "out"))
-    assert f"this needs {package}" in text
+    assert f"This needs {package}" in text
     assert "pip install 'discreet[plot]'" in text
     assert everything(files.folder) == before
 

@@ -168,7 +168,7 @@ def test_a_file_system_or_system_without_locks_is_said(tmp_path: Path, monkeypat
 
     with monkeypatch.context() as patched:
         patched.setattr(fcntl, "flock", refused)
-        with pytest.raises(ParameterError, match=r"folder\.no-locks"):
+        with pytest.raises(ParameterError, match=r"folder\.not-lockable"):
             ask(DataFolder(tmp_path), "list")
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "fcntl", None)

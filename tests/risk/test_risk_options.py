@@ -204,7 +204,7 @@ def replaces(inputs: Inputs, form: str) -> None:
     given = (*inputs.base(form), "-o", inputs.folder / "out")
     assert "risk.html exists already" in refusal("risk", *given)
     done("risk", *given, "--force")
-    assert "no output is named" in refusal("risk", *inputs.base(form), "--force")
+    assert "force.idle" in refusal("risk", *inputs.base(form), "--force")
 
 
 def reads_both(inputs: Inputs, form: str) -> None:
@@ -337,9 +337,11 @@ def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -
 
 def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: Inputs) -> None:
     for option in ("--user", "--event", "--time"):
-        assert refusal("risk", *inputs.base(TRACES), option, "nope").endswith(f"tnelp; {option} names another.\n")
+        assert refusal("risk", *inputs.base(TRACES), option, "nope").endswith(
+            f"tnelp. Name another column with {option}.\n"
+        )
     for option in ("--score", "--probe"):
-        assert f"; {option} names another." in refusal("risk", *inputs.base(SCORES), option, "nope")
+        assert f". Name another column with {option}." in refusal("risk", *inputs.base(SCORES), option, "nope")
 
 
 # Inputs that must be refused in one sentence
