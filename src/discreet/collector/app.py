@@ -217,7 +217,7 @@ _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
 
 def pages_of(of: "Application") -> Starlette:
-    """Return the application of all paths but that of reports."""
+    """Return the application for all paths except the path for reports."""
     endpoints = _Endpoints(of)
     served: list[Any] = [
         Route("/", endpoints.front),
@@ -344,7 +344,7 @@ class _Endpoints:
         return Response(page, headers=survey_headers(entry.collection))
 
     def word(self, request: Request) -> Response:
-        """Return the collector's word on a collection: the sentences on what is published, and whether it is logged."""
+        """Return a collection's status as JSON: the sentences on its publication, and whether the public log has it."""
         entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
         others = [other.collection for other in self._survey_of(entry)]
         facts = {"published": facts_on_published(entry.collection, others), "logged": self._of.log_key is not None}
@@ -409,7 +409,7 @@ class _Endpoints:
         return Response(text, headers={**_PRIVATE, **_SAFE}, media_type=kind)
 
     def _holder(self, request: Request, role: str) -> str:
-        """Return the name of who asks, if they may see what is for a role.
+        """Return the name of the token's holder, if the holder has a role.
 
         Raises:
             Refused: if not.

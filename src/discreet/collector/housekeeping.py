@@ -58,7 +58,7 @@ class Gateway:
         self._few: dict[tuple[int, int], int] = {}
 
     def due(self) -> list[tuple[Entry, int]]:
-        """Return the collections and epochs of which ``least`` reports wait, or which take no more here."""
+        """Return the collections and epochs with ``least`` waiting reports, or that take no more reports here."""
         keeper, entries = self._keeper, {entry.key: entry for entry in self._keeper.catalogue.by_id.values()}
         return [
             (entries[key], epoch)

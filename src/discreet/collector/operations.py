@@ -418,7 +418,7 @@ def ask(folder: DataFolder, operation: str, **given: Any) -> dict[str, Any]:
 
 def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer of whoever serves the folder; None if nobody answers at its socket now."""
-    if why := _why_none(folder):
+    if why := _socket_problem(folder):
         raise ParameterError("socket.missing", path=folder.path, reason=why)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         try:
@@ -443,8 +443,8 @@ def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | Non
     return facts
 
 
-def _why_none(folder: DataFolder) -> str:
-    """Return the reason for which there can be no socket; empty if there can."""
+def _socket_problem(folder: DataFolder) -> str:
+    """Return why a Unix socket cannot be used; empty if it can."""
     if not hasattr(socket, "AF_UNIX"):
         return "this system has no Unix sockets"
     if len(os.fsencode(folder.socket)) > _LONGEST_PATH:
@@ -468,7 +468,7 @@ class Control(Thread):
         if keeper.folder.server:
             # Several may serve the folder, and verbs need none of them.
             return
-        path, why = keeper.folder.socket, _why_none(keeper.folder)
+        path, why = keeper.folder.socket, _socket_problem(keeper.folder)
         try:
             # Of a collector that was killed: whoever holds the folder owns its name.
             path.unlink(missing_ok=True)

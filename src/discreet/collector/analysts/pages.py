@@ -305,7 +305,7 @@ class AnalystPages:
         return self._gallery.picture(panel.drawing, drawings, kind)
 
     async def live(self, request: Request) -> Response:
-        """Announce that a page is of yesterday: server-sent events without content."""
+        """Send an event when the page's data are out of date; server-sent events have no content."""
         if await run_in_threadpool(self._who, request) is None:
             raise Refused(Refusal(401, "session", "this needs somebody who is signed in at /analyst."))
         entry = self._entry(request)
@@ -322,7 +322,7 @@ class AnalystPages:
         return StreamingResponse(events(), headers={"cache-control": "no-store"}, media_type="text/event-stream")
 
     def _state(self, entry: Entry) -> str:
-        """Return a mark of what has come in and what is sealed: another one, and pages are of yesterday."""
+        """Return a mark of the reports received and sealed; if it changes, open pages are out of date."""
         counts = self._releases.counts(entry)
         mark = f"{entry.key} {len(counts.epochs)} {counts.sealed} {counts.waiting}"
         return hashlib.sha256(mark.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Panels of a collection's page: what is estimated, how sure that is, how people are protected, and what came in.
+"""Panels of a collection's page: estimates, their precision, the protection of people, and the reports received.
 
 Each has a finding in a sentence, numbers in a table, the same numbers in full for a file, and a picture of them, which
 is drawn elsewhere. What is said of people is what `discreet.collector.releases.facts_of` says, in its words.
@@ -251,7 +251,7 @@ def _precision(look: Look) -> CollectionPanel:
 
 
 def protection(facts: Mapping[str, Any]) -> CollectionPanel:
-    """Return the panel on people, from the facts of a collection; where nothing is sealed, on what is planned."""
+    """Return the panel on the protection of people; if nothing is sealed yet, for the planned batches."""
     publication, budgets = facts["publication"], facts["budgets"]
     words, local = publication["sentences"], facts["guarantee"]["realised"]
     # Epsilon of what somebody learns, by who it is.

@@ -131,7 +131,7 @@ class Attestation:
     others: tuple[Collection, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a plan of which nothing can be attested."""
+        """Raise if the plan protects nobody."""
         if self.verification.ratio is None:
             raise ParameterError("plan.protects-nobody")
 

@@ -177,7 +177,7 @@ def read_key(path: str | Path) -> Ed25519PrivateKey:
     """Return the private key in a PEM file.
 
     Raises:
-        ParameterError: if there is none, or others than its owner can read it.
+        ParameterError: if there is no private key, or other users can read it.
     """
     source = Path(path)
     try:
@@ -290,7 +290,7 @@ def sign_survey(
 
 
 def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
-    """Refuse terms that are not those of a survey's rounds, and rounds that devices do not draw."""
+    """Raise if the terms differ from the survey's rounds, or the rounds rotate."""
     if rounds is None:
         return
     if rounds.how == "rotate":
@@ -453,7 +453,7 @@ def plan_of(collection: Collection) -> Plan:
     """Return the plan that a collection spells out, as read from a file.
 
     Raises:
-        ParameterError: if it is none that this version knows.
+        ParameterError: if this version does not know the plan.
     """
     try:
         return Plan(msgspec.convert(plan_fields(collection), PlanDocument))
