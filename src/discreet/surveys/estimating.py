@@ -31,6 +31,9 @@ from discreet.surveys.questions import MOST_CELLS
 from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
 
+# Fewer reports have the limits of linear estimates.
+_LEAST_REPORTS = 40
+
 
 def estimate_survey(
     survey: Survey,
@@ -155,8 +158,8 @@ class _JointTables:
         """Return the estimate of a table that is part of a question."""
         axes, facts = tuple(map(self.attributes.index, names)), self._facts()
         frequencies = marginal_of(self.table.whole, axes)
-        if not self.table.is_small:
-            # The limits of one question's linear estimate, which are wider.
+        if not self.table.is_small or self.table.n < _LEAST_REPORTS:
+            # The limits of one question's linear estimate, which are wider; of few reports only they hold.
             known = self.linears.part(self.linears.holders(names)[0], names)
             return facts.estimate(names, frequencies, known.intervals, known.errors)
         return facts.estimate(names, frequencies, partial(self._limits, axes), partial(self._errors, axes))
