@@ -97,11 +97,11 @@ class Rows(ABC):
 
     @abstractmethod
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Go to the point ``members``, shape ``(v,)``, and sum m z.
+        """Compute the sum of m z at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
-            keep: Whether anything is to follow from there; else the rows are forgotten.
+            keep: whether to keep the rows, for further steps from this distribution.
         """
 
     @abstractmethod
@@ -148,11 +148,11 @@ class LocalRows(Rows):
         self._along: AnyArray = np.empty(0)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Go to the point ``members``, shape ``(v,)``, and sum m z.
+        """Compute the sum of m z at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
-            keep: Whether anything is to follow from there; else the rows are forgotten.
+            keep: whether to keep the rows, for further steps from this distribution.
         """
         self.passes += 0.5
         self._smallest = np.inf

@@ -558,7 +558,7 @@ class GroupedCounts:
         return np.concatenate([marks, self.support[place], self.clear[place]])
 
     def add_row(self, place: int, row: IntArray) -> None:
-        """Add a row from `row` to a group's row, in place."""
+        """Add the numbers of one group, as `row` makes them, to a group's row."""
         blocks = self.support.shape[1]
         self.simulated |= bool(row[0])
         self.people[place] += row[1]

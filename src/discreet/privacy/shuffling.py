@@ -188,7 +188,7 @@ class ShuffledGuarantee:
 
     @property
     def hiding(self) -> int:
-        """The number of reports that hide a person: n less the reports that are not trusted."""
+        """The number of reports that hide a person: all n reports but the untrusted ones."""
         return self.n - self.not_trusted
 
     @property

@@ -83,7 +83,7 @@ def reading(text: str) -> str:
 
 
 def readings(texts: Sequence[str]) -> list[str]:
-    r"""Return the readings of many texts, in a tenth of the time that one by one takes.
+    r"""Return the readings of many texts, ten times faster than one by one.
 
     Example:
         >>> readings(["ja", "JA\u200b", "½"])
