@@ -83,7 +83,7 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     [
         ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "column.labels-and-cuts"),
         ("--column status --cuts 1 --all-sensitive --epsilon 1", "holds text, which these cuts do not fit"),
-        ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "must be ascending"),
+        ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "cuts.not-ascending"),
         ("--column age --cuts a,b --all-sensitive --epsilon 1", "must be numbers"),
         ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "least.idle"),
         ("--column status --column status --all-sensitive --epsilon 1", "column.twice"),
@@ -94,11 +94,11 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
         ("--column nope --all-sensitive --epsilon 1", "here is no column 'nope'"),
         ("--column status --sensitive hermit --epsilon 1", "sensitive.unknown"),
         ("--column status --sensitive status= --epsilon 1", "got none"),
-        ("--column name --all-sensitive --epsilon 1", "such as names or e-mails"),
-        ("--column name --least 1 --all-sensitive --epsilon 1", "such as names or e-mails"),
+        ("--column name --all-sensitive --epsilon 1", "column.mostly-different"),
+        ("--column name --least 1 --all-sensitive --epsilon 1", "column.mostly-different"),
         ("--column age --least 130 --all-sensitive --epsilon 1", "200 of 200 rows hold a value"),
         ("--column status --least 100 --all-sensitive --epsilon 1", "labels.only-one"),
-        ("--column status --labels a,a --all-sensitive --epsilon 1", "different from each other"),
+        ("--column status --labels a,a --all-sensitive --epsilon 1", "labels.not-different"),
         ("--column status --labels a,b --labels c --all-sensitive --epsilon 1", "once"),
     ],
 )
@@ -212,7 +212,7 @@ def test_what_is_not_said_is_asked_at_a_terminal(tmp_path: Path, monkeypatch: py
         "cuts": {"age": [40]},
     }
     assert document["epsilon"] == 1.5
-    for said in ("perhaps 'age' was meant", "must be ascending", "got 'Koeln'", "town: Bonn, Köln"):
+    for said in ("perhaps 'age' was meant", "cuts.not-ascending", "got 'Koeln'", "town: Bonn, Köln"):
         assert said in result.stderr
     everything = CliRunner().invoke(main, ["init", str(people)], input="weight\n\nall\n1\n")
     assert len(tomllib.loads(everything.stdout)["domain"]["cuts"]) == 7

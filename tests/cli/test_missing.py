@@ -75,7 +75,7 @@ def test_missing_values_stand_for_a_label(tmp_path: Path) -> None:
     ],
 )
 def test_labels_that_missing_values_cannot_stand_for(domain: str, tmp_path: Path) -> None:
-    assert "missing must be one of the labels" in refused(
+    assert "missing of a plan must be one of the labels" in refused(
         ParameterError, lambda: Plan.load(plan(tmp_path, domain)).mechanism()
     )
 

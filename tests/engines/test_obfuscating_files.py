@@ -121,5 +121,5 @@ def test_users_are_there_for_secrets(tmp_path: Path) -> None:
     expected = (np.delete(codes(200), 130) + 1) % NUMBERS.domain.size
     drawn = NUMBERS.obfuscate_batches(expected, size=64, random=dc.SeededRandom(1))
     assert NUMBERS.tally(read_reports(tmp_path / "r.parquet", NUMBERS)) == sum(map(NUMBERS.tally, drawn))
-    with pytest.raises(ParameterError, match="must name the column of users"):
+    with pytest.raises(ParameterError, match=r"user\.required"):
         ValueColumns(NUMBERS.domain, placeholders=moved)

@@ -147,7 +147,7 @@ def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: P
     assert (
         sorted(pq.read_table(tmp_path / "out.parquet")["date"].to_pylist()) == ["2026-01-01"] * 2 + ["2026-01-02"] * 2
     )
-    assert "there is no column 'day'" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "day"))
+    assert "There is no column 'day'" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "day"))
 
 
 @pytest.mark.parametrize(

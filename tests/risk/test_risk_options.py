@@ -262,7 +262,7 @@ def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
         if name in ("probe", "template"):
             other = passed({"probe": "template", "template": "probe"}[name], inputs)
             assert told("risk", *inputs.base(form), *given, *other)["success"] == before["success"]
-            assert "there is no column 'nobody'" in refusal("risk", *inputs.base(form), given[0], "nobody")
+            assert "There is no column 'nobody'" in refusal("risk", *inputs.base(form), given[0], "nobody")
         else:
             assert after != before
 
@@ -337,11 +337,10 @@ def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -
 
 def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: Inputs) -> None:
     for option in ("--user", "--event", "--time"):
-        assert refusal("risk", *inputs.base(TRACES), option, "nope").endswith(
-            f"tnelp. Name another column with {option}.\n"
-        )
+        said = refusal("risk", *inputs.base(TRACES), option, "nope")
+        assert said.endswith(f"tnelp. Use {option} to name another column. [column.unknown]\n")
     for option in ("--score", "--probe"):
-        assert f". Name another column with {option}." in refusal("risk", *inputs.base(SCORES), option, "nope")
+        assert f"Use {option} to name another column." in refusal("risk", *inputs.base(SCORES), option, "nope")
 
 
 # Inputs that must be refused in one sentence
@@ -357,5 +356,5 @@ def test_a_personalized_plan_is_refused_for_events_and_bounded_by_compare(inputs
 def test_a_score_that_is_text_is_refused_without_quoting_it(inputs: Inputs) -> None:
     inputs.scores.write_text(inputs.scores.read_text().replace("\n5,6,", "\n5,6,alice@example.org "))
     message = refusal("risk", *inputs.base(SCORES))
-    assert "scores must be numbers, got a column of string" in message
+    assert "The scores must be numbers, got a column of string" in message
     assert "alice" not in message

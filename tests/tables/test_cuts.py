@@ -58,12 +58,12 @@ def test_dates_that_a_file_types_itself(tmp_path: Path) -> None:
 
 def test_what_cannot_be_cut_is_refused(tmp_path: Path) -> None:
     text = written(tmp_path, ["a", "31.12.2025"], "parquet")
-    assert "must be numbers" in refused(DataError, lambda: codes(text, [1]), "31.12")
-    assert "2 of 2 values are not dates" in refused(DataError, lambda: codes(text, ["2025"]), "31.12")
+    assert "cuts.needs-numbers" in refused(DataError, lambda: codes(text, [1]), "31.12")
+    assert "2 of 2 cells of the column are not dates" in refused(DataError, lambda: codes(text, ["2025"]), "31.12")
     domain = Domain(["low", "high"])
     wrong: list[Any] = [[], [1, 2], [float("nan")], ["soon"], {"age": [1]}]
     for cuts in wrong:
-        assert "cuts must be" in refused(ParameterError, lambda cuts=cuts: check_cuts(domain, cuts))
+        assert "[cuts." in refused(ParameterError, lambda cuts=cuts: check_cuts(domain, cuts))
     for cuts in [[2, 1], [1, "2025"]]:
         three = Domain(["a", "b", "c"])
         assert "ascending" in refused(ParameterError, lambda cuts=cuts, three=three: check_cuts(three, cuts))

@@ -261,7 +261,7 @@ class Verb(click.Command):
             raise ParameterError("option.other-verb", option=option, names=" or ".join(whose), here=here) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check options and outputs, then run the verb: warnings are notes, a missing column names its option."""
+        """Check options and outputs, then run the verb: warnings are notes."""
         from discreet.cli.output import check_outputs, given_options, notes_on_errors
 
         passed = given_options()
@@ -282,13 +282,6 @@ class Verb(click.Command):
             raise _survey_refused(ctx, error) from None
         except DiscreetError as error:
             sentence = error.sentence(self.name_of).replace(ctx.meta.get("discreet.piped", "\0"), "standard input")
-            named = [
-                max(option.opts, key=len)
-                for option in self.params
-                if isinstance(option, click.Option) and f"no column {ctx.params.get(option.name)!r}" in sentence
-            ]
-            if named:
-                sentence += f" Name another column with {named[0]}."
             raise RefusedVerb(sentence + (f" [{error.code}]" if error.code else "")) from None
 
     def name_of(self, argument: str, value: str | None = None) -> str:

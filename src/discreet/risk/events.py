@@ -39,12 +39,14 @@ class TraceColumn:
         wanted: a description of the contents, for messages.
         timed: whether the column has times; otherwise it has names.
         domain: the domain of the names, if any.
+        argument: the argument that names the column.
     """
 
     name: str
     wanted: str
     timed: bool = False
     domain: Domain | None = None
+    argument: str = ""
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; missing values are refused."""
@@ -125,7 +127,7 @@ class EventTable:
         for file in event_table.files:
             with event_table._naming(file.source):
                 for column in asked:
-                    check_once(column.name, file.columns)
+                    check_once(column.name, file.columns, column.argument)
         for column in asked:
             event_table._agree(column)
         return event_table
@@ -362,14 +364,22 @@ def read_traces(
     return traces
 
 
-def asked_columns(user: str, event: str, time: str | None, domain: Domain | None = None) -> list[TraceColumn]:
-    """Return the columns of a table of events, given their names; events are values of the domain, if there is one."""
-    timed = [] if time is None else [TraceColumn(time, "times", timed=True)]
-    return [
-        TraceColumn(user, "users"),
-        TraceColumn(event, "events" if domain is None else "values", domain=domain),
-        *timed,
-    ]
+def asked_columns(
+    user: str, event: str, time: str | None, domain: Domain | None = None, prefix: str = ""
+) -> list[TraceColumn]:
+    """Return the columns of a table of events.
+
+    Args:
+        user: the column of users.
+        event: the column of events.
+        time: the column of times, if any.
+        domain: the domain of the events, if any.
+        prefix: of the arguments that name the columns.
+    """
+    timed = [] if time is None else [TraceColumn(time, "times", timed=True, argument=f"{prefix}time")]
+    wanted = "events" if domain is None else "values"
+    users = TraceColumn(user, "users", argument=f"{prefix}user")
+    return [users, TraceColumn(event, wanted, domain=domain, argument=f"{prefix}event"), *timed]
 
 
 def read_linked(

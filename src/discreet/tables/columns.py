@@ -6,6 +6,7 @@ shares of groups, and a matcher's scores, a row per pair of a probe and a templa
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -42,20 +43,23 @@ def read_table(path: str | File) -> Any:
     return whole_table(file_of(path))
 
 
-def read_columns(path: str | File, chosen: Chosen, wanted: Sequence[str] = ()) -> Any:
+def read_columns(
+    path: str | File, chosen: Chosen, wanted: Sequence[str] = (), arguments: Mapping[str, str] = MappingProxyType({})
+) -> Any:
     """Return some columns of a table, in the types of their cells.
 
     Args:
         path: the table.
         chosen: which columns.
         wanted: names that should be among the table's, as far as they are known.
+        arguments: the arguments that name columns, by column.
 
     Raises:
         DataError: if the file is missing, broken or of an unknown kind, a column is not there just once, or cells of
             a CSV file are not what they are to be read as; it names the file.
     """
     source = file_of(path)
-    table_scan = scan(source, checked_columns(chosen), wanted)
+    table_scan = scan(source, checked_columns(chosen, arguments), wanted)
     with readable(source):
         table = table_scan.whole()
         if is_text(source):
@@ -63,33 +67,38 @@ def read_columns(path: str | File, chosen: Chosen, wanted: Sequence[str] = ()) -
         return pa.table({name: from_typed(table[name], cells) for name, cells in table_scan.asked.items()})
 
 
-def checked_columns(chosen: Chosen) -> Chosen:
-    """Return a choice of columns that refuses those that are not there just once."""
+def checked_columns(chosen: Chosen, arguments: Mapping[str, str]) -> Chosen:
+    """Return a choice of columns that checks that each occurs once; some are named by arguments."""
 
     def checked(names: Sequence[str]) -> Mapping[str, Cells]:
         asked = chosen(names)
         for name in asked:
-            check_once(name, names)
+            check_once(name, names, arguments.get(name, ""))
         return asked
 
     return checked
 
 
-def check_once(name: str, names: Sequence[str]) -> None:
-    """Refuse a column that does not occur exactly once; the other columns are listed.
+def check_once(name: str, names: Sequence[str], argument: str = "") -> None:
+    """Check that a table has a column once.
+
+    Args:
+        name: of the column.
+        names: of all columns.
+        argument: the argument that names the column; empty if its name is fixed.
 
     Raises:
-        DataError: if it is so.
+        DataError: if the table has no such column, or several; the error lists the columns.
     """
     if names.count(name) != 1:
-        what = f"there are {names.count(name)} columns" if name in names else "there is no column"
-        raise DataError(f"{what} {name!r}; the table has {shown(names)}.")
+        code = "column.repeated" if name in names else "column.unknown" if argument else "column.required"
+        raise DataError(code, argument=argument, name=name, columns=shown(names))
 
 
 def shown(names: Sequence[str]) -> str:
     """Return the names of columns for a message, unless they look like values of a table without a header."""
     if any(is_number(name) for name in names):
-        return f"{len(names)} columns whose names look like values: its first line must name the columns"
+        return f"{len(names)} columns, whose names look like values; the first line must name the columns"
     listed = [name if name and name.isprintable() else repr(name) for name in names[:_MOST_NAMES]]
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return f"{', '.join(listed)}{more}"
@@ -149,7 +158,7 @@ def read_labels(path: str | Path, label: str, sensitive: str | None) -> tuple[An
         return labels, None
     marks = table[sensitive]
     if marks.type != pa.bool_() or marks.null_count:
-        raise ParameterError(f"{path}: column {sensitive!r} must hold true or false in every row, got {marks.type}.")
+        raise ParameterError("marks.not-flags", kind=marks.type, path=path, sensitive=sensitive)
     return labels, marks.to_numpy()
 
 
@@ -196,20 +205,18 @@ def read_scores(
 
 
 def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
-    for name in (probe, template, score):
+    for argument, name in {"probe": probe, "template": template, "score": score}.items():
         if name not in table.column_names:
-            raise ParameterError(f"there is no column {name!r}; the table has {', '.join(table.column_names)}.")
+            raise ParameterError("column.unknown", argument=argument, columns=shown(table.column_names), name=name)
     (rows, n), (columns, m) = (identifier_codes(table[name], name) for name in (probe, template))
     same = np.asarray(table[probe].combine_chunks().unique()).tolist()
     order = {name: place for place, name in enumerate(same)}
     names = np.asarray(table[template].combine_chunks().unique()).tolist()
     if n != m or len(table) != n * n or set(same) != set(names):
-        raise DataError(
-            f"there must be a score of every one of n probes for each of as many templates, got {len(table)}."
-        )
+        raise DataError("scores.not-all-pairs", n=len(table))
     places = np.array([order[name] for name in names])[columns]
     if len(np.unique(rows.astype(np.int64) * n + places)) != n * n:
-        raise DataError("some pairs of a probe and a template are there twice, and others not at all.")
+        raise DataError("scores.repeated-pairs")
     matrix = np.empty((n, n))
     matrix[rows, places] = _numbers(table[score])
     return matrix
@@ -219,7 +226,7 @@ def _numbers(column: Any) -> FloatArray:
     """Return ``(m,)`` scores; nan where one is missing."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise DataError(f"scores must be numbers, got a column of {kind}; choose another with --score.")
+        raise DataError("scores.not-numbers", argument="score", kind=kind)
     numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
     return numbers
 
@@ -228,16 +235,10 @@ def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
     """Refuse scores that are no finite numbers, other than those that ``--failed`` names."""
     infinite = int(np.isinf(matrix[matrix != failed] if failed is not None else matrix).sum())
     if infinite:
-        raise DataError(
-            f"{infinite} of {matrix.size} scores are infinite; if these mean that there is no score, say so with "
-            "--failed inf (or -inf)."
-        )
+        raise DataError("scores.infinite", count=infinite, size=matrix.size)
     missing = int(np.isnan(matrix).sum())
     if missing and failed is None:
-        raise DataError(
-            f"{missing} of {matrix.size} scores are missing; with --failed nan the users whom these are about are left "
-            "out, and counted."
-        )
+        raise DataError("scores.absent", count=missing, size=matrix.size)
 
 
 def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -> dict[Any, float]:
@@ -260,6 +261,6 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
         rows = zip(*(table[name].to_pylist() for name in names), strict=True)
         spelled = [tuple(map(str, row)) for row in rows]
         if len(set(spelled)) < len(spelled):
-            raise DataError("each group must be named once, and some are named twice.")
+            raise DataError("shares.repeated-group")
         keys = [known.get(key, key if len(key) > 1 else key[0]) for key in spelled]
         return dict(zip(keys, table[SHARE].to_pylist(), strict=True))

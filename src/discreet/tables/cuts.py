@@ -82,9 +82,7 @@ def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
             sizes.add(len(some) + 2)
         if space is None or space.holds != TEXT or space.size not in sizes:
             where = f" of {name!r}" if name else ""
-            raise ParameterError(
-                f"cuts must be one fewer than the labels{where}, which are texts, in the order of the ranges."
-            )
+            raise ParameterError("cuts.wrong-count", argument="cuts", where=where)
         check_ascending(some)
 
 
@@ -93,9 +91,7 @@ def check_ascending(cuts: Sequence[Cut]) -> None:
     dates = [isinstance(cut, str) and DATE.fullmatch(cut) is not None for cut in cuts]
     numbers = [not isinstance(cut, str) and np.isfinite(cut) for cut in cuts]
     if not (cuts and (all(dates) or all(numbers)) and all(low < high for low, high in pairwise(cuts))):  # type: ignore[operator]
-        raise ParameterError(
-            "cuts must be ascending, all of them numbers, or dates such as 2026, 2026-07 or 2026-07-31."
-        )
+        raise ParameterError("cuts.not-ascending", argument="cuts")
 
 
 def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
@@ -116,7 +112,7 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
     def changed(name: str, column: Any) -> Any:
         if name not in named:
             return column
-        space, what = domain.space.flat_parts[name], f"column {name!r}" if name else "values"
+        space, what = domain.space.flat_parts[name], f"column {name!r}" if name else "the column"
         above = _dates_above if are_dates(named[name]) else _numbers_above
         return pa.array(space.names(np.arange(space.size)), pa.string()).take(above(what, column, named[name]))
 
@@ -130,11 +126,11 @@ def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
     try:
         read = pc.utf8_trim_whitespace(column.cast(pa.string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError(f"{what} must be dates, as its cuts are; got {column.type}.") from None
+        raise DataError("cuts.needs-dates", kind=column.type, what=what) from None
     fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
     wrong = np.flatnonzero(~np.asarray(fits))
     if len(wrong):
-        raise DataError(f"{len(wrong)} of {len(read)} {what} are not dates; write them as 2026-07-31.")
+        raise DataError("cuts.not-dates", count=len(wrong), total=len(read), what=what)
     # A date with a time is after its day, and both are after its month.
     above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
     places = above[0]
@@ -149,7 +145,7 @@ def _numbers_above(what: str, column: Any, cuts: list[Cut]) -> Any:
     try:
         there = floats(column.filter(flags_of(~gone)))
     except DataError:
-        raise DataError(f"{what} must be numbers, as its cuts are; got {column.type}.") from None
+        raise DataError("cuts.needs-numbers", kind=column.type, what=what) from None
     places = np.zeros(len(gone), dtype=np.int64)
     places[~gone] = np.searchsorted(np.array(cuts, dtype=np.float64).astype(there.dtype), there, side="right")
     return array_of(places, ~gone)

@@ -79,7 +79,7 @@ def missing_rows(values: Any) -> AnyArray:
 
 def _integers_or_text(values: Any, wanted: str) -> Any:
     if is_single(values):
-        raise DataError(f"{wanted} must be a sequence, got a single {type(values).__name__}.")
+        raise DataError("identifiers.not-sequence", wanted=wanted, kind=type(values).__name__)
     values = values if hasattr(values, "__len__") and hasattr(values, "__getitem__") else list(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return columns.integers(values, wanted)
@@ -90,4 +90,6 @@ def _integers_or_text(values: Any, wanted: str) -> Any:
     try:
         return columns.integers(values, wanted)
     except DataError as error:
-        raise DataError(str(error).replace("must be integers", "must be integers or text")) from None
+        if error.code != "column.not-integers":
+            raise
+        raise DataError("identifiers.wrong-kind", wanted=wanted) from None

@@ -26,7 +26,7 @@ def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
     """
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     if not are_names(names):
-        raise ParameterError("columns to be kept must be named by text, each once.")
+        raise ParameterError("keep.not-names", argument="keep")
     return names
 
 
@@ -38,9 +38,7 @@ def check_apart(keep: Sequence[str], secret: Sequence[str]) -> None:
     """
     clash = sorted({*keep} & {*secret})
     if clash:
-        raise ParameterError(
-            f"a kept column must not be that of values or of users, got {clash[0]!r}: it would be written in clear."
-        )
+        raise ParameterError("keep.secret", argument="keep", clash=clash[0])
 
 
 def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None:
@@ -57,12 +55,9 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
     reserved = RESERVED | {column.name for column in mechanism.columns}
     clash = sorted(name for name in keep if name in reserved or is_count(name))
     if clash:
-        raise ParameterError(
-            f"a kept column must not be named as reports' own columns are ({', '.join(sorted(reserved))}), nor count, "
-            f"which would say how many reports a row stands for, got {clash[0]!r}; rename it."
-        )
+        raise ParameterError("keep.reserved", argument="keep", clash=clash[0])
     if keep and kind not in COLUMNS:
-        raise ParameterError(f"columns are kept beside reports in {any_of(COLUMNS)} files, got {kind}; write such one.")
+        raise ParameterError("keep.no-columns", argument="keep", formats=any_of(COLUMNS), kind=kind)
 
 
 def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
@@ -84,10 +79,7 @@ def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
         return pa.string()
     if is_textual(kind) or is_plain(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
         return kind
-    raise DataError(
-        f"kept columns must hold text, integers, numbers, or true and false, and {name!r} holds {str(kind)[:40]}; "
-        "write it as text."
-    )
+    raise DataError("keep.wrong-type", name=name, kind=str(kind)[:40])
 
 
 def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
@@ -102,9 +94,7 @@ def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
             wide = pa.unify_schemas([pa.schema([each.field(name)]) for each in schemas], promote_options="permissive")
         except (pa.ArrowInvalid, pa.ArrowTypeError):
             kinds = " and ".join(dict.fromkeys(str(each.field(name).type) for each in schemas))
-            raise DataError(
-                f"the kept column {name!r} must be of one kind in all tables, got {kinds}; write it in one."
-            ) from None
+            raise DataError("keep.several-types", name=name, kinds=kinds) from None
         fields.append(wide.field(0))
     return pa.schema(fields)
 
@@ -127,6 +117,4 @@ def recast(table: Any, schema: pa.Schema) -> Any:
     try:
         return table.cast(schema)
     except pa.ArrowInvalid:
-        raise DataError(
-            "some numbers of a kept column have no exact place in the type that all tables share; write it in one type."
-        ) from None
+        raise DataError("keep.inexact") from None

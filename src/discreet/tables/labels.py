@@ -140,16 +140,16 @@ def _add(
 
     def chosen(names: Sequence[str]) -> Mapping[str, Cells]:
         if asked is None and is_text(table) and any(map(is_number, names)):
-            raise DataError(f"the table has {shown(names)}.")
+            raise DataError("table.without-names", columns=shown(names))
         columns = [name for name in names if name and names.count(name) == 1] if asked is None else list(asked)
         # NA is a missing cell, unless it is listed.
         return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
 
-    scanned = scan(table, checked_columns(chosen), list(asked or ()))
+    scanned = scan(table, checked_columns(chosen, dict.fromkeys(asked or (), "column")), list(asked or ()))
     for name in scanned.asked:
         kind = _CELLS if is_text(table) else _kind(scanned.types[name])
         if kinds.setdefault(name, kind) != kind:
-            raise DataError(f"column {name!r} holds {kind} here and {kinds[name]} in the tables before.")
+            raise DataError("column.other-kind", before=kinds[name], name=name, kind=kind)
     for batch in scanned.batches(list(scanned.asked)):
         for name in scanned.asked:
             counter = counts.setdefault(name, Counter())
@@ -237,10 +237,7 @@ def labels_in(
     counts = joined_counts(texts, join) if kind == TEXT else texts
     if listed is None:
         if kind not in {TEXT, INTEGERS}:
-            raise DataError(
-                f"column {name!r} holds {kind}, and labels of a plan are text or integers; make ranges of numbers or "
-                "dates with --cuts, or list the labels with --labels."
-            )
+            raise DataError("labels.no-kind", name=name, kind=kind)
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
         _refuse_telling(replace(look, counts=counts), labels, least)
     else:
@@ -269,10 +266,7 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False
     """
     check_ascending(cuts)
     if look.rows and (look.kind not in _CUT or (look.kind == DATES) != are_dates(cuts)):
-        raise DataError(
-            f"column {look.name!r} holds {look.kind}, which these cuts do not fit; cut numbers at numbers, and dates "
-            "at dates, such as 2026-07-31."
-        )
+        raise DataError("cuts.other-kind", name=look.name, kind=look.kind)
     return ColumnLabels(tuple(labels_of_cuts(cuts)), found, look.rows + look.missing, look.missing, 0, 0)
 
 
@@ -318,7 +312,7 @@ def proposed_ends(look: ColumnLook, *, least: int = LEAST) -> tuple[float, float
         if steps := _round(low, high, whole=False, parts=_STEPS):
             size = steps[1] - steps[0] if len(steps) > 1 else abs(steps[0]) or 1.0
             return float(f"{floor(low / size) * size:.12g}"), float(f"{ceil(high / size) * size:.12g}")
-    raise DataError(f"column {look.name!r} must hold numbers of {2 * least} rows at least, which differ.")
+    raise DataError("column.too-few-numbers", name=look.name, least=2 * least)
 
 
 def _round(low: float, high: float, *, whole: bool, parts: int = _RANGES) -> list[float]:
@@ -357,10 +351,10 @@ def _as_integers(counts: Counter[Any]) -> Counter[Any]:
 def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
     wrong = [text for text in listed if kind == INTEGERS and not _WHOLE.fullmatch(text)]
     if wrong:
-        raise ParameterError(f"column {name!r} holds integers, so its labels must be integers, got {wrong[0]!r}.")
+        raise ParameterError("labels.not-integers", name=name, wrong=wrong[0])
     labels = tuple(int(text.partition(".")[0]) if kind == INTEGERS else composed(text) for text in listed)
     if len({*labels}) < len(labels) or not labels:
-        raise ParameterError(f"the labels of column {name!r} must be different from each other, and at least one.")
+        raise ParameterError("labels.not-different", name=name)
     return labels
 
 
@@ -368,24 +362,12 @@ def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> No
     """Refuse labels that were found where they could identify people, or describe few of the rows."""
     name, counts, rows = look.name, look.counts, look.rows
     if rows < least:
-        raise DataError(
-            f"column {name!r} has {rows:,} values, and labels are found in columns with at least {least}; list the "
-            "labels with --labels, as in the questionnaire."
-        )
+        raise DataError("column.too-few-values", name=name, rows=rows, least=least)
     if look.is_different:
         many = f"more than {_MOST_DIFFERENT:,}" if look.thinned else f"{len(counts):,}"
-        raise DataError(
-            f"the values of column {name!r} are mostly different ({many} in {rows:,} rows), such as names or e-mails, "
-            "and a plan is public; name another column, or list its labels with --labels."
-        )
+        raise DataError("column.mostly-different", name=name, many=many, rows=rows)
     rare = rows - sum(counts[label] for label in labels)
     if 2 * rare > rows:
-        raise DataError(
-            f"{rare:,} of {rows:,} rows hold a value of column {name!r} that fewer than {least} rows hold, which could "
-            "identify people; list the labels with --labels, as in the questionnaire."
-        )
+        raise DataError("column.mostly-rare", rare=rare, rows=rows, name=name, least=least)
     if len(labels) > MOST_LABELS:
-        raise DataError(
-            f"at most {MOST_LABELS:,} labels of a column are proposed, got {len(labels):,} in column {name!r}; group "
-            "the values first, or write the plan by hand."
-        )
+        raise DataError("column.too-many-labels", most=MOST_LABELS, n=len(labels), name=name)

@@ -125,7 +125,7 @@ def from_text(
         return column if "" in (cells.labels or ()) else without_empty(column)
     read, wrong = _whole_numbers(column) if cells.kind is Kind.INTEGER else _numbers(column)
     if wrong.any():
-        raise DataError(_refusal(name, column, cells, wrong, place))
+        raise _wrong_cells(name, column, cells, wrong, place)
     return read
 
 
@@ -184,16 +184,14 @@ def _numbers(column: Any) -> tuple[Any, BoolArray]:
     return pc.if_else(fits, trimmed, None).cast(pa.float64()), wrong
 
 
-def _refusal(name: str, column: Any, cells: Cells, wrong: BoolArray, place: Callable[[int], str]) -> str:
+def _wrong_cells(name: str, column: Any, cells: Cells, wrong: BoolArray, place: Callable[[int], str]) -> DataError:
+    """Return the error of cells that are not of the column's kind."""
     import pyarrow.compute as pc
 
     commas = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _COMMA).fill_null(False)
-    advice = "write a decimal point, not a comma" if pc.any(commas).as_py() else "mend them or filter them out"
-    count, first = np.count_nonzero(wrong), place(int(np.argmax(wrong)))
-    return (
-        f"the column {name!r} must hold {cells.kind.value}, and {count} of its {len(wrong)} cells do not "
-        f"(first at row {first}); {advice}."
-    )
+    code = "cells.decimal-commas" if pc.any(commas).as_py() else "cells.wrong-kind"
+    row, count = place(int(np.argmax(wrong))), np.count_nonzero(wrong)
+    return DataError(code, name=name, kind=cells.kind.value, count=count, total=len(wrong), row=row)
 
 
 def from_typed(column: Any, cells: Cells) -> Any:
@@ -270,13 +268,13 @@ def layout_of(source: File, wanted: Sequence[str]) -> Layout:
 def _decoded(source: File, start: bytes) -> tuple[str, str]:
     """Return the encoding of text, and the decoded text."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise DataError("text must be in UTF-8, got UTF-32; save it as UTF-8.")
+        raise DataError("text.utf-32")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16", codecs.getincrementaldecoder("utf-16")().decode(start)
     if b"\0" in start.partition(b"\n")[0]:
-        raise DataError("text must not hold NUL bytes; save it as UTF-8 (is it a table of another kind?).")
+        raise DataError("text.nul-bytes")
     if not start.strip():
-        raise DataError("the first line must name the columns, and there is none.")
+        raise DataError("header.missing")
     try:
         return "utf-8", codecs.getincrementaldecoder("utf-8-sig")().decode(start)
     except UnicodeDecodeError:
@@ -302,9 +300,9 @@ def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str]
     try:
         cells = next(reader, [])
     except python_csv.Error:
-        raise DataError("the first line must name the columns; it is too long for that.") from None
+        raise DataError("header.too-long") from None
     if not any(cell.strip() for cell in cells):
-        raise DataError("the first line must name the columns; it is empty.")
+        raise DataError("header.empty")
     return as_wanted([cell.strip() for cell in cells], wanted), reader.line_num, bool(lines.read(1))
 
 
@@ -315,7 +313,7 @@ def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
     cutting = [separator for separator, columns in heads.items() if len(columns) > 1]
     if len(cutting) > 1:
         shown = " or ".join(repr(separator) for separator in cutting)
-        raise DataError(f"the first line could be cut at {shown}; say which column is meant, or write another line.")
+        raise DataError("header.ambiguous", separators=shown)
     return cutting[0] if cutting else next(iter(heads))
 
 
@@ -387,8 +385,12 @@ class Separated:
         if ragged:
             total, first = table.num_rows + len(ragged), self.place(min(ragged) - 1 - self.layout.lines)
             raise DataError(
-                f"{len(ragged)} of {total} rows have more or fewer cells than the first line, which has "
-                f"{len(self.layout.columns)} (first at row {first}); cells were cut at {self.layout.separator!r}."
+                "rows.ragged",
+                count=len(ragged),
+                columns=len(self.layout.columns),
+                row=first,
+                total=total,
+                separator=self.layout.separator,
             )
         return pa.table({name: self._column(name, table[place]) for place, name in enumerate(self.asked)})
 

@@ -41,14 +41,12 @@ def check_stand(domain: Domain, stand: Stand) -> None:
         ParameterError: if it is not, or attributes are named and there are none, or none are named and there are some.
     """
     if isinstance(stand, dict) != bool(domain.space.parts):
-        raise ParameterError(
-            "missing must be one of the labels, or for a product give one by attribute, as in missing = { age = 99 }."
-        )
+        raise ParameterError("missing.not-by-attribute")
     parts = domain.space.flat_parts
     for name, label in by_attribute(stand).items():
         if name not in parts or not _is_label(parts[name], label):
             where = f" of {name!r}" if name else ""
-            raise ParameterError(f"missing must be one of the labels{where}, got {label!r}; add it to them.")
+            raise ParameterError("missing.not-label", where=where, label=label)
 
 
 def _is_label(space: LabelSpace, label: Label) -> bool:
@@ -187,11 +185,9 @@ class ValueColumns:
         checked_choice("missing", self.missing, ("refuse", "drop"))
         checked_choice("unknown", self.unknown, ("refuse", "drop"))
         if self.placeholders is not None and self.user is None:
-            raise ParameterError("secret values are replaced by user, so columns must name the column of users.")
+            raise ParameterError("user.required", argument="user")
         if self.placeholders is not None and self.keep:
-            raise ParameterError(
-                "no columns are kept beside reports of personalized plans, whose placeholders belong to all groups."
-            )
+            raise ParameterError("keep.personalized", argument="keep")
 
     @property
     def space(self) -> LabelSpace:
@@ -462,8 +458,9 @@ class ValueScan:
         besides = [*owners, *keep]
         spread, plain, names = columns_of(domain), is_text(source), list[str]()
         if spread and column is not None:
-            raise ParameterError(f"values of this domain have the columns {', '.join(spread)}; leave --column out.")
+            raise ParameterError("column.several", argument="column", names=", ".join(spread))
         wanted = [*besides, *(spread or ([] if column is None else [column]))]
+        arguments = {str(column): "column", str(user): "user", **dict.fromkeys(keep, "keep")}
 
         def chosen(heads: Sequence[str]) -> Mapping[str, Cells]:
             if plain and not set(wanted) <= set(heads):
@@ -474,11 +471,9 @@ class ValueScan:
             cells = cells if cuts is None else cells_with_cuts(cells, cuts)
             return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
-        table = scan(source, checked_columns(chosen), wanted)
+        table = scan(source, checked_columns(chosen, arguments), wanted)
         if not table.rows and plain and tag is None:
-            raise DataError(
-                f"{path}: there must be rows under the first line, which names the columns; there are none."
-            )
+            raise DataError("table.without-rows", path=path)
         return cls(table, names, spread is not None, user, tag, keep)
 
     @property
@@ -529,11 +524,9 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
     if about:
         return about[0]
     if len(named) != 1:
-        raise DataError(f"say which column holds the values with --column; it has {shown(names)}.")
+        raise DataError("column.not-chosen", argument="column", columns=shown(names))
     if not headed and _is_value(named[0], domain.space):
-        raise DataError(
-            "the first line must name the column, and it looks like a value; write a name above it, or say --column."
-        )
+        raise DataError("header.like-value", argument="column")
     return named[0]
 
 
@@ -541,7 +534,7 @@ def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
     """Refuse a table without a header, before a message lists its columns."""
     parts = [part for part in domain.space.plain.flat_parts.values() if part.holds]
     if any(_is_value(name, part) for name in names for part in parts):
-        raise DataError("the first line must name the columns, and it looks like values; write the names above it.")
+        raise DataError("header.like-values")
 
 
 def _is_value(name: str, space: LabelSpace) -> bool:
