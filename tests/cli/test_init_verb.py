@@ -82,7 +82,7 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
     ("options", "said"),
     [
         ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "column.labels-and-cuts"),
-        ("--column status --cuts 1 --all-sensitive --epsilon 1", "holds text, which these cuts do not fit"),
+        ("--column status --cuts 1 --all-sensitive --epsilon 1", "cuts.other-kind"),
         ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "cuts.not-ascending"),
         ("--column age --cuts a,b --all-sensitive --epsilon 1", "must be numbers"),
         ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "least.idle"),
@@ -91,12 +91,12 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
         ("--column status --epsilon 1 --all-sensitive --sensitive single", "option.not-here"),
         ("--column status --all-sensitive", "with --epsilon. [init.incomplete]"),
         ("--column status --all-sensitive --epsilon -1", "epsilon must be"),
-        ("--column nope --all-sensitive --epsilon 1", "here is no column 'nope'"),
+        ("--column nope --all-sensitive --epsilon 1", "Use --column to name another column"),
         ("--column status --sensitive hermit --epsilon 1", "sensitive.unknown"),
         ("--column status --sensitive status= --epsilon 1", "got none"),
         ("--column name --all-sensitive --epsilon 1", "column.mostly-different"),
         ("--column name --least 1 --all-sensitive --epsilon 1", "column.mostly-different"),
-        ("--column age --least 130 --all-sensitive --epsilon 1", "200 of 200 rows hold a value"),
+        ("--column age --least 130 --all-sensitive --epsilon 1", "200 of 200 rows of column 'age'"),
         ("--column status --least 100 --all-sensitive --epsilon 1", "labels.only-one"),
         ("--column status --labels a,a --all-sensitive --epsilon 1", "labels.not-different"),
         ("--column status --labels a,b --labels c --all-sensitive --epsilon 1", "once"),
@@ -112,9 +112,9 @@ def test_refusals(tmp_path: Path, options: str, said: str) -> None:
 def test_tables_with_too_few_rows_and_labels_in_other_letters(tmp_path: Path) -> None:
     few = table(tmp_path, place=["x", "y"])
     asked = ("--column", "place", "--all-sensitive", "--epsilon", 1)
-    assert "column 'place' has 2 values" in refusal("init", few, *asked)
+    assert "Column 'place' has 2 values" in refusal("init", few, *asked)
     few.write_text("place\n")
-    assert "column 'place' has 0 values" in refusal("init", few, *asked)
+    assert "Column 'place' has 0 values" in refusal("init", few, *asked)
     other = ("--column", "status", "--sensitive", "Widowed", "--epsilon", 1)
     assert "got 'Widowed'; perhaps 'widowed' was meant" in refusal("init", table(tmp_path), *other)
     message = refusal("init", tmp_path / "people.csv", "--column", "state", "--all-sensitive", "--epsilon", 1)

@@ -338,7 +338,7 @@ def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -
 def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: Inputs) -> None:
     for option in ("--user", "--event", "--time"):
         said = refusal("risk", *inputs.base(TRACES), option, "nope")
-        assert said.endswith(f"tnelp. Use {option} to name another column. [column.unknown]\n")
+        assert said.endswith(f"tnelp. Use {option} to name another column. [column.unknown-name]\n")
     for option in ("--score", "--probe"):
         assert f"Use {option} to name another column." in refusal("risk", *inputs.base(SCORES), option, "nope")
 

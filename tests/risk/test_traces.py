@@ -10,7 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from discreet.errors import DataError
 from discreet.risk.traces import Traces
+from refusals import refused
 from slow_matching import events_of
 
 SECRET = 8_675_309
@@ -70,6 +72,14 @@ def test_names_of_any_kind(users: Any, events: Any) -> None:
     traces = Traces.of(users, events)
     assert events_of(traces) == [[0, 0], [1]]
     assert traces.event_count == 2
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_an_empty_user_name_is_missing_in_any_type_of_text(kind: pa.DataType) -> None:
+    users = pa.array(["ada", "", "bob"]).cast(kind)
+    assert "1 of 3 users are missing (first in row 1)" in refused(DataError, lambda: Traces.of(users, [1, 2, 3]), "bob")
 
 
 def test_nobody_writes_and_nobody_is_named() -> None:

@@ -82,7 +82,7 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
     [
         ((), "rounds.without-columns"),
         (("--user", "who"), "rounds.without-columns"),
-        (("--user", "age", "--round", "month"), "must not be that of values or of users, got 'age'"),
+        (("--user", "age", "--round", "month"), "must not list the column of values or of users, got 'age'"),
         (("--user", "who", "--round", "who"), "each once"),
         (("--user", "who", "--round", "nothing"), "nothing"),
         (("--user", "who", "--round", "region"), "once in a round"),

@@ -40,9 +40,9 @@ def test_rows_in_any_order_are_one_matrix(tmp_path: Path) -> None:
 def test_pairs_that_are_missing_or_twice(tmp_path: Path) -> None:
     rows = rows_of(np.ones((4, 4)))
     for broken in (rows[1:], [*rows, rows[0]], [("eve", "ann", "1"), *rows[1:]]):
-        with pytest.raises(DataError, match="scores.not-all-pairs"):
+        with pytest.raises(DataError, match=r"scores\.not-all-pairs"):
             read_scores(written(tmp_path, broken), "face")
-    with pytest.raises(DataError, match="scores.repeated-pairs"):
+    with pytest.raises(DataError, match=r"scores\.repeated-pairs"):
         read_scores(written(tmp_path, [rows[1], *rows[1:]]), "face")
 
 

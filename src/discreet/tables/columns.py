@@ -91,7 +91,7 @@ def check_once(name: str, names: Sequence[str], argument: str = "") -> None:
         DataError: if the table has no such column, or several; the error lists the columns.
     """
     if names.count(name) != 1:
-        code = "column.repeated" if name in names else "column.unknown" if argument else "column.required"
+        code = "column.repeated" if name in names else "column.unknown-name" if argument else "column.required"
         raise DataError(code, argument=argument, name=name, columns=shown(names))
 
 
@@ -207,7 +207,7 @@ def read_scores(
 def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
     for argument, name in {"probe": probe, "template": template, "score": score}.items():
         if name not in table.column_names:
-            raise ParameterError("column.unknown", argument=argument, columns=shown(table.column_names), name=name)
+            raise ParameterError("column.unknown-name", argument=argument, columns=shown(table.column_names), name=name)
     (rows, n), (columns, m) = (identifier_codes(table[name], name) for name in (probe, template))
     same = np.asarray(table[probe].combine_chunks().unique()).tolist()
     order = {name: place for place, name in enumerate(same)}

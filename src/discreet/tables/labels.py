@@ -145,7 +145,7 @@ def _add(
         # NA is a missing cell, unless it is listed.
         return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
 
-    scanned = scan(table, checked_columns(chosen, dict.fromkeys(asked or (), "column")), list(asked or ()))
+    scanned = scan(table, checked_columns(chosen, dict.fromkeys(asked or (), "columns")), list(asked or ()))
     for name in scanned.asked:
         kind = _CELLS if is_text(table) else _kind(scanned.types[name])
         if kinds.setdefault(name, kind) != kind:

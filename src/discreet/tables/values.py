@@ -187,7 +187,7 @@ class ValueColumns:
         if self.placeholders is not None and self.user is None:
             raise ParameterError("user.required", argument="user")
         if self.placeholders is not None and self.keep:
-            raise ParameterError("keep.personalized", argument="keep")
+            raise ParameterError("keep.with-placeholders", argument="keep")
 
     @property
     def space(self) -> LabelSpace:
