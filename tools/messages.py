@@ -20,8 +20,7 @@ MOST_WORDS = 25
 
 RIDDLES = re.compile(
     r"\b(that of|those of|of which|what is|what was|so many|so few|is none|is such|told apart|in place of the)\b"
-    r"|\b(spelled|judged|given away|stretch|held back|towards)\b",
-    flags=re.IGNORECASE,
+    r"|\b(spelled|judged|given away|stretch|held back|towards)\b"
 )
 """Words that make a reader go back: a pronoun in place of its noun, or a verb that is no term of the field."""
 
@@ -104,7 +103,8 @@ def riddles(text: str, tree: ast.Module) -> int:
         for node in ast.walk(tree)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     ]
-    docstrings = [" ".join(words.split()) for words in texts if isinstance(words, str)]
+    lines = [words.splitlines() for words in texts if isinstance(words, str)]
+    docstrings = [" ".join(line.strip() for line in part if not line.lstrip().startswith(">>>")) for part in lines]
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     long = sum(

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet import shuffled
+from discreet import Domain, RandomizedResponse, shuffled
 from discreet.core.guarantee import rounded_down, rounded_up
 from discreet.errors import ParameterError
 from discreet.privacy.shuffling import delta
 from discreet.privacy.shuffling_pairs import ValuePair
-from discreet.privacy.shuffling_rounds import pair_epsilon
+from discreet.privacy.shuffling_rounds import joint_epsilons_at_chance, pair_epsilon
 from packing import each
 
 
@@ -247,3 +247,15 @@ def test_any_epsilon_of_at_least_0_has_a_delta() -> None:
 def test_rounds_of_what_tells_all_but_nothing() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 1e-9)
     assert shuffled(mechanism, 100, rounds=2).among.upper == 0.0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 3.0])
+def test_rounds_of_one_protected_value_cost_their_sum(epsilon: float) -> None:
+    """No number of reports hides the one value from a reader who knows that all others answer in clear."""
+    mechanism = RandomizedResponse(Domain(range(6), sensitive=[0]), epsilon)
+    for rounds in (1, 3, 12):
+        central = shuffled(mechanism, 100, rounds=rounds)
+        assert central.among.upper == 0
+        assert central.versus_clear.upper == pytest.approx(rounds * mechanism.guarantee.realised, rel=1e-4)
+    curve = shuffled(mechanism, 100).curve_versus_clear
+    assert joint_epsilons_at_chance([curve, curve], [[0, 1]], 1e-6) == [pytest.approx(2 * epsilon, rel=1e-3)]

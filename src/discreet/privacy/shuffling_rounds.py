@@ -264,6 +264,8 @@ class CentralCurve:
 
     def end(self, delta: float) -> float:
         """Return an epsilon beyond which the losses of one round do not matter for the delta of all rounds."""
+        if self.mu == 0:
+            return max(pair.floor() for pair in self.pairs)
         return worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)[1]
 
     def step(self, end: float) -> float:
@@ -347,6 +349,10 @@ class _Losses:
     def of(cls, pairs: Sequence[ValuePair], n: int, end: float, step: float) -> tuple["_Losses", "_Losses"]:
         """Return losses below the strongest pair's losses, and above the losses of all pairs, up to an epsilon."""
         centre = max(pair.floor() for pair in pairs)
+        if end - centre <= _LEAST_STEP:
+            # No number of reports hides anything: the loss is at most the local epsilon, and at least 0.
+            most = ceil(max(log(pair.largest) for pair in pairs) / step)
+            return cls(step, 0, np.ones(1), 0.0), cls(step, most, np.ones(1), 0.0)
         first, last = round((2 * centre - end) / step) - 1, ceil(end / step)
         ratios = np.exp(np.arange(first, last + 1) * step)
         ends = np.array([[pair.delta(float(ratio), n) for ratio in ratios] for pair in pairs])
