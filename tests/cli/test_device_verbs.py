@@ -238,7 +238,7 @@ def test_devices_of_simulations(double: Double) -> None:
 @pytest.mark.parametrize("settings", ["", "[]", "{}", '{"trust": ["x"], "limits": {}}', '{"trust": [], "limits": 3}'])
 def test_damaged_settings(settings: str) -> None:
     Path("store/settings.json").write_text(settings)
-    assert "join again" in refusal("device", "status", "--store", "store")
+    assert "device.damaged-settings" in refusal("device", "status", "--store", "store")
     done("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "store")
     done("device", "status", "--store", "store")
 
@@ -262,10 +262,14 @@ def test_simulated_devices_send_frames(double: Double) -> None:
     [
         ('labels = ["a b", "c"]', "c\na b\n", "got 2 lines"),
         ('labels = ["a b", "c"]', "", "got 0 lines"),
-        ('labels = ["a b", "c"]', b"\xff\xfe\n", "UTF-8"),
+        ('labels = ["a b", "c"]', b"\xff\xfe\n", "standard-input.not-utf-8"),
         ("range = [0, 5]", "9" * 5000, "one of the 5 values"),
-        ('[domain.product]\nsex = ["f", "m\'s"]\nage = [1, 2]', f"age=1 sex={planted.VALUE}'s\n", "quotation marks"),
-        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', "age=1 sex=f age=2", "twice"),
+        (
+            '[domain.product]\nsex = ["f", "m\'s"]\nage = [1, 2]',
+            f"age=1 sex={planted.VALUE}'s\n",
+            "quotation.not-closed",
+        ),
+        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', "age=1 sex=f age=2", "attribute.named-twice"),
     ],
 )
 def test_lines_that_are_no_value(double: Double, domain: str, text: str | bytes, words: str) -> None:

@@ -247,7 +247,7 @@ def test_no_row_of_a_named_batch_is_left_out(tmp_path: Path) -> None:
     flawed = table.set_column(table.column_names.index("symbol"), "symbol", wrong)
     for share in (0.0, 0.5):
         said = refused(DataError, lambda share=share: tally(COUNTED, Sources(flawed, bad_share=share)))
-        assert "first at row 0" in said
+        assert "first in row 0" in said
     plan = pa.array([COUNTED.fingerprint] * 99)
     simulated = pa.array([True] * 99)
     bare = flawed.replace_schema_metadata(None).append_column("plan", plan).append_column("simulated", simulated)

@@ -190,7 +190,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
 @each(
     "named, words",
     [
-        ({"weights": [1.0] * (PEOPLE - 1) + [0.0]}, r"1 of 600 are not \(first at row 599\)"),
+        ({"weights": [1.0] * (PEOPLE - 1) + [0.0]}, r"1 of 600 are not \(first in row 599\)"),
         ({"weights": [-1.0] * PEOPLE}, "600 of 600 are not"),
         ({"weights": [1.0] * (PEOPLE - 1) + [np.nan]}, "1 of 600 weights are missing"),
         ({"weights": [1.0] * (PEOPLE - 1) + [np.inf]}, "1 of 600 are not"),
@@ -199,7 +199,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"weights": WEIGHTS, "method": "mle"}, r"method.no-weights"),
         ({"groups": ["a", "b"]}, r"groups\.wrong-length"),
         ({"groups": [None] * PEOPLE}, "600 of 600 groups are missing"),
-        ({"groups": WEIGHTS}, "groups.without-reports"),
+        ({"groups": WEIGHTS}, r"column\.not-categories"),
         ({"groups": REGION, "minimum": 1}, "minimum must be an integer of at least 2"),
         ({"groups": REGION, "small": "drop"}, "small must be one of refuse, leave-out"),
         ({"groups": ["alone"] * 10 + ["b"] * 590, "small": "leave-out", "minimum": 700}, r"groups\.all-too-small"),

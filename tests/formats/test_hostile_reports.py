@@ -122,7 +122,7 @@ def test_bad_rows(name: str, row: dict[str, Any], told: str, suffix: str, tmp_pa
     path = save(tmp_path / f"r.{suffix}", mechanism, [*good, row, *good, row, row])
     secrets = [CLEAR, SENSITIVE, 65_001, 4_000_000_007, 271, 207, 911, 607, 811, 389]
     message = refused(DataError, lambda: read_reports(path, mechanism), *secrets)
-    assert message == f"{path}: 3 of 7 reports {told} (first at row 2); leave them out. [reports.flawed-rows]"
+    assert message == f"{path}: 3 of 7 reports {told} (first in row 2); leave them out. [reports.flawed-rows]"
 
 
 @formats

@@ -310,7 +310,7 @@ def test_bad_rows_are_refused_or_counted(
         message = refused(DataError, lambda: tally(mechanism, Sources(path, trust_plan=True)))
         assert message.startswith(f"{path}: 2 of 6 reports ")
         assert told in message
-        assert "first at row 2" in message
+        assert "first in row 2" in message
         refused(DataError, lambda: read_reports(Sources(path, trust_plan=True), mechanism))
         refused(DataError, lambda: tally(mechanism, Sources(path, trust_plan=True, bad_share=0.3)))
         found = tally(mechanism, Sources(path, trust_plan=True, bad_share=0.4))

@@ -46,7 +46,7 @@ def _folder(_: click.Context, __: click.Parameter, store: Path | None) -> Path:
     try:
         return Path(DEFAULT).expanduser()
     except RuntimeError:
-        raise ParameterError("this user has no home directory; name a folder for the device with --store.") from None
+        raise ParameterError("store.no-home", argument="store") from None
 
 
 def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: str | None = None) -> Device:
@@ -57,7 +57,7 @@ def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: s
         limits = Limits(**kept_settings["limits"])
         log = kept_settings.get("log") and key_of(kept_settings["log"])
     except (KeyError, TypeError, click.BadParameter):
-        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.") from None
+        raise ParameterError("device.damaged-settings", path=folder / _SETTINGS) from None
     simulated = kept_settings.get("simulated") is True
     return Device(folder, trust, limits, simulated=simulated, log=log, proxy=proxy)
 
@@ -66,11 +66,11 @@ def _kept_settings(folder: Path) -> dict[str, Any]:
     try:
         settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ParameterError(f"there is no device in {folder}; make one with `discreet device join`.") from None
+        raise ParameterError("device.missing", folder=folder) from None
     except ValueError:
         settings = None
     if not isinstance(settings, dict):
-        raise ParameterError(f"{folder / _SETTINGS} is damaged; join again.")
+        raise ParameterError("device.damaged-settings", path=folder / _SETTINGS)
     return settings
 
 
@@ -83,7 +83,7 @@ def refuse_another_kind(folder: Path, simulated: bool) -> None:
         return
     if (settings.get("simulated") is True) != simulated:
         kind = "people" if simulated else "a simulation"
-        raise ParameterError(f"the device in {folder} is one of {kind}; name another folder with --store.")
+        raise ParameterError("device.other-kind", argument="store", folder=folder, kind=kind)
 
 
 def keep_settings(folder: Path, settings: dict[str, Any]) -> None:
@@ -98,12 +98,12 @@ def read_envelope(address: str, proxy: str | None) -> bytes:
     """Return the signed collection at an address, which is a file or a URL."""
     if "://" not in address:
         if proxy is not None:
-            raise ParameterError("--proxy is for a collection at an address, and this one is a file; leave it out.")
+            raise ParameterError("proxy.with-file", argument="proxy")
         try:
             with Path(address).open("rb") as file:
                 return file.read(MOST_ENVELOPE_BYTES + 1)
         except FileNotFoundError:
-            raise ParameterError(f"{address} is neither a file nor an address that begins with https://.") from None
+            raise ParameterError("collection.not-found", address=address) from None
     return fetch(address, checked_proxy(proxy))
 
 
@@ -209,7 +209,7 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
 
 def _asked() -> bool:
     if not at_a_terminal():
-        raise ParameterError("nobody is at a terminal to agree; pass --agree if the person has agreed.")
+        raise ParameterError("agree.no-terminal", argument="agree")
     return click.confirm("Do you agree?", default=False)
 
 
@@ -382,7 +382,7 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
 
     collection, random, epoch = opened_file(file, ()), SeededRandom(crowd.seed), crowd.epoch
     if epoch is None and (epoch := collection.epoch_at(time.time())) is None:
-        raise ParameterError("no epoch of this collection runs now; name one with --epoch.")
+        raise ParameterError("epoch.none-now", argument="epoch")
     plan = plan_of(collection)
     columns, read_as = value_columns(plan, people), ReadAs()
     with notes_on_errors():
@@ -410,7 +410,7 @@ def _post_frames(collection: Collection, packed: Iterable[bytes]) -> int:
                 break
             time.sleep(max(reply.retry_after, 0.5))
         if not reply.is_taken:
-            raise DataError(f"the collector must take frame {count}, and answers {reply.status or 'nothing'}.")
+            raise DataError("frame.not-taken", n=count, reply=reply.status or "nothing")
         count += 1
     return count
 
@@ -493,21 +493,21 @@ def _value(space: LabelSpace, typed: Sequence[str]) -> Any:
         return tuple(map(_number, typed))
     pairs = [text.partition("=")[::2] for text in typed]
     if len(dict(pairs)) < len(pairs):
-        raise DataError("each attribute must be named once, and one is named twice; leave one of them out.")
+        raise DataError("attribute.named-twice")
     return {name: _label(space.parts[name].holds if name in space.parts else "", label) for name, label in pairs}
 
 
 def _line_of_input() -> str:
     """Return the one line of standard input; of a terminal the first."""
     if sys.stdin is None:
-        raise ParameterError("standard input must hold the value, and it is closed; give it as an argument.")
+        raise ParameterError("standard-input.closed")
     try:
         text = sys.stdin.readline() if sys.stdin.isatty() else sys.stdin.read(_LONGEST)
     except UnicodeDecodeError:
-        raise DataError("standard input must be text in UTF-8, and it is not.") from None
+        raise DataError("standard-input.not-utf-8") from None
     line = text.removesuffix("\n")
     if not text or "\n" in line:
-        raise DataError(f"standard input must hold one line, the value, got {text.count(chr(10))} lines.")
+        raise DataError("standard-input.not-one-line", n=text.count(chr(10)))
     return line
 
 
@@ -515,7 +515,7 @@ def _words(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError:
-        raise DataError("quotation marks must be closed, and one is not; put a backslash before it.") from None
+        raise DataError("quotation.not-closed") from None
 
 
 def _label(holds: str, typed: str) -> Any:

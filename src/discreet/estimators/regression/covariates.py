@@ -130,7 +130,7 @@ def _finite(name: str, column: Any) -> FloatArray:
     if len(wrong):
         raise DataError(
             f"covariates {name!r} must be finite numbers, and {len(wrong)} of {len(values)} are missing or infinite "
-            f"(first at row {wrong[0]})."
+            f"(first in row {wrong[0]})."
         )
     return values
 
@@ -142,7 +142,7 @@ def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
         rows = np.flatnonzero(np.isin(codes, [names.index(label) for label in strange]))
         raise DataError(
             f"{len(rows)} of {len(codes)} covariates {name!r} have labels that the regression has not seen "
-            f"(first at row {rows[0]})."
+            f"(first in row {rows[0]})."
         )
     return [(codes == (names.index(label) if label in names else -1)).astype(np.float64) for label in labels[1:]]
 
