@@ -1,7 +1,7 @@
 """Arguments, checked at one door: whole numbers, real numbers, shares, yes or no, names from a list.
 
-A refusal says what must hold, what came and what to do. ``True`` is no number and text is none either; NumPy's scalars
-are what they stand for.
+An error message gives the rule, the argument and the remedy. ``True`` and text are not numbers. NumPy's scalars count
+as Python's.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -31,7 +31,7 @@ def shown(argument: object) -> str:
 
 
 def is_whole(argument: object) -> TypeGuard[Integral]:
-    """Return true if this is an integer of any size, Python's or NumPy's; a boolean or a length of time is none."""
+    """Return true for an integer of any size, Python's or NumPy's; booleans and lengths of time are not integers."""
     return isinstance(argument, Integral) and not isinstance(argument, _NO_NUMBERS)
 
 
@@ -46,7 +46,7 @@ def is_single(argument: object) -> bool:
 
 
 def is_real(argument: object) -> TypeGuard[Real]:
-    """Return true if this is a real number, nan and inf among them; a boolean or a length of time is none."""
+    """Return true for a real number, also nan and inf; booleans and lengths of time are not numbers."""
     return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)
 
 
@@ -95,7 +95,7 @@ def checked_positive(name: str, argument: object) -> float:
     """Return a finite number above 0 as a float, or refuse it.
 
     Raises:
-        ParameterError: if it is none.
+        ParameterError: if it is not a positive number.
     """
     return _checked_real(name, argument, lambda number: 0 < number < inf, "argument.not-positive")
 
@@ -104,7 +104,7 @@ def checked_finite(name: str, argument: object, least: float = 0) -> float:
     """Return a finite number of at least another one as a float, or refuse it.
 
     Raises:
-        ParameterError: if it is none.
+        ParameterError: if it is not a finite number, or too small.
     """
     return _checked_real(name, argument, lambda number: least <= number < inf, "argument.not-at-least", least=least)
 
@@ -113,7 +113,7 @@ def checked_between(name: str, argument: object, low: float = 0, high: float = 1
     """Return a number strictly between two others as a float, or refuse it.
 
     Raises:
-        ParameterError: if it is none.
+        ParameterError: if it is not a number between the two.
     """
     return _checked_real(name, argument, lambda number: low < number < high, "argument.not-between", low=low, high=high)
 
@@ -122,7 +122,7 @@ def checked_share(name: str, argument: object) -> float:
     """Return a number in 0..1 as a float, or refuse it.
 
     Raises:
-        ParameterError: if it is none.
+        ParameterError: if it is not a number from 0 to 1.
     """
     return _checked_real(name, argument, lambda number: 0 <= number <= 1, "argument.not-share")
 
@@ -192,7 +192,7 @@ def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
     """Return a name from a list, or refuse it.
 
     Args:
-        what: what is chosen, as the argument is called.
+        what: the argument's name in messages.
         argument: the name.
         known: all names.
 

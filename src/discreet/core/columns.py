@@ -193,7 +193,7 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
 
 
 def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return those of some rows that are missing, where all others are text.
+    """Return the missing rows among some rows; all others must be text.
 
     Raises:
         DataError: if one is neither; it says how many and where.
@@ -254,7 +254,7 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
 
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
-    # Where a dictionary holds a missing entry, its rows count only once they are spelled out.
+    # Where a dictionary holds a missing entry, its rows count only once the column is decoded.
     column = spelled_out(_arrow_column(values, wanted))
     gone = ~present(column)
     return gone | np.isnan(arrow_numbers(column)) if pa.types.is_floating(column.type) else gone

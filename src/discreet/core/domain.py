@@ -69,7 +69,7 @@ class WithPlaceholders(LabelSpace):
         return self.space.encode(values)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return one column of names: those of the labels, and for placeholders the tags after a sign."""
+        """Return one column of names: labels as they are, and the tags of placeholders after a sign."""
         codes = np.asarray(codes)
         placeholders = codes >= self.space.size
         spelled = np.empty(len(codes), dtype=object)
@@ -112,7 +112,7 @@ def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
         ``(|X|,)`` booleans, or None if every value is sensitive.
 
     Raises:
-        ParameterError: if it names what is not in the domain.
+        ParameterError: if it names a value outside the domain.
     """
     if sensitive is None:
         return None
@@ -131,7 +131,7 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
             a bin.
 
     Raises:
-        ParameterError: if it names what is not in the domain.
+        ParameterError: if it names a value outside the domain.
     """
     if callable(values):
         return _by_predicate(space, values)
@@ -202,7 +202,7 @@ def _selection(space: LabelSpace, pattern: Mapping[str, Any], where: str, *, clo
 
 
 def numbers_in(sensitive: Any) -> Iterator[float]:
-    """Yield the numbers in what is sensitive: ends of ranges, numbers that stand for their bins, and other labels."""
+    """Yield the numbers in the argument ``sensitive``: ends of ranges, single numbers (for their bins), and labels."""
     are_numbers = getattr(getattr(sensitive, "dtype", None), "kind", "O") in "iuf"
     if is_real(sensitive):
         yield real_number(sensitive)
@@ -212,14 +212,14 @@ def numbers_in(sensitive: Any) -> Iterator[float]:
 
 
 MOST_VALUES = 1 << 31
-"""No domain has so many values."""
+"""Upper limit on the number of values; every domain has fewer."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Domain:
     """The values of a plan: labels, codes 0..|X| - 1, and the sensitive subset X_S.
 
-    Integers, products and grids are never spelled out, so |X| may be ten million.
+    No list of labels is stored for integers, products and grids, so |X| may be ten million.
 
     Args:
         labels: integers (a range costs nothing) or text, all different.
@@ -292,7 +292,7 @@ class Domain:
         Args:
             space: the labels.
             sensitive: ``(|X|,)`` booleans, any of them true, or none; None if all are.
-            exact: as for `Domain`; or the attributes of a product of which this is true.
+            exact: as for `Domain`; or the attributes of a product whose labels are exact.
         """
         if isinstance(exact, bool):
             return cls._of(space, sensitive, True, exact)
@@ -368,7 +368,7 @@ class Domain:
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def about(self, attribute: str) -> Self:
-        """Return the same values as those of an attribute of a survey."""
+        """Return the same values as the values of a survey's attribute."""
         domain = self._of(self.space, self._mask, True, self.exact)
         object.__setattr__(domain, "attribute", composed(attribute))
         return domain
@@ -393,8 +393,8 @@ class Domain:
             bins: how many bins, 2 to 4,096.
             scale: ``"linear"``, or ``"log1p"`` for bins in which ln(1 + x) grows by as much.
             clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
-            sensitive: ranges ``[low, high]`` of numbers, both included, rounded outward to whole bins: to that of low
-                and to that of high. Or as for `Domain`, single numbers standing for their bins.
+            sensitive: ranges ``[low, high]`` of numbers, both included, rounded outward to whole bins: from low's bin
+                to high's bin. Or as for `Domain`, single numbers standing for their bins.
             allow_unprotected: as for `Domain`.
 
         Example:
@@ -507,7 +507,7 @@ class Domain:
         return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
-        """Return codes; refused if some are those of missing or unknown values, which are read where they are given."""
+        """Return codes; raise if any code marks a missing or unknown value, with the value if ``values`` is passed."""
         if len(codes) and codes.min() < 0:
             columns.refuse_missing(codes == MISSING)
             outside = np.flatnonzero(codes == OUTSIDE)

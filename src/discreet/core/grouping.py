@@ -77,7 +77,7 @@ class Grouping:
         return Grouping(self.names, [self.labels[place] for place in places.tolist()], codes.reshape(-1))
 
     def check_rows(self, rows: int) -> "Grouping":
-        """Return these groups, one for each of so many reports.
+        """Return these groups, after a check that each report has one.
 
         Raises:
             DataError: if there are more or fewer.
@@ -100,10 +100,10 @@ class SmallGroups:
     treatment: str = "refuse"
 
     def __post_init__(self) -> None:
-        """Refuse a rule that is none.
+        """Refuse an invalid rule.
 
         Raises:
-            ParameterError: if it is so.
+            ParameterError: if the rule is invalid.
         """
         checked_whole("minimum", self.minimum, 2)
         checked_choice("small", self.treatment, SMALL)

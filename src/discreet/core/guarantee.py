@@ -20,7 +20,7 @@ DIGITS = 4
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Return a number of at least 0 in so many digits, rounded up: a promise is never stated too small.
+    """Return a number of at least 0 with this many digits, rounded up: a printed bound is never too small.
 
     Args:
         number: an epsilon, a delta, a chance or a percentage.
@@ -34,7 +34,7 @@ def rounded_up(number: float, digits: int = DIGITS) -> str:
 
 
 def rounded_down(number: float, digits: int = DIGITS) -> str:
-    """Return a number of at least 0 in so many digits, rounded down: for lower ends and floors.
+    """Return a number of at least 0 with this many digits, rounded down: for lower ends and floors.
 
     Example:
         >>> rounded_down(0.0889699), rounded_down(3.0)
@@ -46,7 +46,7 @@ def rounded_down(number: float, digits: int = DIGITS) -> str:
 def _rounded(number: float, digits: int, way: str) -> str:
     if number <= 0:
         return "0"
-    # Fifteen digits show every decimal number of so many or fewer as it is.
+    # Fifteen digits show every decimal number of up to fifteen digits unchanged.
     return f"{float(Context(prec=digits, rounding=way).create_decimal(repr(float(number)))):.15g}"
 
 
@@ -54,7 +54,7 @@ def sureness(epsilon: float, before: float = 0.5) -> float:
     """Return the share that 50% becomes at most, in whoever learns epsilon: e^epsilon / (1 + e^epsilon).
 
     Args:
-        epsilon: what is learned, in nats.
+        epsilon: the privacy loss, in nats.
         before: another share than 50%, in (0, 1).
 
     Example:
@@ -69,7 +69,7 @@ def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
     """Return `sureness` in percent, rounded up; "100" if and only if epsilon is infinite.
 
     Args:
-        epsilon: what is learned, in nats.
+        epsilon: the privacy loss, in nats.
         before: another share than 50%, in (0, 1).
         digits: of the percentage; it has more where it would be 100.
 

@@ -8,8 +8,7 @@ make devices report the truth.
 
 A coin is true with the probability S / 2^64 exactly. A batch takes fewer random bits than one report after the other:
 a half word, 32 bits, nearly always decides the coin, and the noise too. Where it cannot, more bits are drawn for that
-report alone. The probabilities are exactly those of whole words: with N = 2^64 - S, a word W tells the truth if W >= N,
-and
+report alone. Probabilities are exactly as for whole words: with N = 2^64 - S, a word W tells the truth if W >= N, and
 
 - of half words h, all with h >= N / 2^32 have W >= N whatever their other half is. With the width w = N // (v 2^32),
   those with h < v w have W < N, and h // w is one of v symbols, each of w half words;
@@ -50,7 +49,7 @@ def counter_stream(key: bytes) -> CipherContext:
 
 
 class Keystream:
-    """The bytes that follow from a key, in order: those of AES-256 in counter mode.
+    """The bytes that AES-256 in counter mode makes from a key, in order.
 
     Args:
         key: 32 bytes.
@@ -310,8 +309,8 @@ def uniform_below(
 ) -> AnyArray:
     """Draw ``n`` integers uniform on 0..bound - 1, exactly.
 
-    Numbers beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. What is
-    thrown away depends on nothing but the words.
+    Numbers beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. Which
+    numbers are thrown away depends on the words alone.
 
     Args:
         bound: at least 1; at most 2^32 - 1 for 32-bit lanes.
@@ -334,7 +333,7 @@ def uniform_below(
 
 
 def fresh_lanes(n: int, random: RandomSource, lane: Any) -> AnyArray:
-    """Return ``(n,)`` fresh words, or parts of words, of an unsigned type; what is left of the last one is not used."""
+    """Return ``(n,)`` fresh words, or parts of words, of an unsigned type; the rest of the last word is dropped."""
     parts = _PARTS[np.dtype(lane).itemsize]
     return fresh_words(random, -(-n // (_WORD.itemsize // parts.itemsize))).view(parts)[:n]
 
@@ -343,7 +342,7 @@ BATCH = 1 << 12
 """Reports from which on coins and noise are drawn together."""
 
 _HALF_BITS = WORD_BITS // 2
-# So few symbols have room enough in half a word.
+# Fewer symbols than this fit into half a word.
 _FEW = 1 << 16
 _NOBODY: IntArray = np.empty(0, dtype=np.int64)
 
@@ -382,7 +381,7 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw coins as `toss` does, from half a word each, and another half where the first equals that of the threshold.
+    """Draw coins as `toss` does, from half a word each; a second half decides if the first equals the threshold's.
 
     Args:
         n: the number of coins.

@@ -62,7 +62,7 @@ class Column:
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Return the shape of the column of so many blocks."""
+        """Return the shape of a column with this number of blocks."""
         return (rows,) if self.width is None else (rows, self.width)
 
     def out_of_bounds(self, entries: AnyArray) -> BoolArray | None:
@@ -107,8 +107,8 @@ class Reports:
         batches: the batches that the reports are of, as far as they are known, in the order of their names. Reports
             that a mechanism makes are a new batch; reports that somebody put together by hand are of none.
 
-    ``reports[mask]`` and ``reports[10:20]`` are those of some rows, and ``monday + tuesday`` are both batches, of one
-    plan; polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
+    ``reports[mask]`` and ``reports[10:20]`` return the reports of some rows. ``monday + tuesday`` joins two batches of
+    one plan. polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
 
     Example:
         >>> import discreet as dc
@@ -347,14 +347,14 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
 
 
 def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
-    """Return true if this is an unmasked NumPy array of these kinds of numbers, with at most so many axes."""
+    """Return true if this is an unmasked NumPy array of these kinds of numbers, with at most this number of axes."""
     return (
         isinstance(array, np.ndarray) and array.dtype.kind in kinds and 1 <= array.ndim <= axes and not is_masked(array)
     )
 
 
 def check_header(fingerprint: object, n: object, simulated: object) -> None:
-    """Refuse a fingerprint, a number of reports or a mark of simulation that is none.
+    """Refuse an invalid fingerprint, number of reports or mark of simulation.
 
     Raises:
         DataError: if there is no fingerprint, n is no number of reports, or it is not said whether they are simulated.

@@ -145,7 +145,7 @@ def text_column(name: str, texts: Iterable[str]) -> ResultColumn:
 
 
 def label_columns(labels: Mapping[str, AnyArray], columns: Sequence[ResultColumn]) -> list[ResultColumn]:
-    """Return columns after those of labels; a label with the name of another column is called label_..."""
+    """Return columns after the columns of labels; a label with the name of another column is called label_..."""
     reserved = {column.name for column in columns}
     named = ((f"label_{name}" if name in reserved else name, values) for name, values in labels.items())
     return [*(ResultColumn(name, values, shown=False) for name, values in named), *columns]

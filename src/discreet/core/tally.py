@@ -102,7 +102,7 @@ class Tally:
 
     @property
     def rest_n(self) -> int:
-        """Number of reports of which no batch is known."""
+        """Number of reports without a known batch."""
         return self.n - sum(batch.n for batch in self.batches)
 
     @property
@@ -173,7 +173,7 @@ DIGIT = 20
 
 
 def scaled(tally: Tally, times: int) -> Tally:
-    """Return a tally in which each report counts so many times."""
+    """Return a tally in which each report counts ``times`` times."""
     return Tally(tally.fingerprint, tally.n * times, tally.support * times, tally.clear * times, tally.simulated)
 
 

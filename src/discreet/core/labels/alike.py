@@ -49,7 +49,7 @@ class AlikeLabels:
 
 
 def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()) -> None:
-    """Refuse alike labels of which some are sensitive and some are not.
+    """Refuse labels that read alike if only some of them are sensitive.
 
     Of a product these are combinations that differ in one attribute alone, by labels that read alike. Such pairs make a
     chain between any two combinations that are alike in every attribute.

@@ -1,4 +1,4 @@
-"""Products and grids: labels of several columns, which are never spelled out.
+"""Products and grids: labels of several columns, without a stored list of all labels.
 
 A product has all combinations of the labels of several attributes. A grid has the rectangular regions of a map, and a
 value is a latitude and a longitude.
@@ -29,7 +29,7 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
         names: of the columns.
 
     Raises:
-        DataError: if a column is not there or is none, a row does not fit, or lengths differ.
+        DataError: if a column is missing or not a column, a row does not fit, or lengths differ.
     """
     if isinstance(values, list | tuple):
         rows = [tuple(_entry(row, name) for name in names) if isinstance(row, Mapping) else row for row in values]
@@ -49,7 +49,7 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _entry(row: Mapping[Any, Any], name: str) -> Any:
-    """Return the entry of a row by its name in normal form C; None where there is none."""
+    """Return the entry of a row by its name in normal form C; None if the row has no such name."""
     if name in row or name.isascii():
         return row.get(name)
     return next((entry for key, entry in row.items() if as_composed(key) == name), None)
@@ -79,7 +79,7 @@ class Product(LabelSpace):
         return Product({name: part.as_read() for name, part in self.attributes.items()})
 
     def as_float32(self, values: Any) -> Any:
-        """Return the columns with those of numbers as float32."""
+        """Return the columns, with columns of numbers as float32."""
         numbers = [name for name, part in self.attributes.items() if part.holds == NUMBERS]
         if not numbers:
             return LabelSpace.as_float32(self, values)
@@ -201,7 +201,7 @@ def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntA
     (low, high), kind = ends, coordinates.dtype
     first, last = np.asarray(ends).astype(kind)
     inside = (coordinates >= first) & (coordinates <= last)
-    # Clipped first: what is far outside must not overflow.
+    # Clipped first: coordinates far outside must not overflow.
     scaled = (np.clip(np.where(inside, coordinates, low), low, high, dtype=np.float64) - low) / (high - low) * count
     cells = np.minimum(scaled.astype(np.int64), count - 1)
     # The borders that rounding may have moved a coordinate across.

@@ -2,8 +2,8 @@
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
 names codes. Flat spaces are lists of integers or of text, and numbers in bins (`discreet.core.labels.bins`). A product
-has all combinations of the labels of several attributes, and a grid has the rectangular regions of a map. Both are
-never spelled out. A space knows its own kind: `LabelSpace.holds` and `LabelSpace.column_names`.
+has all combinations of the labels of several attributes, and a grid has the rectangular regions of a map. Neither
+stores a list of all labels. A space knows its own kind: `LabelSpace.holds` and `LabelSpace.column_names`.
 """
 
 import hashlib
@@ -39,7 +39,7 @@ class LabelSpace(ABC):
     size: int
     """Number of labels."""
     is_ordered: ClassVar[bool] = True
-    """Whether labels are in one order, that of their codes."""
+    """Whether labels have one order, the order of their codes."""
     holds: ClassVar[str] = ""
     """Content of a column of values: `INTEGERS`, `TEXT`, or `NUMBERS` in bins; empty if values have several columns."""
 
@@ -201,7 +201,7 @@ class IntegerRange(LabelSpace):
         return np.arange(self.start, self.start + self.size)
 
     def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
-        """Return the mask of some integers; a range needs no code for every label, of which there may be millions."""
+        """Return the mask of some integers; ranges may have millions of labels, so no code is made for each."""
         if isinstance(labels, range) and labels.step == 1:
             first, last = labels.start - self.start, labels.stop - self.start
             if 0 <= first <= last <= self.size:
