@@ -247,7 +247,7 @@ def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -
     Args:
         path: a table with the columns of groups, and share.
         names: of the columns of groups.
-        labels: of the groups, as they are known; each label of the table that is spelled like one stands for it.
+        labels: labels of the groups, if known; a label of the table stands for the group that it reads like.
 
     Raises:
         DataError: if a column is not there, a cell is missing, or a group is named twice; it names the file.

@@ -69,7 +69,7 @@ def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
 
 
 def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
-    """Refuse cuts that are not those of a domain's labels, the last of which may be one for missing values.
+    """Refuse cuts that do not fit a domain's labels; the last label may stand for missing values.
 
     Raises:
         ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
@@ -102,7 +102,7 @@ def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
 
 
 def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
-    """Return a column or a table of values with labels in the place of what is cut; missing values stay missing.
+    """Return a column or a table of values with labels for numbers and dates; missing values stay missing.
 
     Raises:
         DataError: if a column holds neither numbers nor dates, as its cuts are.

@@ -49,7 +49,7 @@ def identifiers(values: Any, wanted: str) -> Any:
     if isinstance(column, np.ndarray):
         return column
     if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
-        # Where a dictionary says that an entry is missing, its rows do not count as missing until they are spelled out.
+        # Where a dictionary has a missing entry, its rows count as missing only after decoding.
         column = column.dictionary_decode().cast(pa.large_string())
     gone = np.zeros(len(column), dtype=np.bool_)
     gone[missing_rows(column)] = True

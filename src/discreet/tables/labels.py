@@ -38,9 +38,9 @@ _CUT = (INTEGERS, NUMBER_LABELS, DATES)
 KINDS = (*_CUT, TEXT)
 # Ranges of a proposal: about as many of numbers, and at least and at most of dates.
 _RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
-# Of a range of numbers: ends are multiples of about so many of it.
+# Ends of ranges are multiples of about one fortieth of the range of all numbers.
 _STEPS = 40
-# So many integers, each of them once, are numbers of people.
+# From this number of integers on, each of them once, they are taken for people's numbers.
 _IDS = 200
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
@@ -77,7 +77,7 @@ class ColumnLook:
 
     Attributes:
         name: of the column.
-        kind: ``integers``, ``numbers``, ``dates`` or ``text``; or the type of what is none of these.
+        kind: ``integers``, ``numbers``, ``dates`` or ``text``; or the name of another type.
         counts: how often each value is there; dates are texts. Of very many every second is kept, and counted twice.
         missing: rows without a value.
         thinned: whether not all values are among the counts.
@@ -217,7 +217,7 @@ def labels_in(
     Args:
         look: the column.
         listed: its labels as texts; None for the labels that are found. Labels of a column of integers are integers;
-            those of a text file are, if all are written so.
+            labels of a text file are integers if all are written so.
         least: the fewest rows of a label that is found.
         join: the texts that are one label.
 

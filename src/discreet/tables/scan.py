@@ -40,7 +40,7 @@ class TableScan:
         table: an inspected Parquet or Arrow file.
         form: how a CSV file is to be read.
         kept: the columns, where they are in memory.
-        spelled: names of columns in an inspected file, where these differ from the names that are asked for.
+        spelled: names of columns in an inspected file, where they differ from the requested names.
         named: the one cell of the columns by which the file's folders are named, as far as they are to be read.
     """
 
@@ -99,7 +99,7 @@ class TableScan:
         if self.kept is not None and not self.named:
             return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
-        # What is said of a table and of its fields is not of the columns.
+        # Metadata of the table and of its fields do not belong to the columns.
         return pa.Table.from_batches([batch.cast(schema) for batch in self.batches(list(self.asked))], schema=schema)
 
 
@@ -125,7 +125,7 @@ def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
 
 
 def kind_of(source: File) -> str:
-    """Return the ending of a source of a table, without that of compression.
+    """Return the ending of a table's source, without the ending of a compression.
 
     Raises:
         ParameterError: if tables are not read from such files.
@@ -143,9 +143,9 @@ def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
 
     Args:
         source: the table.
-        chosen: which columns are to be read, each of which is there once.
-        wanted: names that should be among the table's, as far as they are known; of those that are not, its folders
-            may be named (`folder_columns`).
+        chosen: the columns to read; each is there once.
+        wanted: names that the table should have, as far as they are known; its folders may be named by missing ones
+            (`folder_columns`).
 
     Raises:
         DataError: if the table is missing or broken, or cells of a CSV file are not what they are to be read as; it

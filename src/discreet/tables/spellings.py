@@ -16,7 +16,7 @@ from discreet.core.labels.spaces import flat
 from discreet.tables.text import SPELLINGS
 
 Join: TypeAlias = Literal["exact", "spaces", "reading"]
-"""The texts that are one label: those of one normal form C, those of one tidy form, or those that read alike."""
+"""The texts that are one label: texts with one normal form C, with one tidy form, or texts that read alike."""
 
 
 SAME: Mapping[Join, Callable[[str], str]] = {"exact": composed, "spaces": tidied, "reading": reading}

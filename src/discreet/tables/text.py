@@ -60,8 +60,8 @@ class Cells:
 
     Attributes:
         kind: what they hold; ANY if that is to be told from the cells.
-        labels: those spellings of a missing cell that are labels here; None if the cells are names (of users, of
-            tags), of which an empty one is missing in any kind of file.
+        labels: spellings of a missing cell that are labels here; None if the cells are names (of users, of tags),
+            where an empty cell is missing in any kind of file.
     """
 
     kind: Kind
@@ -80,7 +80,7 @@ class Cells:
 
 NAMES = Cells(Kind.TEXT, None)
 NUMBERS = Cells(Kind.NUMBER)
-# Where labels are listed, NA is one of them (Namibia); an empty cell is none.
+# Where labels are listed, NA is one of them (Namibia); an empty cell is not a label.
 LISTED = Cells(Kind.TEXT, SPELLINGS - {""})
 ANYTHING = Cells(Kind.ANY)
 
@@ -111,7 +111,7 @@ def from_text(
         column: an Arrow array or chunked array.
         cells: what it is read as.
         known: spellings that have been read as text, so far.
-        place: what is said of the place of a row.
+        place: words for the place of a row.
 
     Raises:
         DataError: if some cells are not of their kind; it says how many, and the row of the first.
@@ -169,7 +169,7 @@ def _whole(text: str) -> int | None:
     if not _INTEGER.fullmatch(text):
         return None
     number = Decimal(text)
-    # Asked first: spelled out, 1e999 has a thousand digits.
+    # Asked first: as an integer, 1e999 has a thousand digits.
     if number.adjusted() > 18 or number != number.to_integral_value():
         return None
     return int(number) if -(1 << 63) <= number < 1 << 63 else None
@@ -197,8 +197,8 @@ def _wrong_cells(name: str, column: Any, cells: Cells, wrong: BoolArray, place: 
 def from_typed(column: Any, cells: Cells) -> Any:
     """Return a typed column in the type of its cells, where that loses nothing.
 
-    Integers that a missing one made floats of are integers again; names that are integers are spelled; all else stays
-    as it is, for others to refuse.
+    Integers that a missing cell turned into floats become integers again. Integer names become text. All other columns
+    stay unchanged, and are checked later.
     """
     whole = cells.kind is Kind.INTEGER or cells.labels is None
     if whole and pa.types.is_floating(column.type):
@@ -339,7 +339,7 @@ class Separated:
         """Return all rows; see `settled`.
 
         Raises:
-            DataError: if some are not what was asked for.
+            DataError: if some cells are not of the requested kind.
         """
         return self.settled()[1]
 
@@ -347,8 +347,8 @@ class Separated:
         """Return all rows, and in which way they can be read once more.
 
         Raises:
-            DataError: if cells are not what was asked for, or rows have more or fewer of them than the header; it says
-                how many.
+            DataError: if cells are not of the requested kind, or rows have more or fewer cells than the header; it
+                gives the number of such rows.
         """
         try:
             return self._typed(self._read())
@@ -456,7 +456,7 @@ class Separated:
         if not pa.types.is_string(column.type):
             return column
         if cells.kind is Kind.ANY:
-            # What is a label elsewhere is a missing cell here.
+            # Some labels of other columns are missing cells here.
             return from_text(name, column, replace(cells, kind=Kind.TEXT), self._labels) if self._labels else column
         if cells.kind is Kind.TEXT and not self.layout.quoted and not self._labels:
             # Every spelling of a missing cell is null already.

@@ -59,7 +59,7 @@ def filled(values: Any, stand: Stand | None) -> Any:
 
     Args:
         values: Arrow, as `discreet.tables.values.read_values` returns them.
-        stand: the label; None if there is none. See `check_stand`.
+        stand: the label for missing values, or None. See `check_stand`.
     """
     labels = by_attribute(stand)
     return values if stand is None else each_column(values, lambda name, column: _filled(column, labels.get(name)))
@@ -72,7 +72,7 @@ def _filled(column: Any, label: Label | None) -> Any:
     is_label_text = isinstance(label, str)
     if pa.types.is_null(column.type):
         column = column.cast(pa.string() if is_label_text else pa.int64())
-    # What is neither text nor integers is refused when it is encoded.
+    # Encoding refuses all columns but text and integers.
     return column if is_label_text == pa.types.is_integer(column.type) else column.fill_null(label)
 
 
@@ -155,7 +155,7 @@ class ValueColumns:
         user: which column says whose value it is, if any.
         stand: the label that a missing value stands for, if any.
         missing: "drop" leaves out rows without a value (or a user), "refuse" refuses them.
-        cuts: where ranges begin of which the labels are names, if the table holds numbers or dates.
+        cuts: starts of the ranges that the labels name, if the table holds numbers or dates.
         unknown: "drop" leaves out rows with a value that is not in the domain, "refuse" refuses them.
         keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
             of them together may make people recognisable.
@@ -165,7 +165,7 @@ class ValueColumns:
         float32: whether columns of float64 are read as float32, which they were before.
 
     Raises:
-        ParameterError: if a name of a kept column is none, or placeholders go without users or with kept columns.
+        ParameterError: if a name of a kept column is invalid, or placeholders go without users or with kept columns.
     """
 
     domain: Domain
@@ -219,7 +219,7 @@ class CodedValues:
 
     Attributes:
         scan: the table.
-        columns: those of the values.
+        columns: the columns of the values.
         left_out: number of rows left out by reason, as far as the table was read.
         read_as: number of values taken for the label that they read like.
     """
@@ -302,7 +302,7 @@ class CodedValues:
                 ownerless.add(places[absent_rows(rows["user"])])
             missing.add(places[gone])
             if not missing.count:
-                # What is no value of this kind at all is refused here.
+                # Refuses values of another kind.
                 unknown = space.encode(rows["value"]) == OUTSIDE
                 outside.add(places[unknown])
                 as_labels = self.columns.domain.space_as_read.encode(rows["value"]) >= 0
@@ -508,7 +508,7 @@ class ValueScan:
 
 
 def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
-    """Return the one column that can hold the values: that of the domain's attribute, or else the only one.
+    """Return the one column that can hold the values: the column of the domain's attribute, or else the only one.
 
     Columns without a name hold numbers of rows.
 
