@@ -45,7 +45,7 @@ def method_of(name: object) -> Method[Estimate]:
     """Return a method by its name.
 
     Raises:
-        ParameterError: if there is none.
+        ParameterError: if no method has this name.
     """
     return METHODS[checked_choice("method", name, METHODS)]
 

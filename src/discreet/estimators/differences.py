@@ -19,10 +19,10 @@ from discreet.results.groups import GroupedEstimate
 from discreet.theory.binomial import DEFAULT_LEVEL, Ends, miss_probability
 from discreet.theory.limits import Estimated, difference_ends
 
-# Values of which the covariances are spelled out for the test over all of them.
+# Most values for which the joint test computes the full covariance matrix.
 _MOST_VALUES = 2000
 _PAIR = 2
-# Expected reports of a value in clear, below which it is put together with all others of so few.
+# Values in clear with fewer expected reports than this are combined into one.
 _LEAST_EXPECTED = 5
 # Standard scores at which intervals are looked at for p-values, and the largest.
 _SCORES = np.concatenate([np.linspace(0.02, 4, 18), np.linspace(4.5, 8, 6)])
@@ -142,10 +142,10 @@ def _p_values(sides: Sequence[Estimate | _Known]) -> FloatArray:
 def homogeneity(estimates: Any) -> ChiSquare | None:
     """Test whether several groups of people have one distribution.
 
-    The covariance is that under the hypothesis: of one distribution of all groups together, with values in clear as
-    they were told and sensitive ones as the nearest shares of what is left. Values in clear of which some group expects
-    fewer than five reports are put together first [Cochran 1954]; then the statistic is chi-square, nearly: for
-    randomized response of sensitive values alone it is Pearson's of the table of counts.
+    The covariance holds under the hypothesis of one distribution for all groups. Values in clear have their reported
+    shares, and sensitive values the nearest shares that sum to the rest. Values in clear with fewer than five expected
+    reports in some group are combined first [Cochran 1954]. Then the statistic is nearly chi-square. For randomized
+    response with sensitive values only, it is Pearson's statistic of the table of counts.
 
     Args:
         estimates: two or more `Estimate` under one plan, of different people: a `GroupedEstimate`, or a mapping or a
@@ -181,7 +181,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
 
 
 def _refuse_same(first: Estimate, second: Estimate) -> None:
-    """Refuse two estimates of which it is known that some people are in both."""
+    """Refuse two estimates that are known to share people."""
     known = first.people is not None and second.people is not None
     shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
     if shared:
@@ -239,7 +239,7 @@ def _covariances(
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
-    """Return the distribution with these estimates of values in clear, and the nearest one of what is left of 1."""
+    """Return the distribution with these estimates for values in clear, and the nearest shares that sum to the rest."""
     p = np.where(in_clear, np.maximum(linear, 0.0), 0.0)
     p /= max(float(p.sum()), 1.0)
     if not in_clear.all():
@@ -251,7 +251,7 @@ def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
 def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
     """Return the test of deviations of this covariance: of one, or of several about their common mean."""
     values, vectors = np.linalg.eigh(covariance)
-    # Sums that have no error, such as that of all estimates, are left out.
+    # Sums without an error, such as the sum of all estimates, are left out.
     used = values > 1e-9 * max(values.max(), 0)
     degrees = int(np.count_nonzero(used)) * max(len(away) - 1, 1)
     if not degrees:

@@ -210,10 +210,10 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
 
 
 def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Direct) -> EstimatesOnDemand:
-    """Return the linear estimates of groups, of which a table is worked out for many at a time.
+    """Return the linear estimates of groups; tables compute many groups at a time.
 
     Raises:
-        DataError, MismatchError: if the tally of a group is none that this mechanism can have made.
+        DataError, MismatchError: if this mechanism cannot have made the tally of a group.
     """
     tallies = {label: mechanism.checked_tally(batch.counts[label]) for label in large}
     make = partial(_of_group, batch.data, direct)

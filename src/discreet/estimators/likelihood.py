@@ -29,9 +29,9 @@ from discreet.mechanisms.evidence import Membership
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
 
-# Rows that are worked on together: so many that threads have enough to do, so few that what is needed of them at one
-# time is small beside what there is; a multiple of what any law lays out together. Which rows those are must not
-# depend on anything but their number, or sums would.
+# Rows per block of work: enough rows to occupy all threads, and few enough to need little memory. The number is a
+# multiple of the rows that any law lays out together. The rows of a block may depend on nothing but the number of all
+# rows, or sums would depend on more too.
 STRETCH = 1 << 20
 # Three vectors of a piece of it stay in the second-level cache.
 PIECE = 8192

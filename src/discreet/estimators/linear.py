@@ -125,7 +125,7 @@ def missing_of(n: int, tolerance: float | None) -> float:
     return max(min(_MISSING_PER_REPORT, _MISSING / n), 1e-12) if tolerance is None else tolerance
 
 
-# Values at a time: what is in between stays in the cache.
+# Values at a time: intermediate results stay in the cache.
 _CHUNK = 1 << 16
 
 
@@ -204,7 +204,7 @@ class LinearStart:
     def linear_errors(self) -> FloatArray:
         """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
 
-        Where nothing of a value was seen, or nothing else, it is that of `plausible_variances`.
+        If no report or every report has a value, the error follows from `plausible_variances`.
         """
         return self._own_errors[0]
 
@@ -253,13 +253,13 @@ class LinearStart:
     ) -> Estimate:
         """Return the estimate of these frequencies, with the limits of the tally.
 
-        Where `unseen` holds, or an error is below half a report, the error is at least that of the linear estimate.
+        Where `unseen` holds, or an error is below half a report, the error is at least the linear estimate's.
 
         Args:
             frequencies: ``(|X|,)`` by the method.
             errors: a function of the ``(|X|,)`` standard errors, for when they are first asked for.
             method: its name.
-            gap: what is missing to the maximum of the likelihood, in nats per report.
+            gap: distance to the maximum of the log-likelihood, in nats per report.
             passes: how many times the reports were gone through.
         """
 

@@ -1,6 +1,7 @@
 """The method ``mle``: maximum likelihood, certified, for the evidence of any mechanism.
 
-Errors, limits and covariances are those of one step from the estimate (`discreet.results.one_step`).
+Errors, limits and covariances belong to the one-step estimate that starts at this estimate
+(`discreet.results.one_step`).
 
 Where blocks are single values (RR and uRR) the maximum has a closed form. A report is one symbol y, sent with
 probability q_y = f_y + s p_y: f_y > 0 is the probability with which a sensitive symbol arises as noise, f_y = 0 for a
@@ -67,7 +68,7 @@ def maximum_likelihood(
 
 
 def arranged(evidence: Evidence, covered: FloatArray, others: FloatArray) -> FloatArray:
-    """Return ``(|X|,)`` numbers in the domain's order, from those of the values that B covers and of the others."""
+    """Return ``(|X|,)`` numbers in the domain's order, from numbers of the values that B covers and of the others."""
     whole = np.empty(len(evidence.covered))
     whole[evidence.covered], whole[~evidence.covered] = covered, others
     return whole
@@ -192,7 +193,7 @@ def _step_errors(start: LinearStart, step: OneStep | None, estimate: Estimate) -
 
 
 def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertainty:
-    """Return the uncertainty of the one-step estimate, or of the linear one where there is none.
+    """Return the uncertainty of the one-step estimate, or of the linear estimate without a step.
 
     Values in clear have the limits of their counts.
     """

@@ -6,7 +6,7 @@ The nearest distribution to an estimate, where each coordinate counts with its o
 
 The excess sum(q) - total is convex, decreasing and piecewise linear in lam. So Newton's method, started below the root,
 climbs to the root and stops exactly there, after a number of rounds that grows only with the logarithm of the range of
-the data. Standard errors are those of a piecewise linear function of estimates that are nearly normal.
+the data. Standard errors assume a piecewise linear function of nearly normal estimates.
 """
 
 from functools import partial
@@ -47,7 +47,7 @@ def projection(values: FloatArray, weights: FloatArray, *, total: float = 1.0) -
         q += values
         np.maximum(q, 0.0, out=q)
         excess = float(np.add.reduce(q)) - total
-        # Not @: the threads that BLAS starts for long vectors spin for a while, beside those of the next product.
+        # Not @: the threads that BLAS starts for long vectors spin for a while, and compete with the next product's.
         slope = float(np.add.reduce(inverse * (q > 0)))
         step = excess / slope if slope > 0 else 0.0
         if multiplier + step == multiplier or excess <= 0:
@@ -73,7 +73,7 @@ def norm_sub(values: FloatArray, *, total: float = 1.0) -> tuple[FloatArray, flo
     above, threshold = values, -np.inf
     while True:
         excess = (float(np.add.reduce(above)) - total) / len(above)
-        # Rounding may not lower it: what was dropped stays so.
+        # Rounding may not lower the threshold: dropped values stay dropped.
         if excess <= threshold:
             break
         threshold = excess
@@ -96,7 +96,7 @@ def _rescaled(q: FloatArray, total: float) -> FloatArray:
     return np.full_like(q, total / q.size)
 
 
-# Values at a time: what is in between stays in the cache.
+# Values at a time: intermediate results stay in the cache.
 _CHUNK = 1 << 12
 _LEAST = 1e-150
 _DENSITY_AT_0 = 1 / np.sqrt(2 * np.pi)
@@ -109,7 +109,7 @@ def positive_deviation(mean: FloatArray, deviation: FloatArray) -> FloatArray:
         mean: ``(|X|,)`` of Z.
         deviation: ``(|X|,)`` of Z; 0 gives 0.
     """
-    # Where there is none, a least one keeps the division sound.
+    # A smallest deviation in place of 0 avoids a division by 0.
     scale = np.maximum(deviation, _LEAST)
     place = -mean / scale
     density = np.exp(-place * place / 2)
@@ -132,7 +132,7 @@ def projected_deviation(
 ) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
-    On the positive values the projection takes off each one's share h of the error of their sum, of which
+    On the positive values the projection subtracts each value's share h of the error of their sum. The variance
     Var = V - 2hC + h^2 sum(C) is left, where C is the covariance of each linear estimate with the sum of all.
 
     Args:

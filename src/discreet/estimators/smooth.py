@@ -45,7 +45,7 @@ _FAR_LIKELIER = 10.0
 _INSIDE = 0.9
 _MOST_HALVINGS = 40
 _ROUNDING = 1e-14
-# The gap may grow while the value climbs; one that has not improved in so many steps will not.
+# The gap may grow while the value climbs; after this number of steps without improvement it will not improve.
 _PATIENCE = 30
 _SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
 # Of noise: the likelihood ratio of two estimates of d values exceeds d by a few times sqrt(2 d) at most.
@@ -290,7 +290,7 @@ def _warn_of_spikes(start: LinearStart, problem: Smoother, point: FloatArray) ->
     first = np.append(point[: problem.size], np.zeros(likelihood.length - problem.size))
     if rest:
         first[-1] = point[-1]
-    # Beyond this gap nothing changes what is said.
+    # A smaller gap cannot change the decision to warn.
     sharp = maximize(likelihood, first, tolerance=0.1 * allowed / start.n, most_passes=300)
     best = np.append(sharp.frequencies, np.full(rest, sharp.rest))
     ratio = 2 * start.n * (problem.log_likelihood(best) - problem.log_likelihood(point))

@@ -69,9 +69,9 @@ class Strata:
 
     Attributes:
         decoder: the linear decoder.
-        counts: a tally of each stratum, none of which is empty; one for people who were all drawn alike.
-        parts: a function that returns tallies of some of these people, such as those of each group, by which they are
-            recognised.
+        counts: a tally of each stratum, never empty; a single tally for people who were all drawn alike.
+        parts: a function that returns tallies of some of these people, for example of each group, to recognise these
+            people.
     """
 
     decoder: Decoder
@@ -155,8 +155,9 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
 def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray) -> ReportLaw | None:
     """Return the law behind a sum over strata; None where a pool bias is in it.
 
-    With c_h the share of a stratum, squared, times sum(w^2) / sum(w)^2, it is about that of 1 / sum(c_h) reports of one
-    weight. What lies between strata is in no error: of the variance the sum of c_h ((m_h - p_hat) . w)^2 is taken off.
+    With c_h the share of a stratum, squared, times sum(w^2) / sum(w)^2, this is about the law of 1 / sum(c_h) reports
+    of one weight. Errors exclude differences between strata: the sum of c_h ((m_h - p_hat) . w)^2 is subtracted from
+    the variance.
     """
     if next(iter(strata)).lasting.any():
         return None

@@ -188,7 +188,7 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 
 
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
-    """Return p_hat with its standard errors, from those of r_hat and the shares of the placeholders."""
+    """Return p_hat with its standard errors, from r_hat's standard errors and the placeholders' shares."""
     frequencies, factors = r.frequencies[: domain.size].copy(), np.ones(domain.size)
     for mass, share in zip(r.frequencies[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights

@@ -89,7 +89,7 @@ def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> 
 
 
 def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
-    """Return the weighted tally of reports of one weight, of which the plain tally is known."""
+    """Return the weighted tally of reports of one weight, from their plain tally."""
     low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
     return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
 

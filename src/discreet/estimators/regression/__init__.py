@@ -40,8 +40,8 @@ def regress(
     Args:
         mechanism: the mechanism of the reports.
         reports: n reports.
-        covariates: a table of public columns beside the reports: numbers, true and false, or texts, of which each label
-            but one has a coefficient, in the order that a column of categories gives them. An intercept is added.
+        covariates: a table of public columns beside the reports: numbers, true and false, or texts. Each label of a
+            text but one has a coefficient, in the order that a column of categories gives. An intercept is added.
         values: the values of the domain to be explained, for ``linear``; None for all.
         method: ``linear``: least squares on reports' contributions, unbiased, with errors and limits by the law of the
             mechanism; ``logistic``: log odds against the most frequent value, by maximum

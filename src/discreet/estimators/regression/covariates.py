@@ -72,7 +72,7 @@ def design_of(
         reference: by column, the label that the others are against; by default the first.
 
     Raises:
-        DataError: if columns do not fit the reports, hold what is missing or infinite, or follow from each other.
+        DataError: if columns do not fit the reports, hold missing or infinite entries, or follow from each other.
         ParameterError: if this is no table of columns, or a reference is of no label.
     """
     names, asked = names_of(covariates) or [], dict(reference or {})

@@ -149,8 +149,8 @@ class _Likelihood:
 def _undetermined(hessian: FloatArray, squares: FloatArray) -> BoolArray:
     """Return the coefficients that make up the directions in which there is no inner maximum.
 
-    There the likelihood is flat, or falls towards a border: then it is curved much more than the squares of its slopes
-    say, which are equal on average at an inner maximum.
+    There the likelihood is flat, or highest at a border. At an inner maximum, curvature and squared slopes are equal
+    on average; at a border the curvature is much larger.
     """
     values = np.linalg.eigvalsh(hessian)
     if values[0] <= 1e-7 * values[-1]:
@@ -231,9 +231,9 @@ def _standardized(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _reach(likelihood: _Likelihood, best: FloatArray, covariance: FloatArray, back: FloatArray) -> FloatArray:
     """Return the ``(m k,)`` standard errors of coefficients, as the likelihood falls to their side where it falls less.
 
-    With each coefficient the others change as they vary together. Where noise hides a share, its likelihood falls
-    little towards 0, however far its log odds are taken: the distance at which it has fallen by 1.92, of at most 10, is
-    1.96 errors.
+    With each coefficient the others change as they vary together. If noise hides a share, the likelihood falls little
+    as the share goes to 0, at any log odds. The distance at which it has fallen by 1.92, at most 10, counts as 1.96
+    errors.
     """
     errors = np.sqrt(np.diagonal(covariance))
     top, reached = likelihood(best)[0], errors.copy()
