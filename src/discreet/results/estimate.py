@@ -27,7 +27,7 @@ _ROUNDING = 1e-9
 # Covariances of more values are no table that anybody reads, and take memory in the square.
 _MOST_COVARIANCES = 4096
 
-# Rows that are shown of an estimate: all of so many, or the most frequent.
+# Most rows shown of an estimate; of more values, the most frequent are shown.
 _SHOWN = 12
 
 
@@ -112,7 +112,7 @@ class Estimate(TabularResult):
             object.__setattr__(self, "errors", frozen(self.errors))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a pickle: what was left to be worked out is worked out, so that no reports are in it."""
+        """Return the state of a pickle: deferred results are computed first, so that the pickle holds no reports."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["intervals"] = self.uncertainty if callable(self.intervals) else self.intervals
         return state | {"errors": self.standard_errors}
@@ -121,7 +121,7 @@ class Estimate(TabularResult):
     def standard_errors(self) -> FloatArray:
         """``(|X|,)`` estimated standard deviations of the estimates.
 
-        Those of ``mle`` and ``em`` are of the one-step estimates from the same reports, which are unbiased.
+        For ``mle`` and ``em`` they are the standard errors of the unbiased one-step estimates from the same reports.
         """
         return frozen(self.errors()) if callable(self.errors) else self.errors
 
@@ -214,7 +214,7 @@ class Estimate(TabularResult):
             simultaneous: whether all |X| intervals hold at once with this confidence (Sidak).
             shown: how many values are chosen by their estimates, as the most frequent ones are: on average at most
                 1 - level of the chosen intervals miss [Benjamini and Yekutieli 2005]. None for values that were chosen
-                without a look at the estimates, of which pointwise intervals hold.
+                without a look at the estimates; for them pointwise intervals hold.
 
         Returns:
             Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
@@ -370,7 +370,7 @@ class Estimate(TabularResult):
 
         Raises:
             DataError: if one of them is not in the domain.
-            ParameterError: if there is none, there are too many, or they are not known.
+            ParameterError: if there are no covariances, too many, or they are not known.
 
         Example:
             >>> import discreet as dc
@@ -392,7 +392,7 @@ class Estimate(TabularResult):
                 ``{"age": ["30s", "40s"]}`` or a list of them, as for the sensitive values of a domain.
 
         Raises:
-            ParameterError: if it names what is not in the domain, or no value, or there is only one report.
+            ParameterError: if it names a value outside the domain, or no value, or there is only one report.
 
         Example:
             >>> import discreet as dc
@@ -489,7 +489,7 @@ class Estimate(TabularResult):
             order: all labels from the lowest to the highest; None for labels that are integers, or bins of numbers.
 
         Raises:
-            ParameterError: if the share is none, the labels have no order, or there is only one report.
+            ParameterError: if the share is not between 0 and 1, the labels have no order, or there is only one report.
         """
         share = checked_between("share", share)
         codes, labels = ascending(self.domain, order)
@@ -532,8 +532,8 @@ class Estimate(TabularResult):
     def marginal(self, *attributes: str) -> "Estimate":
         """Return the estimate of some attributes of a product domain, with its own errors and intervals.
 
-        Its standard errors are those of the sums of unbiased estimates. A value of it is sensitive if one that falls on
-        it is.
+        Its standard errors belong to the sums of unbiased estimates. Its values are sensitive if they contain a
+        sensitive value of this domain.
 
         Args:
             attributes: names; the last one varies fastest.
@@ -553,7 +553,7 @@ class Estimate(TabularResult):
         return self._over(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
 
     def controlled(self) -> "Estimate":
-        """Return the estimates of all values as those of sums are: less a multiple of what all exceed 1 by."""
+        """Return the controlled estimates of all values, as for sums: less a multiple of (sum of all estimates - 1)."""
         every = np.arange(self.domain.size)
         cells = CellPartition(self.domain.size, self.domain.size, every, every)
         return self._over(self.domain, self.frequencies, self.uncertainty.over(cells))
@@ -729,7 +729,7 @@ class Estimate(TabularResult):
         truth: Any = None,
     ) -> Panel:
         """Return the contents of a chart of these values, which are the most frequent ones, by the truth if passed."""
-        # A choice by the truth is none by the estimates.
+        # A choice by the truth is not a choice by the estimates.
         shown = len(codes) if truth is None and 0 < len(codes) < self.domain.size else None
         every = self.columns(level, simultaneous=simultaneous, shown=shown)
         columns = {name: column[codes] for name, column in every.items()}
@@ -773,12 +773,12 @@ def estimate_facts(
 
 
 def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
-    """Return the limits of what is left of 1."""
+    """Return the limits of 1 less the bounded number."""
     low, high = bounds(alpha)
     return 1 - high, 1 - low
 
 
 def _known(number: float, alpha: float) -> tuple[float, float]:
-    """Return the limits of what is so whatever was reported."""
+    """Return limits that do not depend on the reports."""
     del alpha
     return number, number

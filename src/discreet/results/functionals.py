@@ -1,7 +1,7 @@
 """Quantities that follow from an estimate: sums, ratios and quantiles, and the cells that they are over.
 
-Errors and intervals are those of the unbiased estimates from the same reports, whatever the method of the estimate is:
-an interval belongs to the reports (`discreet.results.uncertainty`).
+Errors and intervals belong to the unbiased estimates from the same reports, for every method of the estimate: an
+interval belongs to the reports (`discreet.results.uncertainty`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ from discreet.theory.binomial import DEFAULT_LEVEL
 
 # Rows and columns that are shown: the largest groups, and the most frequent values.
 _GROUPS, _VALUES = 12, 4
-# Numbers of a column of groups that are worked out at a time: what is in between is some 20 times as much.
+# Numbers in a column of groups that are computed at a time: intermediate results need some 20 times the memory.
 ENTRIES_AT_ONCE = 1 << 20
 
 
@@ -26,8 +26,8 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
     Attributes:
         sizes: number of reports of each group, by label.
         make: a function that returns the estimate of one group.
-        stacked: a function that returns that of g groups in rows: frequencies, errors and limits are ``(g, |X|)``.
-        made: those that were asked for.
+        stacked: a function that returns one estimate of g groups, with ``(g, |X|)`` frequencies, errors and limits.
+        made: the estimates that were requested so far.
     """
 
     sizes: Mapping[Any, int]
@@ -57,9 +57,9 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupedEstimate(TabularResult):
-    """The estimates of groups of people, by the label of the group, and that of all of them.
+    """The estimates of groups of people, by the label of the group, and the estimate of all people.
 
-    It has the methods of a mapping, and is none to libraries of tables, which would not see the columns then.
+    It has the methods of a mapping but is not a Mapping: otherwise libraries of tables would not see the columns.
 
     Attributes:
         names: of the columns that make the groups; empty for one without a name.
@@ -94,7 +94,7 @@ class GroupedEstimate(TabularResult):
         """Return the estimate of one group.
 
         Raises:
-            KeyError: if there is none of this label; the message lists those that there are.
+            KeyError: if no group has this label; the message lists the labels of groups.
         """
         if group not in self.estimates:
             known = ", ".join(str(label)[:40] for label in list(self.estimates)[:_GROUPS])
@@ -154,7 +154,7 @@ class GroupedEstimate(TabularResult):
         return ResultTable.of(self.heading, ["group", "n", *self.domain.names(codes)], cells, " ".join(self._notes()))
 
     def _notes(self) -> Iterator[str]:
-        """Yield sentences on what is not shown."""
+        """Yield sentences on groups and values that are not shown."""
         groups, values = len(self) - _GROUPS, self.domain.size - _VALUES
         hidden = [f"{groups:,} smaller groups" if groups > 0 else "", f"{values:,} values" if values > 0 else ""]
         if any(hidden):

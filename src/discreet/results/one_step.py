@@ -7,9 +7,9 @@ under f. Then J f = 1, and E u = J p for any true p, so that
 
 is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
 is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
-moments from which limits follow (`discreet.theory.binomial`): E w^k under f, and E u_x w_x^k, which is that of
+moments from which limits follow (`discreet.theory.binomial`): E w^k under f, and E u_x w_x^k, the moment for
 reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d. A sum over values in clear has the frequency of the
-rest times h = F_y / F; a report of y is worth (w_y - h . w)/s more than that of another value in clear.
+rest times h = F_y / F; a report of y is worth (w_y - h . w)/s more than a report of another value in clear.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.mechanisms.worths import GroupWeights, Worths
 from discreet.theory.binomial import MeanWorths, WorthMoment
 
-# Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be told apart.
+# Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be distinguished.
 _SINGULAR = 1e-9
 # Frequencies that are nearer to 0 or 1 are so but for rounding.
 _NOTHING = 1e-6
@@ -58,8 +58,8 @@ class OneStep:
     def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
         """Return the ``(|X|,)`` variances of p~ over all values, with the rest shared by counts in clear.
 
-        With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h, of which the
-        variance is r^2 h_y (1 - h_y) / F.
+        With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h. The variance
+        from h is r^2 h_y (1 - h_y) / F.
 
         Args:
             codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
@@ -175,7 +175,7 @@ class StepWorths(Worths):
                 power = power * worth
                 whole[row] += power.sum(axis=-1)
         if in_clear:
-            # The last stretch is of all values in clear as one.
+            # The last chunk combines all values in clear.
             alone = (mean + gain @ stretches[-1][1][0])[:, None] + (
                 weights.each[:, self.others] - w[:, -1:]
             ) / self.truth
@@ -184,7 +184,7 @@ class StepWorths(Worths):
         return whole
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the covariances: J^-1 - f f', and those of shares in clear; see `Worths`."""
+        """Return n times the covariances: J^-1 - f f', and covariances of shares in clear; see `Worths`."""
         del p
         w = self._condensed(rows)
         matrix = w @ self.step.covariance @ w.T

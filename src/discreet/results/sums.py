@@ -1,8 +1,9 @@
 """Weighted sums of frequencies, with errors and limits by the law of the mechanism.
 
-Where the reports that tell something are few, a sample has none of them and seems sure. So errors and limits of sums
-are those of the worths of reports (`discreet.mechanisms.worths`) at a plausible distribution, unless their count is
-binomial. Where estimates do not sum to 1, sums are controlled by the known total, and the controlled sum is shown.
+If informative reports are rare, a sample may have no such report, and its estimate seems exact. So errors and limits
+of sums follow from the worths of reports (`discreet.mechanisms.worths`) at a plausible distribution, unless their
+count is binomial. Where estimates do not sum to 1, sums are controlled by the known total, and the controlled sum is
+shown.
 """
 
 from abc import ABC, abstractmethod
@@ -23,7 +24,7 @@ _COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR = range(6)
 
 
 def lifted(chain: Sequence[ValueCells], weights: FloatArray) -> FloatArray:
-    """Return the weights of values, from those of cells of cells."""
+    """Return the weights of values, from the weights of cells of cells."""
     return reduce(lambda each, cells: cells.lifted(each), reversed(chain), weights)
 
 
@@ -59,7 +60,7 @@ class Functionals(ABC):
         """``(m,)`` lambda, the multiple of the known total; 0 where estimates sum to 1.
 
         Values in clear have binomial counts, and stand by themselves: lambda is the covariance of the part that blocks
-        cover with the total, in units of that of all covered values. So it is linear, and tables sum to 1.
+        cover with the total, in units of all covered values' covariance. So it is linear, and tables sum to 1.
         """
         none, law = np.zeros(self.size), self.law
         if law.worths.sum_to_1:
@@ -103,11 +104,11 @@ class Functionals(ABC):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors: where the sums are their estimates, cut to what is possible."""
+        """The ``(m,)`` standard errors, if the sums equal their estimates, clipped to possible sums."""
         return np.sqrt(self.moments.shape(np.clip(self.centre, *self.borders))[0])
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits, with room at both ends, not clipped; of few reports what is possible."""
+        """Return the limits, with room at both ends, not clipped; for few reports all possible sums."""
         low, high = self.moments.ends(self.centre, alpha)
         above, below = self.moments.room()
         least, most = self.borders
@@ -141,7 +142,7 @@ class Sums(Functionals):
 
     @classmethod
     def over(cls, law: ReportLaw, chain: Sequence[ValueCells], size: int) -> Self:
-        """Return the sums over cells of cells, of which the last have this number."""
+        """Return the sums over cells of cells; ``size`` is the number of the last cells."""
         if not law.in_groups:
             return cls(law, np.array([lifted(chain, row) for row in np.eye(size)]))
         totals = [reduce(lambda each, cells: cells.total(each), chain, row) for row in law.totals]
@@ -196,7 +197,7 @@ class Sums(Functionals):
 
     @cached_property
     def known(self) -> BoolArray:
-        """``(m,)`` booleans: true for the set of all values, and for that of none."""
+        """``(m,)`` booleans: true for the set of all values, and for the empty set."""
         return np.isin(self._total(_COVERED) + self._total(_CLEAR), (0, len(self.law.p)))
 
     @property
@@ -228,7 +229,7 @@ class Sums(Functionals):
 
     @cached_property
     def counted(self) -> BinomialCounts:
-        """The counts of all sets, of which some are binomial."""
+        """The counts of all sets; some counts are binomial."""
         law, covered = self.law, self._total(_COVERED)
         base, slope = law.binomial or (0.0, law.truth)
         assert law.counts is not None
@@ -266,7 +267,7 @@ class Sums(Functionals):
         return np.where(self.known, 0.0, errors)
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits, each by what is known of its set; see `Functionals`."""
+        """Return the limits, each by the law of its set; see `Functionals`."""
         pair = np.array([self._known_sums, self._known_sums])
         others = ~self.binomial & ~self.known
         if others.any():
@@ -318,7 +319,7 @@ class Sums(Functionals):
 
     @property
     def stated(self) -> FloatArray:
-        """``(m, m)`` covariances of a few disjoint sums, of which the variances are those of their standard errors."""
+        """``(m, m)`` covariances of a few disjoint sums; their variances are the squared standard errors."""
         deviations = np.sqrt(np.diag(self.matrix))
         covariances = correlation(self.matrix, np.outer(deviations, deviations)) * np.outer(self.errors, self.errors)
         np.fill_diagonal(covariances, self.errors**2)
@@ -361,7 +362,7 @@ class Means(Functionals):
         return weights, np.broadcast_to(self.law.p, shape)
 
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return all people at the value of the least weight, as is likely, and at that of the largest."""
+        """Return three distributions: all people at the least weight, the likely one, and all at the largest weight."""
         ends = np.zeros((2, *self.weights.shape))
         for row, places in zip(ends, (self.weights.argmin(axis=1), self.weights.argmax(axis=1)), strict=True):
             row[np.arange(self.size), places] = 1

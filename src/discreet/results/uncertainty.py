@@ -98,7 +98,7 @@ class Uncertainty(ABC):
         return Bounded.of(self.sums(mask[None].astype(np.float64)))
 
     def weighted(self, weights: FloatArray) -> "Bounded":
-        """Return a weighted sum of the shares; of two different weights it is that of a set."""
+        """Return a weighted sum of the shares; two different weights give the share of a set."""
         least, most = float(weights.min()), float(weights.max())
         inside = weights == most
         if least == most or (inside | (weights == least)).all():
@@ -180,7 +180,7 @@ def _at(place: int, ends: Ends) -> tuple[float, float]:
 
 
 def _odds(low: float, high: float) -> tuple[float, float]:
-    """Return the limits of the ratio of two sums from those of the share of the first in both."""
+    """Return the limits of A / B from the limits of the share A / (A + B)."""
     return low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
 
 
@@ -221,12 +221,12 @@ def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: Flo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueUncertainty(Uncertainty):
-    """The uncertainty of single values, from what is known of their counts; worked out when it is asked for.
+    """The uncertainty of single values, from the laws of their counts; computed when it is first used.
 
     Attributes:
         estimates: ``(|X|,)`` estimates; ``(g, |X|)`` of a `TallyStack`, which gives limits of each group.
         laws: of the counts; none where the decoder states them.
-        decoder: of the tally; None where there is none.
+        decoder: of the tally, or None.
         tally: the counts.
         behind: a function that returns the law behind sums; None where it is not known.
         no_sums: as for `Uncertainty`.
@@ -247,11 +247,11 @@ class ValueUncertainty(Uncertainty):
     def of(
         cls, law: CountLaw, estimates: FloatArray, behind: Callable[[], ReportLaw | None] | None = None
     ) -> "ValueUncertainty":
-        """Return the uncertainty of estimates of which one law is known."""
+        """Return the uncertainty of estimates whose counts have one law."""
         return cls(estimates, ((np.arange(len(estimates)), law),), behind=behind, no_sums=law.no_sums)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a pickle: the law in place of what makes it, so that no reports are in it."""
+        """Return the state of a pickle: the law, not the function that makes it, so the pickle holds no reports."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"behind": None, "law": self.law}
 
@@ -436,7 +436,7 @@ class ShareUncertainty(SumUncertainty):
         return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _at(0, ends(alpha)))
 
     def difference(self, first: BoolArray, second: BoolArray) -> Bounded:
-        """Return the difference of two shares, of which the correlation is to first order."""
+        """Return the difference of two shares, with their correlation to first order."""
         pair = self.sums(np.array([first, second], np.float64))
         third = Sums(self.law, self.cells.rows.sum(axis=0, keepdims=True) - pair.rows.sum(axis=0))
         q, _, ends = self._shares(pair)
