@@ -125,7 +125,7 @@ def rejected(p_values: FloatArray, rate: float = 0.05, *, control: Control = "fd
         ``(m,)`` booleans.
 
     Raises:
-        ParameterError: if the rate or the control is none.
+        ParameterError: if the rate or the control is invalid.
 
     Example:
         >>> rejected(np.array([0.001, 0.02, 0.03, 0.6]), 0.05).tolist()
@@ -194,7 +194,7 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
 
 
 def _outwards(p: Any, end: float, holds: Any) -> float:
-    """Return the first of p and steps towards an end, each twice the last, at which a condition holds."""
+    """Return the first number for which a condition holds: p, or steps from p to an end, each twice the last step."""
     step = abs(float(np.spacing(p)))
     while not holds(p):
         p = max(p - step, end) if end < p else min(p + step, end)
@@ -247,7 +247,7 @@ class CountLaw(ABC):
 
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
-"""Codes, and what is known of the counts of these values."""
+"""Codes, and the law of the counts of these values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -419,9 +419,9 @@ class MeanWorths(CountLaw):
     Without a third moment limits are Wilson's, and without a second one normal.
 
     Attributes:
-        estimates: ``(m,)`` p_hat; or ``(g, m)``, of groups of reports, of which any number below may be ``(g, 1)``.
-        n: number of reports, or what is left of it where parameters were fitted.
-        second: m_2; None where no more is known than a variance, which is `lasting` then.
+        estimates: ``(m,)`` p_hat; or ``(g, m)`` for groups of reports, and then any number below may be ``(g, 1)``.
+        n: number of reports, or degrees of freedom where parameters were fitted.
+        second: m_2; None if only a variance is known, which is `lasting` then.
         third: m_3; None where it is not known.
         mass: a, from which on the moments have another slope; a number, or ``(m,)``.
         lasting: variance that more reports do not lessen; a number, or ``(m,)``.

@@ -140,7 +140,7 @@ def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
 
 
 def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
-    """Return ``(m,)`` variances, at least those of half a report, below which all of n reports agree."""
+    """Return ``(m,)`` variances, at least the variance of half a report; with less, all of n reports agree."""
     return np.maximum(variances, (_AGREE / n) ** 2)
 
 
@@ -150,8 +150,8 @@ def plausible_variances(
     """Return the ``(m,)`` variances where all reports agree: the larger one at the ends of a score interval.
 
     There the variance at the estimate is 0 because all reports agree, not because the truth is known. At the ends of
-    the score interval of one standard deviation it is about that of one report more or less, or the noise where that is
-    more.
+    the score interval of one standard deviation, the variance is about the variance of one report more or less. If the
+    noise has a larger variance, it is the noise's variance.
 
     Args:
         estimates: ``(m,)``.
@@ -192,7 +192,7 @@ class Estimated(NamedTuple):
 
 
 def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
-    """Return the limits of differences, from those of both and the correlation r of both estimates (MOVER)."""
+    """Return the limits of differences, from the limits of both estimates and their correlation r (MOVER)."""
     difference = first.centre - second.centre
     low, high = (
         np.sqrt(np.maximum(near**2 - 2 * r * near * far + far**2, 0))
@@ -204,8 +204,8 @@ def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
 def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     """Return the limits within [0, 1] of q = first / (first + second): where MOVER's of (1-q) first - q second hold 0.
 
-    The ends are roots of two quadratics in q / (1 - q), one for each limit: [0, 1] is cut at all of them, and each
-    stretch tried at its middle. What holds in two pieces, at 0 and at 1, is not determined: the limits are 0 and 1.
+    The ends are roots of two quadratics in q / (1 - q), one for each limit: [0, 1] is cut at all roots, and each piece
+    is tested at its middle. If pieces at 0 and at 1 both pass, the share is not determined: the limits are 0 and 1.
     """
     cuts = [np.zeros_like(r), np.ones_like(r)]
     for a, low, b, high in (
@@ -220,7 +220,7 @@ def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     scaled = [Estimated(*(part * times for part in side)) for side, times in ((first, 1 - middle), (second, middle))]
     low, high = difference_ends(scaled[0], scaled[1], r)
     held = (low <= 0) & (high >= 0) & (ordered[1:] > ordered[:-1])
-    # The least interval that holds all stretches that are held; from 0 to 1 where none is.
+    # The smallest interval that contains all pieces that pass; from 0 to 1 if no piece passes.
     columns, last = np.arange(held.shape[1]), len(held) - 1
     some = held.any(axis=0)
     from_, to = held.argmax(axis=0), last - held[::-1].argmax(axis=0)
