@@ -3,7 +3,7 @@
 A linear estimate of w . p is the mean of the worths W of reports. Errors and limits of sums follow from E W^k, given
 the distribution of the people, and not from the reports that happened to come.
 
-- Where a law has few blocks, W of each is what the decoder makes of it, and probabilities are those of the channel.
+- Where a law has few blocks, the decoder gives W of each block, and the channel gives the probabilities.
 - Elsewhere a block has a value with probability J_1, two given ones with J_2, three with J_3. With S_k the sum of w^k
   over the values that blocks cover, the sum K of the weights of the values in a block has the moments
 
@@ -38,7 +38,7 @@ class GroupWeights(NamedTuple):
 
     Attributes:
         each: ``(m, g)`` the weight of a value of each group.
-        constant: ``(m,)`` what is added.
+        constant: ``(m,)`` constants to add.
         sizes: ``(m, g)`` the number of values of each group.
         covered: ``(g,)`` booleans: true for groups of values that blocks cover.
     """
@@ -50,7 +50,7 @@ class GroupWeights(NamedTuple):
 
 
 def units(codes: IntArray, size: int) -> FloatArray:
-    """Return ``(m, size)`` weights, of which each row is 1 for one value."""
+    """Return ``(m, size)`` weights; each row is 1 for one value."""
     rows = np.zeros((len(codes), size))
     rows[np.arange(len(codes)), codes] = 1
     return rows
@@ -188,7 +188,7 @@ class BlockWorths(OutcomeWorths):
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the probabilities of blocks, and of values in clear; see `OutcomeWorths`."""
         numbers, chosen = self.numbers, at[..., self.domain.sensitive_codes]
-        # A truthful block of x has the probability of noise, over that of noise that contains x.
+        # A truthful block of x has the probability of noise, divided by the probability of noise that contains x.
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
@@ -237,7 +237,7 @@ class AlikeWorths(Worths):
         return rows[:, used] @ self.covariances(p, used) @ rows[:, used].T
 
     def products(self, totals: FloatArray, mass: float) -> FloatArray:
-        """Return ``(m, m)`` E W_A W_B of different sets; what is on the diagonal has no meaning.
+        """Return ``(m, m)`` E W_A W_B of different sets; the diagonal has no meaning.
 
         Args:
             totals: ``(m, 4)`` numbers of values, covered and in clear, and shares of people with these.
@@ -366,7 +366,7 @@ class ReportLaw:
     Attributes:
         worths: of reports, to weighted sums.
         p: ``(|X|,)`` a plausible distribution.
-        n: number of reports, or of those of one weight that tell as much.
+        n: number of reports; with weights, the number of equally weighted reports with the same information.
         linear: ``(|X|,)`` the estimates.
         sensitive: ``(|X|,)`` booleans: true for values that blocks cover.
         counts: ``(|X|,)`` the reports of each value in clear, or with it in their block; None if none counts by itself.
