@@ -132,8 +132,8 @@ def projected_deviation(
 ) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
-    On the positive values the projection subtracts each value's share h of the error of their sum. The variance
-    Var = V - 2hC + h^2 sum(C) is left, where C is the covariance of each linear estimate with the sum of all.
+    On the positive values the projection subtracts each value's share h of the error of their sum. With C the
+    covariance of each linear estimate with the sum of all, this leaves the variance V - 2hC + h^2 sum(C).
 
     Args:
         start: the linear estimates.

@@ -6,8 +6,8 @@ with a bound on the false discoveries or on any error at all (`rejected`).
 **One probability** has exact bounds from k successes of n [Clopper and Pearson 1934]: the lower bound is the p at which
 k or more successes have probability ``error``, so that the bound exceeds the true p with at most that probability.
 
-**Binomial counts** have limits at which both tails of the count have at least alpha/2. They lie between the limits of
-Clopper and Pearson, which count all of the observed number to the tail, and mid-p's, which count half of it: the
+**Binomial counts** have limits at which both tails of the count have at least alpha/2. They lie between Clopper and
+Pearson's, which count all of the observed number to the tail, and mid-p's, which count half of the number: the
 observed number t weighs w = 1/2 + exp(-t/4)/2. Limits are exact at t = 0, where mid-p's cover too little, and mid-p's
 from about 15 on, where Clopper and Pearson's are too long. Large counts use quantiles from cumulants, without a library
 of special functions.
