@@ -115,7 +115,7 @@ SAMPLER = [
     ),
     Fault(
         "a memo is sent in every round",
-        "discreet.mechanisms.obfuscation:sent_again",
+        "discreet.mechanisms.obfuscation:resent_reports",
         lambda right, sampling, memos, threshold, random: memos,
         _MEMOS,
     ),

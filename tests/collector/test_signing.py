@@ -82,7 +82,7 @@ def test_a_promise_that_is_not_kept_is_not_signed(monkeypatch: pytest.MonkeyPatc
 def test_permanent_answers(people: int | None, linkable: bool) -> None:
     found = collection(answers="permanent", people=people, linkable=linkable)
     assert found.linkable is linkable
-    assert ("as good as names" in " ".join(notice(found))) is linkable
+    assert ("may identify people" in " ".join(notice(found))) is linkable
 
 
 def test_a_second_coin_is_signed() -> None:

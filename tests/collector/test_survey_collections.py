@@ -63,11 +63,11 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: 
             assert facts["published.among"]["chance"] == 1_000_000
             assert facts["published.several"] == {"count": 2 * times}
             page = served.client.get(f"/take/habits-{number}").body.decode()
-            assert f"from 50% to at most {share:.0%} sure" in page
+            assert f"can be at most {share:.0%} sure" in page
             about = served.client.get(f"/collections/habits-{number}/about").json
             (published,) = (part for part in about["parts"] if part["heading"] == "What is published")
             (sentence,) = (text for text in published["sentences"] if text.startswith("All of a person's answers"))
-            assert f"from 50% to at most {share:.0%} sure" in sentence
+            assert f"at most {share:.0%} sure" in sentence
     # Of a question that is not at hand no more is known than the epsilon of the survey.
     for others in ((), [entries[1].collection]):
         assert survey_reach(entries[0].collection, others) == (times * survey.epsilon - times * 0.25, 0.0)

@@ -231,7 +231,7 @@ def test_files_of_something_else_and_files_that_are_not_there_are_refused(
     kind: Kind, content: bytes, tmp_path: Path
 ) -> None:
     path = tmp_path / kind.name
-    assert refused(DataError, lambda: kind.read(path)) == f"{path} does not exist."
+    assert refused(DataError, lambda: kind.read(path)).startswith(f"{path} does not exist.")
     path.write_bytes(content)
     if content or kind.name.endswith((".parquet", ".arrow", ".gz")):
         refused(DataError, lambda: kind.read(path))

@@ -157,7 +157,7 @@ def test_bad_rows_are_counted_by_reason(tmp_path: Path, gap: bool) -> None:
     assert (found.bad, found.rows) == (expected.total(), 300 + expected.total())
     np.testing.assert_array_equal(found.tally.support, SUBSETS.tally(good).support)
     np.testing.assert_array_equal(found.tally.clear, SUBSETS.tally(good).clear)
-    with pytest.raises(DataError, match=rf"{found.bad} of {found.rows} rows .* more than the share of 0.05 that"):
+    with pytest.raises(DataError, match=rf"{found.bad} of {found.rows} rows .*bad-share.exceeded"):
         tally(SUBSETS, Sources(tmp_path, bad_share=0.05))
     with pytest.raises(DataError, match="leave"):
         tally(SUBSETS, tmp_path)

@@ -236,9 +236,6 @@ def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> No
         covariance = memos @ each**2 - (memos @ each) ** 2
         assert memos @ each == pytest.approx(p, abs=1e-9)
         assert covariance == pytest.approx(again**2 * (memos @ worth**2 - (memos @ worth) ** 2), abs=1e-9)
-        squares = memos @ rounds @ worth**2
-        noise, noise_squared = ((1 - again) * mechanism.decoder.noise_moment(power) for power in (1, 2))
-        assert again * (squares - noise_squared) - (p - noise) ** 2 == pytest.approx(covariance, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "hashing-pool"])

@@ -177,9 +177,8 @@ def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_
         check=False,
     )
     assert refused.returncode == 2
-    assert refused.stderr == (
-        "Error: discreet reproduce was removed; install it from discreet's sources with pip install ./papers.\n"
-    )
+    assert "pip install ./papers" in refused.stderr
+    assert "option.removed" in refused.stderr
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=unpacked / "papers")
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:

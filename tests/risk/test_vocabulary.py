@@ -30,5 +30,5 @@ def test_keys_are_numbered_as_they_come(batches: list[list[int]], slots: int) ->
 
 def test_numbers_must_fit_into_32_bits() -> None:
     assert events.room(1 << 31) < 1 << 31
-    with pytest.raises(DataError, match="at most 1610612736 different"):
+    with pytest.raises(DataError, match="At most 1610612736 different"):
         events.room(1 << 32)

@@ -116,7 +116,7 @@ def test_a_misspelt_option_of_a_plan_is_named(
     )
     message = refused(ParameterError, lambda: Plan.load(file))
     plans.schema_with_joined.cache_clear()
-    assert f"unknown field `{option}` - at `$.mechanism`." in message
+    assert f"unknown field '{option}' - at '$.mechanism'" in message
 
 
 # Seeded words that threads share

@@ -20,7 +20,7 @@ VERBS = {
     "init": "Propose a plan for columns of TABLE.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row.",
     "plan": "Compare all mechanisms on DOMAIN and recommend one.",
-    "regress": "Regress reports on public columns that stand beside them.",
+    "regress": "Regress reports on public columns beside them.",
     "risk": "Assess how surely people can be identified.",
     "seal": "Write REPORTS into one file, sorted by their content.",
     "serve": "Run a collector: take reports in, and seal them.",

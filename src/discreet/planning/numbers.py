@@ -85,7 +85,7 @@ class NumberPlan(TabularResult):
         >>> import discreet as dc
         >>> plan = NumberPlan.of(dc.Domain.number(0, 100, bins=50), 1.0, 10_000)
         >>> plan.columns()["quantity"][:3].tolist(), plan.columns()["standard_error"][:3].round(1).tolist()
-        (['mean', '0.1 quantile', 'median'], [1.0, 1.9, 2.1])
+        (['mean', '0.1 quantile', 'median'], [1.0, 5.3, 7.0])
     """
 
     mechanism: Windows
