@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 24_620,
-    "risk": 5_960,
-    "surveys": 3_040,
-    "device": 2_450,
-    "collector": 6_400,
-    "spark": 690,
+    CORE: 24_467,
+    "risk": 5_940,
+    "surveys": 2_840,
+    "device": 2_370,
+    "collector": 6_340,
+    "spark": 680,
 }
 """The most code lines; a number may only become smaller."""
 
