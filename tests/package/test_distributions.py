@@ -251,7 +251,8 @@ def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_pat
     run(sys.executable, "-P", installed / "bin" / "discreet", *commands[0][1:], folder=tmp_path, **place)
     shorten(tmp_path / "examples")
     # An audit refutes a true promise once in a thousand times: this one has a seed.
-    rest = [[*words, "--seed", "1"] if "--draws" in words else words for _, *words in commands[1:]]
+    tested = ["--draws", "20000", "--seed", "1"]
+    rest = [[*words[: words.index("--draws")], *tested] if "--draws" in words else words for _, *words in commands[1:]]
     (example,) = blocks(text, "python")
     run(sys.executable, "-P", "-c", f"{ALL_OF}\n{example}", json.dumps(rest), folder=tmp_path, **place)
     assert sorted(path.name for path in tmp_path.iterdir() if path.name != "home") == [
