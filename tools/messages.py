@@ -80,8 +80,11 @@ def of_messages(trees: Mapping[Path, ast.Module]) -> Iterator[str]:
 
 def _of_call(path: Path, call: ast.Call, sentences: Mapping[str, str]) -> Iterator[str]:
     """Yield the faults of a call that makes an error, if it is given a code."""
-    code = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
+    first = call.args[0] if call.args else None
+    code = first.value if isinstance(first, ast.Constant) else None
     if not isinstance(code, str) or not _CODE.fullmatch(code):
+        if isinstance(first, ast.JoinedStr | ast.Constant) and ast.unparse(call.func) in _OF_PLACES_ALONE:
+            yield f"{path}:{call.lineno}: an error is given a code, and its sentence stands in the room's catalogue"
         return
     if code not in sentences:
         yield f"{path}:{call.lineno}: the catalogue of this room has no {code}"

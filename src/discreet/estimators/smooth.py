@@ -142,8 +142,12 @@ class Smoother:
         blocks, size = likelihood.membership, len(codes)
         if size > MOST_VALUES or blocks.rows * size > _MOST_NUMBERS or not blocks.is_here:
             raise ParameterError(
-                f"method smooth takes at most {MOST_VALUES} values in order and {_MOST_NUMBERS} numbers of distinct "
-                f"reports, got {size} values and {blocks.rows} reports; choose fewer bins, or windows as the mechanism."
+                "method.smooth-too-large",
+                argument="method",
+                size=size,
+                rows=blocks.rows,
+                most=MOST_VALUES,
+                numbers=_MOST_NUMBERS,
             )
         rows = np.column_stack([np.asarray(blocks.dot(unit), np.float64) for unit in np.eye(size)])
         rows += 1 / likelihood.contrast
@@ -259,9 +263,7 @@ class Smoother:
 
 def _check_order(domain: Domain) -> None:
     if not domain.space.is_ordered:
-        raise ParameterError(
-            "method smooth needs values in one order: numbers, integers, or labels listed in order; choose mle."
-        )
+        raise ParameterError("method.smooth-no-order", argument="method")
 
 
 def _scatter(start: LinearStart, problem: Smoother, point: FloatArray) -> FloatArray:

@@ -35,7 +35,7 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
         ParameterError: if there is no finite number for each value.
     """
     if scores is None:
-        return _numbers(domain.space, f"the mean of labels needs labels that are numbers, or {name}").astype(float)
+        return _numbers(domain.space, f"The mean of labels needs labels that are numbers, or {name}").astype(float)
     if isinstance(scores, Mapping):
         with columns.of_parameter(name):
             codes, numbers = domain.encode(list(scores)), np.full(domain.size, np.nan)
@@ -44,8 +44,11 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
         numbers = columns.reals(scores, name)
     if numbers.shape != (domain.size,) or not np.isfinite(numbers).all():
         raise ParameterError(
-            f"{name} must be a finite number for each of the {domain.size} values, got shape {numbers.shape} with "
-            f"{np.count_nonzero(np.isfinite(numbers))} finite numbers."
+            "scores.wrong-numbers",
+            name=name,
+            size=domain.size,
+            shape=numbers.shape,
+            n=np.count_nonzero(np.isfinite(numbers)),
         )
     return numbers
 
@@ -61,23 +64,21 @@ def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
         ParameterError: if the labels have no order, or it does not list each of them once.
     """
     if order is None:
-        labels = _numbers(domain.space, "a quantile needs labels that are numbers, or their order from low to high")
+        labels = _numbers(domain.space, "A quantile needs labels that are numbers, or their order from low to high")
         codes = np.argsort(labels, kind="stable")
         return codes, labels[codes].tolist()
     with columns.of_parameter("order"):
         codes = domain.encode(order)
     different = len(np.unique(codes))
     if len(codes) != domain.size or different != domain.size:
-        raise ParameterError(
-            f"order must list each of the {domain.size} values once, got {len(codes)}, of which {different} differ."
-        )
+        raise ParameterError("order.incomplete", argument="order", size=domain.size, different=different, n=len(codes))
     return codes, domain.names(codes)
 
 
 def _numbers(space: LabelSpace, wanted: str) -> AnyArray:
     quantities = space.quantities()
     if quantities is None:
-        raise ParameterError(f"{wanted}, got other labels.")
+        raise ParameterError("labels.not-numbers", wanted=wanted)
     return quantities
 
 
@@ -89,12 +90,10 @@ def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartitio
     Raises:
         ParameterError: if the domain is no product, or has no such attribute.
     """
-    attributes = _attributes(domain, "a marginal")
+    attributes = _attributes(domain, "A marginal")
     unknown = [name for name in names if name not in attributes]
     if unknown or not names or len(set(names)) < len(names):
-        raise ParameterError(
-            f"a marginal must be of different attributes among {', '.join(attributes)}, got {list(names)}."
-        )
+        raise ParameterError("marginal.wrong-attributes", names=", ".join(attributes), found=list(names))
     order = list(attributes)
     shape, axes = tuple(space.size for space in attributes.values()), tuple(order.index(name) for name in names)
     cells = AxisPartition(prod(shape[axis] for axis in axes), shape, axes)
@@ -108,14 +107,11 @@ def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellP
     Raises:
         ParameterError: if the domain is no product, an attribute or a label is unknown, or none is left open.
     """
-    attributes = _attributes(domain, "a condition")
+    attributes = _attributes(domain, "A condition")
     mask = value_mask(domain.space, [pattern], "where")
     left = {name: space for name, space in attributes.items() if name not in pattern}
     if not left:
-        raise ParameterError(
-            f"where must leave one attribute open, got labels of all: {', '.join(attributes)}; for the share of single "
-            "values use total."
-        )
+        raise ParameterError("where.no-open-attribute", argument="where", names=", ".join(attributes))
     codes = np.flatnonzero(mask)
     places = np.unravel_index(codes, tuple(space.size for space in attributes.values()))
     of_left = [place for name, place in zip(attributes, places, strict=True) if name in left]
@@ -126,9 +122,7 @@ def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellP
 
 def _attributes(domain: Domain, wanted: str) -> Mapping[str, LabelSpace]:
     if not domain.space.parts:
-        raise ParameterError(
-            f"{wanted} needs a product domain, of several attributes, got {domain!r}; for sums of values use total."
-        )
+        raise ParameterError("domain.not-product", wanted=wanted, domain=domain)
     return domain.space.parts
 
 

@@ -75,14 +75,16 @@ def regress(
     shares = None if weights is None else Weights.of(weights, reports.n).units.astype(np.float64)
     if method == "logistic":
         if values is not None:
-            raise ParameterError("values does nothing for method 'logistic', which explains all of them together.")
+            raise ParameterError("values.unused", argument="values")
         against = None if baseline is None else int(domain.encode([baseline])[0])
         return _logistic(mechanism, reports, (design, matrix), shares, against)
     if baseline is not None:
-        raise ParameterError("baseline does nothing for method 'linear', which explains shares, not odds.")
+        raise ParameterError("baseline.unused", argument="baseline")
     codes = np.arange(domain.size) if values is None else domain.encode(values)
     if len(codes) > _MOST_VALUES:
-        raise ParameterError(f"values must name at most {_MOST_VALUES} of {domain.size}, got {len(codes)}.")
+        raise ParameterError(
+            "values.too-many-regressions", argument="values", size=domain.size, most=_MOST_VALUES, n=len(codes)
+        )
     law = _least_squares(mechanism, reports, matrix, codes, shares)
     return Regression(
         "linear",
@@ -131,11 +133,10 @@ def _logistic(
     domain = mechanism.domain
     if reports.n * domain.size > _MOST_LIKELIHOODS:
         raise ParameterError(
-            f"method 'logistic' keeps a number for each report and value, at most {_MOST_LIKELIHOODS}, and "
-            f"{reports.n} reports and {domain.size} values are more; take fewer, or method 'linear'."
+            "method.too-many-likelihoods", argument="method", n=reports.n, size=domain.size, most=_MOST_LIKELIHOODS
         )
     if domain.size < 2:
-        raise DataError("method 'logistic' needs at least two values.")
+        raise DataError("method.one-value", argument="method")
     fit = logistic_fit(mechanism.likelihoods(reports), read[1], weights=weights, baseline=baseline)
     others = np.delete(np.arange(domain.size), fit.baseline)
     return Regression(

@@ -48,14 +48,14 @@ class CovariateDesign:
         """
         columns, absent = [], [name for name in self.labels if name not in (names_of(covariates) or ())]
         if absent:
-            raise DataError(f"covariates must have the columns of the regression; not there: {_listed(absent)}.")
+            raise DataError("covariates.missing-columns", argument="covariates", listed=_listed(absent))
         for name, labels in self.labels.items():
             column = covariates[name]
             parts = [_finite(name, column)] if labels is None else _marks(name, column, labels)
             n = len(parts[0]) if parts else len(column)
             rows = n if rows is None else rows
             if n != rows:
-                raise DataError(f"covariates must be one for each of {rows} reports, and {name!r} has {n}.")
+                raise DataError("covariates.wrong-length", argument="covariates", rows=rows, name=name, n=n)
             columns += parts
         return np.stack([np.ones(rows or 0), *columns], axis=1)
 
@@ -77,7 +77,7 @@ def design_of(
     """
     names, asked = names_of(covariates) or [], dict(reference or {})
     if not names:
-        raise ParameterError("covariates must be a table or a mapping of one column or more.")
+        raise ParameterError("covariates.wrong-type", argument="covariates")
     labels: dict[str, tuple[Any, ...] | None] = {}
     for name in names:
         levels = _labels(name, covariates[name])
@@ -85,11 +85,13 @@ def design_of(
             first = next((level for level in levels or () if asked[name] in (level, str(level))), None)
             if levels is None or first is None:
                 known = "numbers" if levels is None else f"the labels {_listed(levels[:12])}"
-                raise ParameterError(f"reference must be a label of covariates {name!r}, which have {known}.")
+                raise ParameterError("reference.unknown-label", argument="reference", name=name, known=known)
             levels = (first, *(level for level in levels if level != first))
         labels[name] = levels
     if unknown := [name for name in asked if name not in labels]:
-        raise ParameterError(f"reference must be of covariates, {_listed(labels)}; got {_listed(unknown)}.")
+        raise ParameterError(
+            "reference.unknown-covariates", argument="reference", names=_listed(labels), unknown=_listed(unknown)
+        )
     design = CovariateDesign(labels)
     matrix = design.matrix(covariates, rows)
     _refuse_collinear(matrix, design.names)
@@ -115,7 +117,9 @@ def _labels(name: str, column: Any) -> tuple[Any, ...] | None:
         return None
     _, labels = categories(column, f"covariates {name!r}")
     if len(labels) > _MOST_LABELS:
-        raise DataError(f"covariates {name!r} have {len(labels)} labels, more than {_MOST_LABELS}; merge some.")
+        raise DataError(
+            "covariates.too-many-labels", argument="covariates", name=name, n=len(labels), most=_MOST_LABELS
+        )
     places = {label: place for place, label in enumerate(category_order(column))}
     return tuple(sorted(labels, key=lambda label: places.get(label, len(places))))
 
@@ -129,8 +133,7 @@ def _finite(name: str, column: Any) -> FloatArray:
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise DataError(
-            f"covariates {name!r} must be finite numbers, and {len(wrong)} of {len(values)} are missing or infinite "
-            f"(first in row {wrong[0]})."
+            "covariates.not-finite", argument="covariates", name=name, n=len(wrong), total=len(values), first=wrong[0]
         )
     return values
 
@@ -141,8 +144,7 @@ def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
     if strange := [label for label in names if label not in labels]:
         rows = np.flatnonzero(np.isin(codes, [names.index(label) for label in strange]))
         raise DataError(
-            f"{len(rows)} of {len(codes)} covariates {name!r} have labels that the regression has not seen "
-            f"(first in row {rows[0]})."
+            "covariates.new-labels", argument="covariates", name=name, n=len(rows), total=len(codes), first=rows[0]
         )
     return [(codes == (names.index(label) if label in names else -1)).astype(np.float64) for label in labels[1:]]
 
@@ -161,9 +163,6 @@ def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
         else:
             basis = np.column_stack([basis, left / rest])
     if following:
-        raise DataError(
-            f"covariates must not be constant or follow from those before them, as do {', '.join(following)}; leave "
-            "these out."
-        )
+        raise DataError("covariates.collinear", argument="covariates", names=", ".join(following))
     if len(matrix) <= len(names):
-        raise DataError(f"{len(names)} coefficients need more than so many reports, got {len(matrix)}.")
+        raise DataError("covariates.too-many-coefficients", n=len(names), rows=len(matrix))

@@ -186,7 +186,7 @@ def logistic_fit(
     likelihood = _Likelihood(rows, standard, weights, baseline)
     size = likelihood.shape[0] * likelihood.shape[1]
     if size > _MOST_COEFFICIENTS:
-        raise DataError(f"there may be at most {_MOST_COEFFICIENTS} coefficients, got {size}; take method 'linear'.")
+        raise DataError("covariates.too-many-for-logistic", argument="method", size=size, most=_MOST_COEFFICIENTS)
     start = np.zeros(likelihood.shape)
     start[:, 0] = np.log(np.maximum(np.delete(shares, baseline), 1e-3) / max(shares[baseline], 1e-3))
     random = np.random.default_rng(20261122)
@@ -196,9 +196,7 @@ def logistic_fit(
     undetermined = _undetermined(hessian, likelihood.squares(best, likelihood.weights))
     if undetermined.any():
         if likelihood.penalty_cost > _MOST_PENALTY:
-            raise DataError(
-                "the reports do not determine every coefficient; take fewer covariates, or method 'linear'."
-            )
+            raise DataError("covariates.undetermined")
         climbs = _climbed(likelihood.penalised, [start, np.clip(best, -3, 3).reshape(start.shape)])
         best = climbs[0].x
         hessian = likelihood.squares(best, likelihood.weights)
