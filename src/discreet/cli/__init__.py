@@ -1,4 +1,4 @@
-"""The command line: parse, call one function below, print. A verb is a module, which is loaded when it is used.
+"""The command line. Each command (a verb, in the code) has a module, which is imported when the command is used.
 
 Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used; 70 a defect of discreet; 130
 interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by SIGHUP).

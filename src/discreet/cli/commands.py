@@ -1,8 +1,8 @@
-"""Verbs and groups of them: options and their rules, loading, refusals, defects and exit codes.
+"""Commands, groups of commands and rules for options; errors, defects and exit codes.
 
-Early ends of a verb (Ctrl-C, a signal, a closed pipe) are exceptions, so that incomplete files are removed. For a
-defect of discreet only the places in the code are shown, never its message, which may quote a person's value; the whole
-traceback is written on request. Nothing heavy is imported here.
+A command that ends early (Ctrl-C, a signal, a closed pipe) raises an exception, so that incomplete files are removed.
+For a defect of discreet only the lines of code are shown. The exception's message may quote a person's value, so it is
+not shown; ``--debug`` writes the whole traceback. This module imports no large library.
 """
 
 import os
@@ -29,7 +29,7 @@ from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-# What shells say of a program that a signal ended: 128 and its number.
+# Shells report a program that a signal ended with the exit code 128 plus the signal's number.
 _SIGNALLED = 128
 INTERRUPTED = _SIGNALLED + signal.SIGINT
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -37,10 +37,10 @@ _PIPE = 13
 
 
 class Terminated(BaseException):
-    """The exception of a signal that ends the program; not an error, which other code might catch.
+    """Raised when a signal ends the program. It is a BaseException, so code that catches errors does not catch it.
 
     Attributes:
-        number: of the signal.
+        number: the number of the signal.
     """
 
     def __init__(self, number: int) -> None:
@@ -50,7 +50,7 @@ class Terminated(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Turn signals that end programs into an orderly exit, with the exit code of the signal."""
+    """During the body, let signals that end the program raise `Terminated`; then exit with the signal's exit code."""
     before = _listening(os.getpid())
     try:
         yield
@@ -63,13 +63,13 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _listening(process: int) -> dict[int, Any]:
-    """Handle the signals that nobody else handles or ignores; return their former handlers."""
+    """Install handlers for the ending signals that have the default handler, and return the former handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
 
     def end(number: int, _: FrameType | None) -> None:
         if os.getpid() != process:
-            # A child of ours that was forked ends as it would have.
+            # A forked child process ends as it would without this handler.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
             return
@@ -84,13 +84,16 @@ def _listening(process: int) -> dict[int, Any]:
 
 
 def show_every_letter() -> None:
-    """Let standard output escape the letters that its encoding has not, as the error stream does."""
+    """Let standard output escape the characters that its encoding lacks, as the error stream does."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def flushed(code: int) -> int:
-    """Flush standard output, and return the exit code: the given code, or the code for a closed pipe."""
+    """Flush standard output.
+
+    Return `code`, or the exit code for a closed pipe if `code` is 0 and the pipe is closed.
+    """
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -101,8 +104,8 @@ def flushed(code: int) -> int:
 
 
 def pipe_closed() -> int:
-    """Discard further output, and return the exit code of a program with a closed pipe."""
-    # What has no file behind it has no reader that can go either.
+    """Discard all further output, and return the exit code for a closed pipe."""
+    # A stream without a file descriptor has no pipe that could be closed.
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -115,7 +118,7 @@ _LOOK = "look through it for people's values before you send it."
 
 
 def debug_option() -> click.Option:
-    """Return the option that names a file for the traceback of a defect."""
+    """Return the option ``--debug``, which names a file for the traceback of a defect."""
     return click.Option(
         ["--debug"],
         type=click.Path(path_type=Path, dir_okay=False),
@@ -127,7 +130,7 @@ def debug_option() -> click.Option:
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Refuse a file that exists or cannot be written before anything is done."""
+    """Raise an error if the file of ``--debug`` exists or cannot be written; else remember its path."""
     try:
         if path is not None:
             path.open("x").close()
@@ -139,12 +142,15 @@ def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None)
 
 
 def keep_traceback(ctx: click.Context, error: Exception) -> str:
-    """Write the traceback to the file of ``--debug``, if there is one, and return a sentence about it."""
+    """Write the traceback to the file of ``--debug``, if one was given.
+
+    Return a sentence that says where the traceback is.
+    """
     path = ctx.meta.get(_DEBUG)
     if path is None:
         return f"The same with --debug FILE keeps the whole traceback; {_LOOK}"
     try:
-        # For its owner alone.
+        # Only the owner can read the file.
         created = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
         with os.fdopen(created, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.writelines(traceback.format_exception(error))
@@ -154,7 +160,7 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
 
 
 def place_of(error: Exception) -> str:
-    """Return the type of an exception and the lines that raised it, in our code and in a library's."""
+    """Return the type of an exception, and the last lines of code that raised it, in a library and in discreet."""
     raised = [(frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in raised if place[0].startswith("discreet.")]
     places = dict.fromkeys([*raised[-1:], *inside[-1:]])
@@ -172,24 +178,24 @@ WIDTH = 100
 
 
 class RefusedVerb(click.ClickException):
-    """A refusal: one sentence, exit code 2."""
+    """An error in the input or the request, shown as one sentence. The exit code is 2."""
 
     exit_code = 2
 
 
-# The last one imports the compiler of Fortran, a seventh of a second; the others test frameworks and the like.
+# numpy.f2py imports a Fortran compiler, which takes a seventh of a second; the others import test frameworks.
 _IDLE_PARTS = ("numpy.testing", "numpy.polynomial", "numpy.ctypeslib", "numpy.ma", "numpy.f2py")
 
 
 class RuledOption(click.Option):
-    """An option that says what it goes with.
+    """An option with rules: the options that it needs, and the options that it cannot be combined with.
 
-    A condition is a list of other options or of ``name=value``, separated by spaces; it holds if one of them is given.
-    A rule's text is a reason, or a whole sentence if it ends with a full stop; ``{}`` in it is the option.
+    A condition is a list of other options, or of ``name=value``, separated by spaces. It holds if one of these is
+    given. The text of a rule is a reason, or a whole sentence with a full stop; ``{}`` stands for the option.
 
     Args:
-        needs: reasons why it is refused unless a condition holds, by condition.
-        bars: reasons why it is refused where a condition holds, by condition.
+        needs: conditions that must all hold, and the reason why.
+        bars: conditions that must not hold, and the reason why.
     """
 
     def __init__(
@@ -199,10 +205,10 @@ class RuledOption(click.Option):
         self.needs, self.bars = needs or {}, bars or {}
 
     def check(self, passed: Mapping[str, str], values: Mapping[str, Any]) -> None:
-        """Refuse the option, which was given, where it does nothing.
+        """Raise an error if a rule of this option is broken. The option was given.
 
         Raises:
-            ParameterError: if a rule says so.
+            ParameterError: if a rule is broken.
         """
         broken = [why for condition, why in self.bars.items() if _holds(condition, passed, values)]
         broken += [why for condition, why in self.needs.items() if not _holds(condition, passed, values)]
@@ -216,7 +222,7 @@ def _holds(condition: str, passed: Mapping[str, str], values: Mapping[str, Any])
 
 
 def idle(option: str, why: str) -> ParameterError:
-    """Return the error of an option that does nothing, from a reason or from a whole sentence."""
+    """Return the error for an option that has no effect. `why` is a reason, or a whole sentence with a full stop."""
     if why.endswith("."):
         return ParameterError("option.not-here", sentence=why.format(option))
     return ParameterError("option.idle", option=option, reason=why)
@@ -227,10 +233,10 @@ _LAST = re.compile(r"\[(?!default|required)([^\[\]]*)\]$")
 
 
 class Verb(click.Command):
-    """A verb, with the options that every verb has.
+    """A command of discreet (in the code: a verb), with the options that every command has.
 
     Args:
-        has_result: whether it prints a result, for programs too.
+        has_result: whether the command prints a result, and so has the option ``--json``.
     """
 
     def __init__(self, *given: Any, has_result: bool = True, **named: Any) -> None:
@@ -245,7 +251,7 @@ class Verb(click.Command):
             parameter.help = _LAST.sub(r"[default: \1]", parameter.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments; refuse removed options, and options of another verb with the name of this verb."""
+        """Parse the arguments. Raise an error for removed options, and for options of a command of the same group."""
         *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
         here = " ".join([*groups, name])
         written = tuple(args)
@@ -261,7 +267,7 @@ class Verb(click.Command):
             raise ParameterError("option.other-verb", option=option, names=" or ".join(whose), here=here) from None
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Check options and outputs, then run the verb: warnings are notes."""
+        """Check options and output files, then run the command. Warnings are printed as notes on the error stream."""
         from discreet.cli.output import check_outputs, given_options, notes_on_errors
 
         passed = given_options()
@@ -275,7 +281,7 @@ class Verb(click.Command):
 
     @contextmanager
     def options_in_messages(self, ctx: click.Context) -> Iterator[None]:
-        """Turn errors into refusals of the verb, which name options instead of arguments."""
+        """Turn errors of the body into messages that name options instead of Python's arguments."""
         try:
             yield
         except SurveyDocumentError as error:
@@ -285,7 +291,7 @@ class Verb(click.Command):
             raise RefusedVerb(sentence + (f" [{error.code}]" if error.code else "")) from None
 
     def name_of(self, argument: str, value: str | None = None) -> str:
-        """Return the option for an argument that a message of Python names, with its value; else the argument."""
+        """Return the option that sets a Python argument, with its value; else the argument's name."""
         for option in self.params:
             if isinstance(option, click.Option) and option.name in {argument, f"as_{argument}"}:
                 word = max(option.opts, key=len)
@@ -293,12 +299,12 @@ class Verb(click.Command):
         return argument if value is None else f"{argument}={value}"
 
     def run(self, ctx: click.Context) -> Any:
-        """Run the verb."""
+        """Run the command."""
         return super().invoke(ctx)
 
 
 def _survey_refused(ctx: click.Context, error: SurveyDocumentError) -> ParameterError:
-    """Return the error of a survey where a plan is needed; it names the verb of surveys, if there is one."""
+    """Return the error for a survey file in place of a plan. It names the command for surveys, if there is one."""
     verb, root = ctx.command_path.split()[1], ctx.find_root()
     main: Any = root.command
     surveys: Any = main.get_command(root, "survey") if "survey" in main.commands else None
@@ -309,7 +315,7 @@ def _survey_refused(ctx: click.Context, error: SurveyDocumentError) -> Parameter
 
 
 def _leave_asleep() -> None:
-    """Let parts of NumPy that nothing here uses load when somebody does: `scipy.special` asks for all of its names."""
+    """Delay the import of parts of NumPy that discreet does not use. `scipy.special` would import all of them."""
     for name in _IDLE_PARTS if "numpy" in sys.modules else ():
         spec = None if name in sys.modules else find_spec(name)
         if spec is not None and spec.loader is not None:
@@ -320,7 +326,7 @@ def _leave_asleep() -> None:
 
 
 def _having(option: str, ctx: click.Context) -> list[str]:
-    """Return the names of the verbs of the same group that have an option; none at the top."""
+    """Return the names of the commands in the same group that have an option; no names for the outermost group."""
     group = None if ctx.parent is None else ctx.parent.command
     if not isinstance(group, click.Group) or isinstance(group, Verbs):
         return []
@@ -328,7 +334,7 @@ def _having(option: str, ctx: click.Context) -> list[str]:
 
 
 class VerbGroup(click.Group):
-    """A group of verbs; a group in it is one too."""
+    """A group of commands. Groups inside it are of this class too."""
 
     command_class = Verb
     group_class: Any = type
@@ -339,7 +345,7 @@ class VerbGroup(click.Group):
         self.context_settings.setdefault("max_content_width", WIDTH)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Return the verb of a name, or refuse the name and list the verbs."""
+        """Return the command with a name. For an unknown name, raise an error that lists the commands."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
             refuse_removed(" ".join([*ctx.command_path.split()[1:], name]))
@@ -352,42 +358,42 @@ class VerbGroup(click.Group):
 
 
 def registered_verbs() -> "dict[str, EntryPoint]":
-    """Return the verbs that other installed packages register, by name: their entry points ``discreet.commands``."""
+    """Return the commands of other installed packages, by name, from their entry points ``discreet.commands``."""
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group="discreet.commands")}
 
 
 class LazyVerbs(Mapping[str, click.Command]):
-    """Verbs by name; the module of a verb is imported when the verb is asked for.
+    """The commands by name. The module of a command is imported when the command is looked up.
 
     Args:
-        homes: the module of each verb, by the verb's name.
-        sentences: the first sentence of each verb's help, by the verb's name, if help needs it.
+        homes: the module of each command, by the command's name.
+        sentences: the first sentence of each command's help, by the command's name, for a list of commands.
     """
 
     def __init__(self, homes: Mapping[str, str], sentences: Mapping[str, str] | None = None) -> None:
         self.homes, self.sentences = homes, sentences or {}
 
     def __getitem__(self, name: str) -> click.Command:
-        """Return the verb, imported."""
+        """Import the module of a command, and return the command."""
         verb: click.Command = getattr(import_module(self.homes[name]), name.replace("-", "_"))
         return verb
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, importing nothing."""
+        """Iterate over the names of the commands without importing them."""
         return iter(sorted(self.homes))
 
     def __len__(self) -> int:
-        """Return the number of verbs."""
+        """Return the number of commands."""
         return len(self.homes)
 
 
 class Verbs(VerbGroup):
-    """The group of all verbs: a refusal is one sentence and exit code 2, a defect exit code 70.
+    """The group of all commands. An error is one sentence and exit code 2; a defect has exit code 70.
 
     Args:
-        groups: the names of verbs that help lists together, separated by spaces, by title.
+        groups: titles in the list of commands, each with the names of its commands, separated by spaces.
     """
 
     group_class = VerbGroup
@@ -397,14 +403,14 @@ class Verbs(VerbGroup):
         self.groups = groups
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb of discreet, or a verb that another package registers; None if the name is unknown."""
+        """Return a command of discreet or of another package; None if the name is unknown."""
         if (verb := super().get_command(ctx, cmd_name)) is not None:
             return verb
         entry = registered_verbs().get(cmd_name)
         return None if entry is None else entry.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs by group, with their first sentences; none of them is imported for that."""
+        """List the commands by group, each with the first sentence of its help. No command is imported."""
         verbs: Any = self.commands
         summaries = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
         sentences, others = summaries | verbs.sentences, " ".join(sorted(summaries.keys() - verbs.keys()))
@@ -414,7 +420,7 @@ class Verbs(VerbGroup):
                 formatter.write_dl([(name.ljust(max(map(len, sentences))), sentences[name]) for name in names.split()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb, and exit with its code."""
+        """Run the command, and exit with the command's exit code."""
         show_every_letter()
         try:
             with ended_by_signals():
@@ -436,7 +442,7 @@ class Verbs(VerbGroup):
             reason = error.strerror or type(error).__name__
             raise RefusedVerb(str(DiscreetError("system.refused", reason=reason, where=where))) from None
         except Exception as error:
-            # Not 1, which says that a promise is broken. And not its message, which can hold a person's value.
+            # The exit code is not 1, which means a broken promise. The message is hidden: it can hold a person's value.
             path = keep_traceback(ctx, error)
             click.echo(
                 f"This is a defect of discreet, not of your input: {place_of(error)}; please report it.", err=True

@@ -1,4 +1,4 @@
-"""Tables and sentences on a terminal, by rich: of whatever width there is."""
+"""Print tables and sentences on a terminal with the library rich, for any width of the terminal."""
 
 import os
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from rich.table import Table
 
 from discreet.core.result_table import ResultTable
 
-# Beside each column of a table; how narrow text may be folded, and up to which length no word of it is broken.
+# Columns of the terminal: a table's border, the least width of folded text, and the longest word never broken.
 _BORDERS, _FOLDED, _WHOLE = 3, 12, 20
 
 
 class _PlainConsole(Console):
     def on_broken_pipe(self) -> None:
-        """Raise the error for the verb to handle; exit code 1, which rich would give, means a broken promise."""
+        """Raise BrokenPipeError for the command to handle. The exit code of rich, 1, would mean a broken promise."""
         raise BrokenPipeError
 
 
 def console(out: TextIO | None, most: int) -> Console:
-    """Return the console that prints on a stream, if any; of the width given where nothing says how wide it is."""
-    # A program without streams discards what it prints. No markup, no emoji: labels and file names are shown as is.
+    """Return a console for a stream. It has `most` columns if the width of the stream is unknown."""
+    # A program without streams discards its output. Markup and emoji are off: labels and file names are shown as is.
     out = out or StringIO()
     plain: dict[str, Any] = {"file": out, "highlight": False, "markup": False, "emoji": False}
     looked_at = out.isatty() or os.environ.get("COLUMNS", "").isdecimal()
@@ -31,7 +31,7 @@ def console(out: TextIO | None, most: int) -> Console:
 
 
 def print_line(out: Console, line: str) -> None:
-    """Print a sentence on one line, however long, so that it can be copied from the terminal.
+    """Print a sentence on one line, whatever its length, so that it can be copied from the terminal.
 
     It may quote an unchecked document, so characters that control the terminal are replaced by a mark.
     """
@@ -41,8 +41,8 @@ def print_line(out: Console, line: str) -> None:
 def show_table(out: Console, table: ResultTable) -> None:
     """Print a table without its notes.
 
-    Where the terminal is narrow, text is folded; a number never is. Numbers that find no room go into further tables;
-    if not one does, the table is a list: a row's text, and below it a line for each number.
+    On a narrow terminal text is folded, but numbers are not. Columns of numbers that do not fit go into further tables.
+    If a single column does not fit, the table becomes a list: the text of a row, and one line for each number.
     """
     (headings, *cells), title, left = table.cells(), table.title, table.left
     least = _least_widths(headings, cells, left)
@@ -71,7 +71,7 @@ def _across(widths: Sequence[int], shown: Sequence[int]) -> int:
 
 
 def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> list[int]:
-    """Return the least width of each column: of its widest number, or of text as it may be folded."""
+    """Return the least width of each column: the widest number, or the narrowest folded text."""
     widths = []
     for place, heading in enumerate(headings):
         words = max(cell_len(word) for word in heading.split() or [""])
@@ -86,7 +86,7 @@ def _least_widths(headings: Sequence[str], cells: Sequence[Sequence[str]], left:
 def _widths(
     least: Sequence[int], shown: Sequence[int], headings: Sequence[str], cells: Sequence[Sequence[str]], most: int
 ) -> list[int]:
-    """Return the width of each column: in turn they take the room that is left, up to their widest."""
+    """Return the width of each column. Columns from left to right take the free width, up to the widest cell."""
     widths, room = [], most - _across(least, shown)
     for place in shown:
         widest = max(cell_len(headings[place]), *(cell_len(row[place]) for row in cells), 0)
@@ -99,7 +99,7 @@ def _widths(
 def _show_list(out: Console, title: str, headings: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
     out.print(title, style="bold")
     for row in cells:
-        # Longer than the terminal, a line is left to it: it can be copied whole.
+        # The terminal folds a long line, so that the line can be copied whole.
         out.print(", ".join(cell for cell in row[:left] if cell) or "-", soft_wrap=True)
         for heading, cell in zip(headings[left:], row[left:], strict=True):
             out.print(f"  {heading}: {cell}", soft_wrap=True)

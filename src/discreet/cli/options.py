@@ -1,7 +1,7 @@
-"""OptionGroup: types of parameters, those that several verbs have, and structs of options that belong together.
+"""`OptionGroup`, classes of options that belong together, and types and options that several commands share.
 
-A verb takes one struct for options that belong together; the decorator ``options`` of its class declares them. What an
-option goes with is said at the option (`discreet.cli.commands.RuledOption`).
+A command takes options that belong together as one dataclass; the decorator ``options`` of the class declares them.
+Rules for combining an option with others stand at the option (`discreet.cli.commands.RuledOption`).
 """
 
 import re
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
 else:
-    # Older versions of click do not say what a type makes.
+    # In older versions of click, ParamType is not generic.
     _Whole = click.ParamType
 
 _COUNT = re.compile(r"[+-]?\d+(_\d+)*(\.\d+)?(e\+?\d{1,2})?", re.ASCII | re.IGNORECASE)
@@ -44,10 +44,10 @@ NOT_WITH_GROUPS = "it cannot be used with --by or --weights"
 
 
 class Count(_Whole):
-    """A whole number in each form of a large one: 100000, 100_000 or 1e5.
+    """A type of option: a whole number, written as 100000, 100_000 or 1e5.
 
     Args:
-        least: the smallest that there may be; None if what takes it says so itself.
+        least: the smallest number allowed; None if the function that takes the number checks it.
     """
 
     name = "count"
@@ -56,11 +56,11 @@ class Count(_Whole):
         self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
+        """Return the whole number that a text states."""
         if isinstance(value, int):
             return value
         number = Decimal(value.replace("_", "")) if _COUNT.fullmatch(value) else Decimal("NaN")
-        # 1.5e0 is no count of anything, nor is 1.0, which is how measured numbers are written.
+        # 1.5e0 is not a whole number. 1.0 is refused too, because measured numbers are written like that.
         point = "." in value and "e" not in value.lower()
         if not number.is_finite() or point or number != number.to_integral_value():
             self.fail(f"{value!r} is no whole number; write it as 100000, 100_000 or 1e5.", param, ctx)
@@ -70,7 +70,7 @@ class Count(_Whole):
 
 
 class ShareOf(click.FloatRange):
-    """A number from 0 to 1; help does not spell the range out."""
+    """A type of option: a number from 0 to 1. The help text does not show the range."""
 
     def __init__(self) -> None:
         super().__init__(0, 1)
@@ -85,16 +85,16 @@ seed = click.option("--seed", type=int, help="Seed for a simulation; such report
 
 
 def option(*names: str, **about: Any) -> Any:
-    """Return the field of an `OptionGroup` for an option: what `click.option` takes, ``needs`` and ``bars``."""
+    """Declare an option as a field of an `OptionGroup`, with arguments of `click.option`, ``needs`` and ``bars``."""
     return field(metadata={"option": partial(click.option, *names, **{"cls": RuledOption, **about})})
 
 
 class OptionGroup:
-    """A struct of options that belong together: a frozen dataclass whose fields are made by `option`."""
+    """Options that belong together: the base of frozen dataclasses whose fields are made by `option`."""
 
     @classmethod
     def options(cls, verb: Callable[..., Any]) -> Callable[..., Any]:
-        """Add the options to a verb, which takes all of them as its one parameter of this class."""
+        """Decorate a command with the options of this class. The command gets them as one argument of this class."""
         (parameter,) = (name for name, kind in verb.__annotations__.items() if kind is cls)
         parts = [part for part in fields(cls) if "option" in part.metadata]  # type: ignore[arg-type]
 
@@ -110,17 +110,17 @@ class OptionGroup:
 
     @classmethod
     def only(cls, name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Return the decorator that adds one of the options to a verb, which takes it by its name."""
+        """Return a decorator that adds one option of this class to a command. The command gets it as an argument."""
         (part,) = (part for part in fields(cls) if part.name == name)  # type: ignore[arg-type]
         return part.metadata["option"](name)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, slots=True)
 class Writing(OptionGroup):
-    """Files to write.
+    """The option that allows a command to replace its output files.
 
     Attributes:
-        force: whether those that exist are replaced.
+        force: whether output files that exist are replaced.
     """
 
     force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
@@ -143,13 +143,13 @@ ENGINES = {"local": "discreet.engines.engine", "spark": "discreet.spark.engine"}
 
 @dataclass(frozen=True, slots=True)
 class Reading(OptionGroup):
-    """Reading of reports: from which files, by which engine, and which rows are left out.
+    """Options for reading reports: the engine, files without a plan's fingerprint, and invalid rows.
 
     Attributes:
-        trust_plan: whether files are taken that do not say their plan.
-        engine: what goes through them.
-        master: where Spark runs.
-        bad_share: share of rows that may be left out.
+        trust_plan: whether files without a plan's fingerprint are accepted.
+        engine: the engine that reads the files.
+        master: the URL of the Spark cluster.
+        bad_share: the share of invalid rows that may be left out.
     """
 
     trust_plan: bool = option(
@@ -179,14 +179,14 @@ class Reading(OptionGroup):
     )
 
     def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":
-        """Return reports as sources that are read as is asked."""
+        """Return the files of reports as `Sources` with these options."""
         from discreet.formats.sources import Sources
 
         return Sources(reports, bad_share=self.bad_share, trust_plan=self.trust_plan, progress=progress)
 
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:
-        """Yield the engine, with a limit in megabytes on the memory for reports; Spark is stopped afterwards."""
+        """Yield the engine, with a memory limit for reports in megabytes. Afterwards a Spark session is stopped."""
         module = import_module(ENGINES[self.engine])
         with module.running(master=self.master, memory=None if memory is None else memory * 1_000_000) as engine:
             yield engine
@@ -194,14 +194,14 @@ class Reading(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class Showing(OptionGroup):
-    """Intervals of a result, the part of it that is printed, and the privacy statement.
+    """Options for printed results: confidence intervals, the number of values shown, and the privacy statement.
 
     Attributes:
-        level: confidence of the intervals.
-        simultaneous: whether all intervals hold at once.
-        largest: how many values are shown.
+        level: the confidence level of the intervals.
+        simultaneous: whether the level holds for all intervals together.
+        largest: the number of values shown.
         statement: whether the privacy statement is asked for.
-        not_trusted: for the statement, reports of each batch that hide nobody.
+        not_trusted: for the statement, the number of reports in each batch that are fake or known to the reader.
     """
 
     level: float = option("--level", type=float, default=0.95, help="Confidence of the intervals. [0.95]")
@@ -216,7 +216,7 @@ class Showing(OptionGroup):
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The arguments of intervals, by name."""
+        """The keyword arguments of confidence intervals: `level` and `simultaneous`."""
         return {"level": self.level, "simultaneous": self.simultaneous}
 
 
@@ -231,13 +231,13 @@ FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Read numbers as float32, as
 
 @dataclass(frozen=True, slots=True)
 class PeopleColumns(OptionGroup):
-    """The columns of a table of people, and their secrets.
+    """Options for a table of people's values: its columns, and the file of secret values.
 
     Attributes:
-        column: of values.
-        user: column that says whose value it is.
-        tags: file of secret values.
-        as_read: whether texts stand for the labels that they read like.
+        column: the column of values.
+        user: the column with the user of each row.
+        tags: the file of secret values.
+        as_read: whether a text that is no label is read as the only label that reads alike.
         float32: whether columns of float64 are read as float32.
     """
 
@@ -251,7 +251,10 @@ class PeopleColumns(OptionGroup):
 
 
 def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option that lets a plan name files elsewhere, with rules of its own."""
+    """Return the option ``--allow-outside``: a plan may name files outside its folder.
+
+    `rules` are for `RuledOption`.
+    """
     return click.option(
         "--allow-outside",
         cls=RuledOption,
@@ -266,15 +269,15 @@ allow_outside = outside()
 
 
 def allows_outside() -> bool:
-    """Return true if the running verb was given ``--allow-outside``."""
+    """Return true if ``--allow-outside`` was given to the running command."""
     return "allow_outside" in given_options()
 
 
 def load_plan(path: Path) -> "Plan":
-    """Read a plan, with files outside its folder if the running verb allows them.
+    """Read a plan. It may name files outside its folder if ``--allow-outside`` was given.
 
     Raises:
-        ParameterError: if it cannot be read or says what it may not; it names the place.
+        ParameterError: if the plan cannot be read or has an entry that is not valid; it names the entry.
     """
     from discreet.formats.plan import Plan
 
@@ -282,16 +285,16 @@ def load_plan(path: Path) -> "Plan":
 
 
 def at_a_terminal() -> bool:
-    """Return true if somebody can be asked."""
+    """Return true if standard input is a terminal, so that the user can be asked."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Any]:
-    """Show a progress bar on the error stream during the body; nothing if that is not a terminal.
+    """Show a progress bar on the error stream during the body, if the error stream is a terminal.
 
     Yields:
-        a function of (text, steps done, steps in all or None).
+        a function of (text, steps done, number of all steps or None).
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda *_: None
@@ -307,10 +310,10 @@ def progress_bar(text: str) -> Iterator[Any]:
 
 
 def refuse_idle(names: Sequence[str], why: str) -> None:
-    """Refuse options that were given and do nothing.
+    """Raise an error if one of these options was given, because it has no effect here.
 
     Raises:
-        ParameterError: if one of them was given.
+        ParameterError: if one of the options was given.
     """
     passed = given_options()
     for name in names:

@@ -1,9 +1,8 @@
-"""Inputs, outputs and results of verbs.
+"""Input files, output files and printed results of commands.
 
-Outputs are checked before any work: all of them can be written, or the verb is refused; and then all that are named
-are written, or none. ``-`` is a temporary file while a verb runs, so that damage and change are noticed. Warnings are
-notes on the error stream, or collected for the result. A result is printed in one way: built-ins for programs (JSON),
-sentences and tables for people.
+All outputs are checked before any work. Later all named files are written, or none of them. ``-`` is a temporary file
+while a command runs, so that damaged input is noticed. Warnings are notes on the error stream, or collected for the
+result. Every result is printed by `show`: as JSON for programs, or as sentences and tables for people.
 """
 
 import logging
@@ -36,34 +35,34 @@ from discreet.files.writing import check_folder, check_free, replacing_all
 
 
 class FilePlace(click.Path):
-    """A place of files that a verb reads or writes."""
+    """A type of argument: a path that a command reads or writes."""
 
     is_checked = False
-    """Whether it is an output that is checked before any work."""
+    """Whether the path is an output that is checked before any work."""
 
     def inputs(self, value: Any) -> list[Path]:
-        """Return the files and folders of this machine that are read."""
+        """Return the local files and folders that the argument's value names, if they are inputs."""
         return []
 
     def outputs(self, path: Path) -> list[Path]:
-        """Return the files and folders that are checked before they are written."""
+        """Return the files and folders that must be checked before the command writes them."""
         return [path] if self.is_checked else []
 
     def check(self, path: Path, *, force: bool) -> None:
-        """Refuse an output that cannot be written.
+        """Raise an error if an output cannot be written.
 
         Raises:
-            OutputExistsError: if it exists and ``force`` was not given.
-            ParameterError: if it cannot be written for another reason.
-            MissingExtraError: if it is a picture, and the program that draws it is not installed.
+            OutputExistsError: if the output exists and ``force`` was not given.
+            ParameterError: if the output cannot be written for another reason.
+            MissingExtraError: if the output is a picture, and the library that draws it is not installed.
         """
 
 
 class InputFile(FilePlace):
-    """A file or a folder to read.
+    """A type of argument: a file or a folder to read.
 
     Args:
-        urls: whether it may be at a URL, which stays text.
+        urls: whether the input may be a URL.
     """
 
     def __init__(self, *, urls: bool = False) -> None:
@@ -71,21 +70,21 @@ class InputFile(FilePlace):
         self.urls = urls
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a path, or the URL."""
+        """Return a path, or the URL as text."""
         return value if self.urls and "://" in str(value) else super().convert(value, param, ctx)
 
     def inputs(self, value: Any) -> list[Path]:
-        """Return the files that patterns match too."""
+        """Return the local files that are read, with all files that match a pattern."""
         paths = [path for path in (value if isinstance(value, tuple) else (value,)) if "://" not in str(path)]
         return [Path(str(file)) for path in paths for file in (matched(path) if self.urls else [path])]
 
 
 class OutputPlace(FilePlace):
-    """A place of this machine to write to.
+    """A type of argument: a local path to write to.
 
     Args:
-        what: its content, in the plural.
-        endings: how the name of a file may end.
+        what: the content of the files, in the plural.
+        endings: the allowed endings of the file name.
     """
 
     def __init__(self, what: str, endings: tuple[str, ...] = (), **kind: bool) -> None:
@@ -93,20 +92,20 @@ class OutputPlace(FilePlace):
         self.what, self.endings = what, endings
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return a path; a URL is refused."""
+        """Return a path, or raise an error for a URL."""
         if "://" in str(value):
             value = output_of(str(value), self.what)
         return super().convert(value, param, ctx)
 
 
 class OutputFile(OutputPlace):
-    """A file to write.
+    """A type of argument: a file to write.
 
     Args:
-        what: its content, in the plural.
-        endings: how its name may end.
-        piped: whether ``-`` sends it to standard output.
-        folders: whether a name without an ending is a folder, which the verb itself checks.
+        what: the content of the file, in the plural.
+        endings: the allowed endings of the file name.
+        piped: whether ``-`` sends the file to standard output.
+        folders: whether a name without an ending is a folder.
     """
 
     is_checked = True
@@ -116,7 +115,7 @@ class OutputFile(OutputPlace):
         self.piped, self.folders = piped, folders
 
     def outputs(self, path: Path) -> list[Path]:
-        """Return the file, if it does not go to standard output."""
+        """Return the file to write; nothing if the output goes to standard output."""
         if str(path) != "-" or not self.piped:
             return [path]
         if prints_json():
@@ -124,7 +123,7 @@ class OutputFile(OutputPlace):
         return []
 
     def check(self, path: Path, *, force: bool) -> None:
-        """Refuse a file that cannot be written."""
+        """Raise an error if the file cannot be written."""
         if self.folders and not path.suffix and path != STANDARD:
             check_folder(path)
             return
@@ -137,10 +136,10 @@ class OutputFile(OutputPlace):
 
 
 class OutputFolder(OutputPlace):
-    """A folder for files, pictures among them; made if need be.
+    """A type of argument: a folder for files and pictures, which is made if it does not exist.
 
     Args:
-        names: of the files, if they replace nothing without ``--force``.
+        names: the names of files in the folder that are replaced only with ``--force``.
     """
 
     is_checked = True
@@ -150,7 +149,7 @@ class OutputFolder(OutputPlace):
         self.names = names
 
     def check(self, path: Path, *, force: bool) -> None:
-        """Refuse a folder that cannot be written."""
+        """Raise an error if the folder, or one of its files, cannot be written."""
         if any(path.suffix == Path(name).suffix for name in self.names) and not path.is_dir():
             listed = " and ".join(self.names)
             raise ParameterError("output.folder-like-file", path=path, listed=listed, folder=path.with_suffix(""))
@@ -161,7 +160,7 @@ class OutputFolder(OutputPlace):
 
 
 def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]) -> None:
-    """Refuse outputs that cannot be written, are named twice, or would replace an input; see `FilePlace.check`."""
+    """Raise an error for outputs that cannot be written, are named twice, or would replace an input."""
     kinds = [(parameter, parameter.type) for parameter in parameters if isinstance(parameter.type, FilePlace)]
     values: list[Any] = [options.get(str(each.name)) for each, _ in kinds]
     files = [(value, kind, each.nargs) for value, (each, kind) in zip(values, kinds, strict=True) if value is not None]
@@ -177,10 +176,10 @@ def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]
 
 
 def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Refuse an output that is also another output or an input.
+    """Raise an error if an output is also another output or an input.
 
     Raises:
-        ParameterError: if there is one.
+        ParameterError: if a path is named twice.
     """
     for place, path in enumerate(outputs):
         if any(_same(path, other) for other in outputs[:place]):
@@ -194,7 +193,7 @@ def _same(first: Path, second: Path) -> bool:
 
 
 def _refuse_inside(output: Path, folders: Sequence[Path]) -> None:
-    """Refuse an output in a folder of inputs: the next run would read it too."""
+    """Raise an error if an output is in a folder of inputs, because the next run would read the output too."""
     for folder in folders:
         if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
             inside = output.resolve().relative_to(folder.resolve())
@@ -207,10 +206,10 @@ _KERNELS.setLevel(logging.INFO)
 
 
 class _Compiling(logging.Handler):
-    """A note on the error stream, once and only on a terminal, that kernels are being compiled."""
+    """A log handler that notes once, on a terminal, that kernels are being compiled."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Print the note, if the error stream is a terminal."""
+        """Print the note that kernels are being compiled, if the error stream is a terminal."""
         _KERNELS.removeHandler(self)
         if sys.stderr is not None and sys.stderr.isatty():
             click.echo(f"Note: {record.getMessage()}", err=True)
@@ -218,7 +217,7 @@ class _Compiling(logging.Handler):
 
 @contextmanager
 def notes_on_errors() -> Iterator[None]:
-    """Print the body's warnings, and that it compiles kernels, on the error stream: a line each, each once."""
+    """Print each different warning of the body, and the compilation of kernels, as one line on the error stream."""
     shown = set[str]()
 
     def note(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
@@ -241,10 +240,10 @@ def notes_on_errors() -> Iterator[None]:
 
 @contextmanager
 def file_notes() -> Iterator[list[str]]:
-    """Collect the warnings of files that are read; other warnings are issued again.
+    """Collect the warnings about files that the body reads. Other warnings are issued again.
 
     Yields:
-        a list, which holds the sentences afterwards.
+        a list. After the body it holds the sentences of the warnings.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -264,10 +263,10 @@ _LONGEST = max(map(len, _NOT_LINES))
 
 @contextmanager
 def reports_here(sources: Sequence[Path]) -> Iterator[list[Path]]:
-    """Yield the sources, with a file of JSON lines in the place of ``-``; errors about it name the standard input.
+    """Yield the sources, with ``-`` replaced by a file that holds the JSON lines of standard input.
 
     Raises:
-        ParameterError: if ``-`` is named twice, or something else than JSON lines comes.
+        ParameterError: if ``-`` is named twice, or standard input does not hold JSON lines.
     """
     if sources.count(STANDARD) > 1:
         raise ParameterError("standard-input.twice")
@@ -294,11 +293,11 @@ def _keep(target: Path) -> None:
 
 @contextmanager
 def sent(target: Path, ending: str) -> Iterator[Path]:
-    """Yield the file to write: the target, or for ``-`` a file that is sent to standard output if all went well.
+    """Yield the file to write. For ``-`` it is a temporary file, which is sent to standard output after the body.
 
     Args:
         target: the file.
-        ending: how a file of what standard output takes is named.
+        ending: the ending of the temporary file for standard output.
     """
     if target != STANDARD:
         yield target
@@ -319,21 +318,21 @@ SIMULATED_REPORTS = "These reports are simulated with a known seed: they protect
 
 
 def _stream() -> TextIO | None:
-    """Return the stream of results: standard error if standard output takes a file (``-o -``)."""
+    """Return the stream for printed results: standard error if standard output takes the output file (``-o -``)."""
     ctx = click.get_current_context(silent=True)
     piped = ctx is not None and str(ctx.params.get("output")) == "-"
     return sys.stderr if piped else sys.stdout
 
 
 def record_of(result: Any, attributes: Mapping[str, str | Callable[[Any], Any]]) -> dict[str, Any]:
-    """Return figures of a result by name: attributes, such as ``central.among.upper``, or functions of the result."""
+    """Return a dictionary for JSON: each name with an attribute of `result`, or the value of a function of `result`."""
     return {name: attrgetter(of)(result) if isinstance(of, str) else of(result) for name, of in attributes.items()}
 
 
 def given_options() -> dict[str, str]:
-    """Return the options that the running verb was given, as they are written, by the names of their values.
+    """Return the options that were given to the running command: the parameter's name, and the option as written.
 
-    Whether one was given cannot be seen from its value: it may be the default, or 0.
+    The value of an option does not show whether it was given: the value may equal the default.
     """
     if (ctx := click.get_current_context(silent=True)) is None:
         return {}
@@ -348,17 +347,17 @@ def given_options() -> dict[str, str]:
 
 
 def prints_json() -> bool:
-    """Return true if the running verb was given ``--json``."""
+    """Return true if ``--json`` was given to the running command."""
     return "as_json" in given_options()
 
 
 def show(result: Any, parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
-    """Print the result of a verb: its built-ins as JSON, or its sentences and tables in order.
+    """Print the result of a command: as JSON, or as sentences and tables.
 
     Args:
-        result: anything that `built_ins` takes, or a function that returns it, called if it is printed.
+        result: anything that `built_ins` takes, or a function that returns it. It is called only for JSON.
         parts: sentences and tables; read only if they are printed.
-        whole: whether sentences longer than the terminal are left to it, so that they can be copied.
+        whole: whether the terminal folds long sentences, so that they can be copied whole.
     """
     if prints_json():
         click.echo(json_text(built_ins(result() if callable(result) else result), indent=2))
@@ -367,7 +366,7 @@ def show(result: Any, parts: Iterable[str | ResultTable], *, whole: bool = False
 
 
 def say(parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
-    """Print sentences, and tables with their notes, in order; ``whole`` as in `show`."""
+    """Print sentences and tables, with the notes of the tables; `whole` as in `show`."""
     for part in parts:
         if isinstance(part, str) and not whole and _is_plain(part):
             click.echo(part, file=_stream())
@@ -385,14 +384,14 @@ def say(parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
 
 
 def _is_plain(sentence: str) -> bool:
-    """Return true for a sentence that needs no folding; what folds is imported if it has to."""
+    """Return true if a sentence can be printed without folding. Then the library rich is not imported."""
     out = _stream()
     plain = sentence.isascii() and len(sentence) <= MOST_COLUMNS
     return plain and out is not None and not out.isatty() and "COLUMNS" not in os.environ
 
 
 def built_ins(result: Any) -> Any:
-    """Return a result as mappings, lists, texts and numbers: of dataclasses, structs, arrays, paths and fractions."""
+    """Return a result as dictionaries, lists, texts and numbers, ready for JSON."""
     from msgspec import to_builtins
 
     return to_builtins(result, enc_hook=_built_in, str_keys=True)
@@ -403,18 +402,18 @@ def _built_in(value: Any) -> Any:
         return dict(value)
     if isinstance(value, Fraction):
         return f"{value.numerator}/{value.denominator}"
-    # NumPy's arrays and numbers.
+    # Arrays and numbers of NumPy have the method tolist.
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each reason for which rows were left out."""
+    """Return one sentence for each reason why rows were left out, with the number of rows."""
     words = {CLIPPED: "Numbers", READ: "Values"}
     return [f"{words.get(reason, 'Rows left out')} that {reason}: {count:,}." for reason, count in left_out.items()]
 
 
 def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[ResultTable]:
-    """Return the table of values that were taken for the label that they read like; none where there are no such."""
+    """Return a table of the values that were read as a label that reads alike; an empty list without such values."""
     if not read_as:
         return []
     cells = [[name, visible(label), f"{count:,}"] for (name, label), count in sorted(read_as.items())]
@@ -425,16 +424,16 @@ def read_as_table(read_as: Mapping[tuple[str, str], int]) -> list[ResultTable]:
 
 
 def read_as_record(read_as: Mapping[tuple[str, str], int]) -> dict[str, Any]:
-    """Return the same numbers, ready for JSON; nothing where there are none."""
+    """Return the counts of `read_as_table` as a dictionary for JSON; empty without such values."""
     rows = [{"attribute": name, "label": label, "values": count} for (name, label), count in sorted(read_as.items())]
     return {"read_as": rows} if rows else {}
 
 
 def alike_in(domains: Mapping[str, Domain]) -> tuple[list[str], dict[str, Any]]:
-    """Return sentences on the labels of some domains that read alike, and the same for JSON; nothing if none do.
+    """Return sentences on labels of some domains that read alike, and a dictionary for JSON; both empty without any.
 
     Args:
-        domains: by the name of a question; one plan's has an empty name.
+        domains: the domains by the name of a question; the domain of a single plan has an empty name.
     """
     alike = list(dict.fromkeys(_named(domains.items())))
     exact = any(domain.exact for domain in domains.values())
@@ -448,27 +447,27 @@ def _named(domains: Iterable[tuple[str, Domain]]) -> Iterable[AlikeLabels]:
 
 
 def written(*files: Path | None) -> list[str]:
-    """Return a sentence that names the files that were written, without standard output; empty if there are none."""
+    """Return a sentence that names the files that were written; an empty list if there are none."""
     named = [str(file) for file in files if file is not None and str(file) != "-"]
     return [f"Written: {', '.join(named)}."] if named else []
 
 
 def notes_of(notes: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each note on files that were read."""
+    """Yield one line for each note on the files that were read."""
     yield from (f"Note: {note}" for note in notes)
 
 
 def write_results(output: Path | None, write: Any, writers: Mapping[Path | None, Any], *, force: bool) -> None:
-    """Write all files that are named, or none.
+    """Write all output files that were named, or none of them.
 
     Args:
         output: the file of the result, ``-`` for standard output; None for none.
         write: a function of a path that writes the result.
-        writers: functions of a path that write the other files, by name, and pictures; None where none is named.
+        writers: the paths of other files and pictures, each with a function that writes it; a path may be None.
         force: whether files that exist are replaced.
 
     Raises:
-        OutputExistsError: if a file exists and is not to be replaced.
+        OutputExistsError: if a file exists and `force` is false.
     """
     with ExitStack() as stack:
         target = None if output is None else stack.enter_context(sent(output, ".csv"))
@@ -479,7 +478,7 @@ def write_results(output: Path | None, write: Any, writers: Mapping[Path | None,
 
 
 def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
-    """Return a function of a path that saves the picture that ``draw`` makes."""
+    """Return a function that draws the picture with `draw` and saves it to a path."""
 
     def save(path: Path) -> None:
         kind = path.suffix.lower().removeprefix(".")
@@ -489,7 +488,7 @@ def save_picture(draw: Callable[[], Any]) -> Callable[[Path], None]:
 
 
 def save_table(table: Callable[[], Any], facts: Callable[[], Any], path: Path) -> None:
-    """Write a table of Arrow as CSV, Parquet or Arrow, or facts as JSON, by the name of the file."""
+    """Write an Arrow table as CSV, Parquet or Arrow, or facts as JSON, according to the ending of the path."""
     from pyarrow import csv
 
     from discreet.formats.tallies import write_columns
@@ -503,7 +502,7 @@ def save_table(table: Callable[[], Any], facts: Callable[[], Any], path: Path) -
 
 
 def in_words(mechanism: Any) -> str:
-    """Return the numbers of values and of protected values, the mechanism and epsilon, in words."""
-    # RandomizedResponse is randomized response.
+    """Return a text with the number of values and protected values, the mechanism and epsilon."""
+    # The class name RandomizedResponse becomes "randomized response".
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(mechanism).__name__).lower()
     return f"{mechanism.domain.in_words}, {title}, epsilon {mechanism.epsilon:g}"

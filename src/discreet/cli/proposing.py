@@ -1,4 +1,4 @@
-"""A proposed plan: labels of columns, sensitive labels and epsilon, from options, the table or a person's answers."""
+"""A proposed plan: labels of columns, sensitive labels and epsilon, from options, tables or the user's answers."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ _PUBLIC = (
     "pass your own with --labels or --cuts."
 )
 _MOST_SHOWN = 30
-# Of rows with rare integers, before all are taken for numbers and not for codes.
+# Largest share of rows with rare integers in a column of codes. Above it the column holds numbers.
 _MOST_OTHERS = 0.05
 _ALL, _NONE = "all", "-"
 _NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Leave it out."}
@@ -42,7 +42,7 @@ _NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Lea
 
 @dataclass(frozen=True, slots=True)
 class Labels(OptionGroup):
-    """Options for the labels of columns, and for texts that are one label."""
+    """Options for the labels of columns, and for labels that read alike."""
 
     labels: tuple[str, ...] = option(
         "--labels",
@@ -74,11 +74,11 @@ class Labels(OptionGroup):
 
     @property
     def join(self) -> Join:
-        """The texts that are one label."""
+        """The name of the rule by which different texts count as one label."""
         return "reading" if self.merge else "exact" if self.exact else "spaces"
 
     def given(self, names: Sequence[str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Return the labels and the cuts that options give, by column."""
+        """Return the labels and the cuts that the options give, each by column."""
         listed = dict(_by_column("--labels", self.labels, names))
         cut = dict(_by_column("--cuts", self.cuts, names))
         if twice := [name for name in cut if name in listed]:
@@ -90,7 +90,7 @@ class Labels(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class Promise(OptionGroup):
-    """Labels that are sensitive, and the promise."""
+    """Options for the sensitive labels, and for epsilon."""
 
     sensitive: tuple[str, ...] = option(
         "--sensitive",
@@ -109,7 +109,7 @@ class Promise(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class FoundLabels:
-    """The labels of a column, and where its ranges begin, if it is cut."""
+    """The labels of a column, and the lower bounds of its ranges if the column is cut into ranges."""
 
     labels: ColumnLabels
     cuts: list[Cut] | None = None
@@ -117,7 +117,7 @@ class FoundLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """The fewest rows of a label that is found, the texts that are one label, and whether somebody is asked."""
+    """Rules for labels: the fewest rows, the texts that are one label, and whether the user is asked."""
 
     least: int
     join: Join
@@ -126,13 +126,13 @@ class LabelRules:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The labels of columns, the sensitive labels and epsilon of a new plan.
+    """Proposed labels of columns, sensitive labels and epsilon of a new plan.
 
     Attributes:
         columns: the labels of each column, by name.
         sensitive: the sensitive labels.
         epsilon: the promise, in nats.
-        least: the fewest rows of a label that is found.
+        least: the fewest rows of a label that is read from the table.
     """
 
     columns: Mapping[str, FoundLabels]
@@ -142,23 +142,23 @@ class Proposal:
 
     @property
     def labels(self) -> dict[str, Sequence[Any]]:
-        """The labels of each column."""
+        """The labels of each column, by the column's name."""
         return {name: column.labels.labels for name, column in self.columns.items()}
 
     def sentences(self, missing: str) -> Iterator[str]:
-        """Yield sentences on the labels; ``missing`` is the option for rows without a value."""
+        """Yield sentences on the proposed labels. `missing` names the option for rows without a value."""
         return _sentences(self.columns, self.least, missing)
 
 
 @dataclass(frozen=True, slots=True)
 class ScannedTable:
-    """A table whose columns were scanned, and the options for its columns.
+    """The scanned columns of a table, and the options for these columns.
 
     Attributes:
-        looks: the content of each column, by name.
-        way: how labels are found.
-        listed: labels from options, by column.
-        cut: cuts from options, by column.
+        looks: the description of each column, by the column's name.
+        way: the rules for labels.
+        listed: the labels that options give, by column.
+        cut: the cuts that options give, by column.
     """
 
     looks: Mapping[str, ColumnLook]
@@ -168,7 +168,7 @@ class ScannedTable:
 
     @classmethod
     def of(cls, tables: Sequence[str | Path], names: Sequence[str], labels: Labels) -> "ScannedTable":
-        """Scan the named columns of tables; without names scan and list all columns."""
+        """Scan the named columns of tables. Without names, scan all columns and print a list of them."""
         listed, cut = labels.given(names)
         asking = not prints_json() and at_a_terminal()
         way = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
@@ -178,11 +178,11 @@ class ScannedTable:
         return cls(looks, way, listed, cut)
 
     def chosen(self) -> tuple[str, ...]:
-        """Return the names of columns that a person enters."""
+        """Ask the user for the names of columns, and return them."""
         return _asked("column of values (several, with commas, for all combinations)", _chooser(self.looks))
 
     def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
-        """Return the labels, the sensitive labels and epsilon; a person is asked for missing ones."""
+        """Return the proposed labels, sensitive labels and epsilon. The user is asked for missing ones."""
         columns = {
             name: _proposal(self.looks[name], self.listed.get(name), self.cut.get(name), self.way) for name in names
         }
@@ -192,7 +192,7 @@ class ScannedTable:
 
 
 def _asked(text: str, read: Callable[[str], Answer], default: str | None = None) -> Answer:
-    """Return the answer of a person at a terminal, who is asked again until it can be used."""
+    """Ask the user at the terminal until `read` accepts the answer, and return the result of `read`."""
 
     def checked(answer: str) -> Answer:
         try:
@@ -205,7 +205,7 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
 
 
 def _promised(proposals: Mapping[str, FoundLabels], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
-    """Return the sensitive labels and epsilon; ask for what options do not give."""
+    """Return the sensitive labels and epsilon. The user is asked for those that no option gives."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
     marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
     epsilon = promise.epsilon
@@ -215,12 +215,12 @@ def _promised(proposals: Mapping[str, FoundLabels], promise: Promise, join: Join
 
 
 def check_complete(unnamed: str, promise: Promise, *, asking: bool) -> None:
-    """Refuse missing options, where nobody can be asked.
+    """Raise an error for missing options if the user cannot be asked.
 
     Args:
-        unnamed: the sentence on columns, if no column is named; else empty.
+        unnamed: the sentence to show if no column is named; else empty.
         promise: the options of the promise.
-        asking: whether somebody can be asked.
+        asking: whether the user can be asked.
     """
     unsaid = {
         unnamed: bool(unnamed),
@@ -234,7 +234,7 @@ def check_complete(unnamed: str, promise: Promise, *, asking: bool) -> None:
 
 
 def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
-    """Return the columns of a table with what they hold, a line each."""
+    """Return a text with one line for each column: name, type, missing values, distinct values and proposal."""
     cells = [("column", "holds", "missing", "different", "proposed")]
     for name, look in looks.items():
         many = "very many" if look.thinned else f"{len(look.counts):,}"
@@ -277,7 +277,7 @@ def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]
 
 
 def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: LabelRules) -> FoundLabels:
-    """Return the labels of a column: as said; those found; or, of numbers and dates that are too many, ranges."""
+    """Return the labels of a column: from options, or found in the column, or ranges for many numbers or dates."""
     if cut is not None:
         cuts = _read_cuts(look, cut)
         return FoundLabels(labels_between(look, cuts), cuts)
@@ -306,7 +306,7 @@ def _cuts_of(look: ColumnLook, text: str) -> list[Cut]:
 
 
 def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
-    """Return the cuts of a column: dates, whole numbers or numbers, as it holds."""
+    """Return the cuts of a column as dates, integers or floating-point numbers, according to the column's type."""
     plain = [text.strip() for text in texts]
     if look.kind == DATES:
         return [*plain]
@@ -319,7 +319,7 @@ def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
 
 
 def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the column and the labels of each use of an option."""
+    """Split each use of an option, and yield the column and the labels."""
     names = set()
     if texts and not columns:
         raise ParameterError("option.without-column", option=option)
@@ -336,7 +336,7 @@ def _by_column(option: str, texts: Sequence[str], columns: Sequence[str]) -> Ite
 
 
 def _asked_sensitive(proposals: Mapping[str, FoundLabels], join: Join) -> list[tuple[str, list[str]]]:
-    """Return the sensitive labels that a person enters, by column."""
+    """Ask the user for the sensitive labels of each column, and return them by column."""
     several = len(proposals) > 1
 
     def reader(name: str, labels: Sequence[Any]) -> Callable[[str], list[str]]:
@@ -391,7 +391,7 @@ def proposal_facts(
     proposals: Mapping[str, FoundLabels],
     output: Path | None,
 ) -> dict[str, Any]:
-    """Return a proposed plan or survey ready for JSON."""
+    """Return a proposed plan or survey as a dictionary for JSON."""
     columns = [
         {"column": name, **{key: value for key, value in asdict(proposal.labels).items() if key != "labels"}}
         for name, proposal in proposals.items()
@@ -400,7 +400,7 @@ def proposal_facts(
 
 
 def show_proposal(text: str, facts: dict[str, Any], sentences: Sequence[str], following: Sequence[str]) -> None:
-    """Print a proposed plan: its text, if no file was named, or sentences on it and the commands that lead on."""
+    """Print a proposal: the document itself if no file was named, else sentences and the next commands."""
     if facts["output"] is None and not prints_json():
         click.echo(text)
         click.echo("\n".join(sentences), err=True)

@@ -1,4 +1,4 @@
-"""Verbs and options that earlier versions had, and what to use instead."""
+"""Commands and options that were removed, and their replacements."""
 
 from collections.abc import Iterable
 from itertools import pairwise
@@ -34,14 +34,14 @@ REMOVED = {
 
 
 def refuse_removed(verb: str, arguments: Iterable[str] = ()) -> None:
-    """Refuse a verb that was removed, or arguments with an option, or the value of an option, that was removed.
+    """Raise an error for a removed command, a removed option or a removed value of an option.
 
     Args:
-        verb: the words of the verb, without the program's name.
-        arguments: what follows the verb.
+        verb: the words of the command, without the program's name.
+        arguments: the words after the command.
 
     Raises:
-        ParameterError: if it was removed.
+        ParameterError: if the command, an option or a value was removed.
     """
     words = [word for argument in arguments for word in argument.split("=", maxsplit=1)]
     for name in (verb, *(f"{verb} {word}" for word in words), *(f"{verb} {a} {b}" for a, b in pairwise(words))):

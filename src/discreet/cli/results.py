@@ -1,6 +1,6 @@
-"""The result of a verb, which its command writes and prints, or puts together with others, and its ending.
+"""The result of a command: it can be written to files, printed, or combined with other results.
 
-The ending of a result says what protects an answer and, on request, what publishing the result reveals.
+The last lines of a result state how an answer is protected. On request they state what publishing the result reveals.
 """
 
 import warnings
@@ -31,13 +31,13 @@ _NOT_COUNTED = "Columns beside the reports are not counted here: each cell of th
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a result.
+    """The last lines of a result: the protection of an answer, and the privacy statement.
 
     Attributes:
-        protection: a function that returns the protection of one report, or of all answers of a person together, as a
-            clause without a full stop.
-        simulated: whether any report is simulated.
-        trust_plan: whether the caller vouches that the reports are of the plan.
+        protection: a function that returns the protection of one report, or of all answers of a person. It is a clause
+            without a full stop.
+        simulated: whether a report is simulated.
+        trust_plan: whether the user states that the reports belong to the plan.
         statement: publications by their names in JSON; empty if no statement is asked for.
     """
 
@@ -47,21 +47,21 @@ class Ending:
     statement: Mapping[str, Any] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the statement ready for JSON."""
+        """Return the privacy statement as a dictionary for JSON."""
         return {name: publication.to_dict() for name, publication in self.statement.items()}
 
     def figures(self, n: int) -> dict[str, Any]:
-        """Return the figures of one group of n reports, ready for JSON; nothing if no statement is asked for."""
+        """Return the privacy statement for one group of n reports, for JSON; empty if no statement is asked for."""
         if "publication" not in self.statement:
             return {}
         from discreet.privacy.publication import two_digits
 
-        # Two digits of n, so that many groups have the same figures.
+        # n is rounded to two digits, so that groups of similar size need one computation.
         group = replace(self.statement["publication"], batches=(two_digits(n),))
         return {"publication": group.figures()}
 
     def lines(self) -> Iterator[str]:
-        """Yield the line on what protects an answer, or the mark of simulated reports, and the statement."""
+        """Yield a line on the protection of an answer, or on simulated reports, and the privacy statement."""
         if self.simulated:
             yield SIMULATED_REPORTS
         else:
@@ -69,22 +69,22 @@ class Ending:
             clause = f"As you state, {clause[0].lower()}{clause[1:]}" if self.trust_plan else clause
             yield f"{clause}." if self.statement else f"{clause}. {_ON_REQUEST}"
         lines = [list(filter(None, publication.lines())) for publication in self.statement.values()]
-        # Each publication has a line on a person; the conditions are the same for all.
+        # The first line of each publication is about a person; all publications have the same conditions.
         yield from (person for person, *_ in lines)
         yield from lines[0][1:] if lines else ()
 
 
 @dataclass(frozen=True, slots=True)
 class VerbResult:
-    """The result of a verb, before anything of it is written or printed.
+    """The result of a command, before it is written or printed.
 
     Attributes:
-        record: a function that returns its figures, for programs.
-        parts: sentences and tables, for people; they are read once.
-        table: a function that returns its table, for files; None if it has none.
-        picture: a function that draws it; None if it has no picture.
-        ending: what protects an answer, and the statement; None of a verb whose result has none.
-        code: with which the verb ends.
+        record: a function that returns the result as a dictionary for JSON.
+        parts: sentences and tables for people; they are iterated over once.
+        table: a function that returns the Arrow table for files; None if the result has no table.
+        picture: a function that draws the picture; None if the result has no picture.
+        ending: the protection of an answer, and the statement; None if the command prints neither.
+        code: the exit code of the command.
     """
 
     record: Callable[[], dict[str, Any]]
@@ -95,7 +95,7 @@ class VerbResult:
     code: int = 0
 
     def facts(self) -> dict[str, Any]:
-        """Return the figures with the statement, for programs."""
+        """Return the result with the privacy statement as a dictionary for JSON."""
         return self.record() | ({} if self.ending is None else self.ending.record())
 
     def write(
@@ -106,7 +106,7 @@ class VerbResult:
         *,
         force: bool,
     ) -> None:
-        """Write the table, the picture and other files that are named, or none of them; see `write_results`."""
+        """Write the table, the picture and other named files, or none of them; see `write_results`."""
         table = None if self.table is None else partial(save_table, self.table, self.facts)
         pictures = {} if self.picture is None else {plot: save_picture(self.picture)}
         write_results(output, table, {**pictures, **(writers or {})}, force=force)
@@ -126,10 +126,10 @@ class VerbResult:
 
 
 def check_folders(sources: Iterable[Any]) -> None:
-    """Refuse a statement on a collector's folder, whose own document says how often a person answers.
+    """Raise an error for a privacy statement on a collector's folder. A document in that folder has the statement.
 
     Raises:
-        ParameterError: if a source is a folder of a collector.
+        ParameterError: if a source is a collector's folder.
     """
     for source in sources:
         if isinstance(source, Path) and (source / COLLECTION).exists():
@@ -144,20 +144,20 @@ def statement_of(
     left_out: int = 0,
     counted: bool = True,
 ) -> dict[str, "Publication"]:
-    """Return a publication, and the same if the columns beside the reports, or the files, are published too.
+    """Return the publication of a result, and a second one where the columns beside the reports are public too.
 
     Args:
-        publication: of the result alone.
-        sources: of its reports.
-        known: names of columns beside the reports that made its batches.
-        left_out: rows that are no reports, in whichever cell they are.
+        publication: the publication of the result without other columns.
+        sources: the files of the reports.
+        known: the names of columns beside the reports that already divide the batches.
+        left_out: the number of invalid rows; their cells are unknown.
         counted: whether this machine can read the columns beside the reports.
     """
     from discreet.mechanisms.personalized import common_of
 
     remarks = {VOUCHED: sources.trust_plan, _NOT_COUNTED: not counted}
     more = [remark for remark, holds in remarks.items() if holds]
-    # Whoever read the reports was warned of what the files do not say.
+    # The warnings about the files were issued when the reports were read.
     with warnings.catch_warnings(action="ignore"):
         scan = sources.scan(common_of(publication.mechanism), known)
     alone = replace(publication, remarks=(*publication.remarks, *more), named=publication.named or scan.all_batches)
@@ -168,7 +168,7 @@ def statement_of(
 def _with_columns(
     alone: "Publication", scan: "ScannedSources", known: Sequence[str], left_out: int
 ) -> "Publication | None":
-    """Return a publication with the columns beside its reports; None if there are no others than those known."""
+    """Return the publication of a result together with the columns beside its reports; None without more columns."""
     beside = sorted({*scan.beside, *known})
     if not set(beside) - set(known):
         return None
@@ -183,25 +183,25 @@ def _with_columns(
 def publication_of(
     maker: Any, result: Any, shown: str, *, weighed: Sequence[Sequence[Any]] = (), not_trusted: int = 0
 ) -> "Publication":
-    """Return the publication of a result: its own batches, or the people of each side who weigh alike.
+    """Return the publication of a result. Its batches are the result's, or the people of a side with equal weights.
 
     Args:
-        maker: what made the reports.
+        maker: the mechanism that made the reports.
         result: a tally, estimates by group, a comparison or a regression.
-        shown: the result, in words.
-        weighed: for each side the columns of weights and of groups; none if people count alike.
-        not_trusted: reports of each batch that hide nobody.
+        shown: a noun phrase for the result.
+        weighed: for each side the columns of weights and of groups; empty without weights.
+        not_trusted: the number of reports in each batch that are fake or known to the reader.
     """
     from discreet.privacy.publication import WEIGHTS, published
 
     publication = published(maker, result, not_trusted=not_trusted, shown=shown)
     sizes = tuple(n for columns in weighed for n in _weighed_cells(columns))
-    # A cell of one report is a name, and no batch.
+    # A cell with one report identifies a person, so it is no batch.
     return replace(publication, batches=sizes, beside=WEIGHTS if 1 in sizes else "") if weighed else publication
 
 
 def _weighed_cells(columns: Sequence[Any]) -> list[int]:
-    """Return the number of reports of each combination of weights and groups."""
+    """Return the number of reports for each combination of weights and groups."""
     import pyarrow as pa
 
     table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])

@@ -1,4 +1,4 @@
-"""Sensitive labels of a plan that is proposed: those that are named, and those that read alike."""
+"""The sensitive labels of a proposed plan: labels that the user names, and labels that read alike."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from discreet.tables.spellings import SAME, Join
 
 @dataclass(frozen=True, slots=True)
 class SensitiveLabels:
-    """The labels that are sensitive.
+    """The labels that the user marked as sensitive.
 
     Attributes:
-        marks: texts that name them, by column; None for all labels.
-        join: the texts that are one label.
+        marks: the texts of the sensitive labels, by column; None if all labels are sensitive.
+        join: the name of the rule by which different texts count as one label.
     """
 
     marks: Sequence[tuple[str, list[str]]] | None
     join: Join
 
     def among(self, name: str, labels: Sequence[Any]) -> list[Any] | None:
-        """Return the sensitive labels of a column, and unless they are exact those that read alike; None for all.
+        """Return the sensitive labels of a column, with labels that read alike unless labels are exact; None for all.
 
         Raises:
-            ParameterError: if a text names no label.
+            ParameterError: if a text is not a label.
         """
         if self.marks is None:
             return None
@@ -38,7 +38,7 @@ class SensitiveLabels:
         return [label for label in labels if label in named]
 
     def unnamed(self, name: str, labels: Sequence[Any]) -> list[Any]:
-        """Return the labels of a column that are sensitive because they read like one that is named."""
+        """Return labels of a column that are sensitive only because they read like a label that the user named."""
         same = SAME[self.join]
         named = {same(text) for of, texts in self.marks or () if of == name for text in texts}
         return [label for label in (self.among(name, labels) or ()) if same(str(label)) not in named]
@@ -46,11 +46,11 @@ class SensitiveLabels:
     def said(
         self, labels: Mapping[str, Sequence[Any]], domains: Mapping[str, Domain]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return sentences on labels that read alike, and the same for JSON.
+        """Return sentences on labels that read alike, and a dictionary for JSON.
 
         Args:
-            labels: by column.
-            domains: of the plan, or of a survey's attributes.
+            labels: the labels by column.
+            domains: the domain of the plan, or the domains of a survey's attributes.
         """
         stated, record = alike_in(domains)
         spread = {name: unnamed for name, values in labels.items() if (unnamed := self.unnamed(name, values))}
@@ -65,10 +65,10 @@ class SensitiveLabels:
 
 
 def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: Join) -> list[Any]:
-    """Return the labels that texts name, and unless labels are exact those that read alike.
+    """Return the labels that texts name, with labels that read alike unless labels are exact.
 
     Raises:
-        ParameterError: if there are no texts, or one names no label.
+        ParameterError: if there are no texts, or a text is not a label.
     """
     same = SAME[join]
     by_form = {same(str(label)): label for label in labels}

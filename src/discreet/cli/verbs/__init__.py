@@ -1,1 +1,1 @@
-"""The verbs: a file each, or a few that belong together."""
+"""The commands: one module for each command, or for a few related commands."""

@@ -1,4 +1,4 @@
-"""The verb ``compare``."""
+"""The command ``compare``."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +52,7 @@ _WITH_BY = {"by": "it needs --by"}
 
 @dataclass(frozen=True, slots=True)
 class Sides(OptionGroup):
-    """Sides of the comparison."""
+    """Options for the two sides of a comparison."""
 
     by: str | None = option(
         "--by", metavar="COLUMN", help="Compare two groups of this public column beside the reports."
@@ -84,7 +84,7 @@ class Sides(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class Tests(OptionGroup):
-    """The rate of errors that significant values keep, and of what."""
+    """Options for tests: the error rate to control, and its bound."""
 
     rate: float = option(
         "--rate", type=float, default=0.05, show_default=True, help="Bound on the error rate of --control."
@@ -100,7 +100,7 @@ class Tests(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class DifferenceFiles(Writing):
-    """Files to write; None for those that are not named."""
+    """Options for output files; None for files that are not named."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {any_of(ESTIMATES)}."
@@ -140,11 +140,11 @@ def compare(
 
 
 class Side(NamedTuple):
-    """Reports on one side of a comparison.
+    """One side of a comparison: a title, and the files of its reports.
 
     Attributes:
-        title: of the side.
-        sources: files and folders of reports.
+        title: the title of the side.
+        sources: the files and folders of its reports.
     """
 
     title: str
@@ -154,7 +154,7 @@ class Side(NamedTuple):
 def compared_sides(
     document: Plan, reports: Sequence[Side], asked: Sides, tests: Tests, shown: Showing, *, trust_plan: bool
 ) -> VerbResult:
-    """Return the comparison of two sides made under a plan, or of two groups or known shares with one."""
+    """Return the comparison of two collections, of two groups of one collection, or of one with known shares."""
     if document.is_personalized:
         raise ParameterError("compare.personalized")
     _check(reports, asked)
@@ -186,7 +186,7 @@ def compared_sides(
 
 
 def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[str, Any]:
-    """Return the comparison ready for JSON."""
+    """Return the comparison as a dictionary for JSON."""
     table = comparison.table()
     significant = ResultColumn("significant", comparison.significant_values(tests.rate, control=tests.control), "mark")
     return {
@@ -205,7 +205,7 @@ def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[
 
 
 def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str | ResultTable]:
-    """Yield the table of the clearest differences, and the tests."""
+    """Yield the table of the clearest differences, and a sentence for each test."""
     codes = comparison.clearest_values(largest)
     significant = comparison.significant_values(tests.rate, control=tests.control)
     sizes = [
@@ -224,7 +224,7 @@ def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str |
 
 
 def _check(reports: Sequence[Side], asked: Sides) -> None:
-    """Refuse sides that are not two, or hold one file, and options that would do nothing."""
+    """Raise an error for a wrong number of sides, a file on both sides, or an option without effect."""
     if (
         asked.by is None
         and asked.weights is None
@@ -246,7 +246,7 @@ def _check(reports: Sequence[Side], asked: Sides) -> None:
 
 
 class _Estimated(NamedTuple):
-    """The estimate of one side, the side's title, and the weights of its people, if there are some."""
+    """The estimate of one side, its title, and the weights of its people, if any."""
 
     estimate: Estimate
     title: str
@@ -262,7 +262,7 @@ def _side(mechanism: BlockMechanism, side: Side, weights: str | None, *, trust_p
 def _groups(
     mechanism: BlockMechanism, sources: Sequence[Any], by: str, asked: Sides, *, trust_plan: bool
 ) -> list[_Estimated]:
-    """Return the sides of two groups."""
+    """Return the estimates of two groups as the two sides of a comparison."""
     least, read = asked.minimum, Sources(sources, trust_plan=trust_plan)
     data, columns, weights = read_with_columns(LocalEngine(), mechanism, read, (by,), asked.weights, every=False)
     grouping = None if columns is None else Grouping.of(columns)

@@ -1,4 +1,4 @@
-"""The verb ``estimate``: of all reports, or by group."""
+"""The command ``estimate``, for all reports or by group."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -66,42 +66,42 @@ Data = Reports | Tally | StoredBlocks
 
 _OF_GROUPS = {"by": "{} needs groups. Name their columns with --by."}
 _UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
-# Groups that are printed, those with most reports.
+# The number of groups that are printed, the largest ones first.
 _GROUPS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """A method and its options, checked.
+    """The estimation method and its options, checked.
 
     Attributes:
-        method: that was chosen.
-        options: those that were given, by name.
+        method: the chosen method.
+        options: the options that were given, by name.
     """
 
     method: Method[Any]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
-        """Return the method and the options that are given, with a progress bar if the method can move one."""
+        """Return the keyword arguments of the estimator, with a progress bar if the method can report its progress."""
         named: dict[str, Any] = {"method": self.method.name, **self.options}
         if progress is not None and PROGRESS in self.method.options:
             named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
         return named
 
     def reads_every(self, mechanism: Any) -> bool:
-        """Return true if a tally is not enough."""
+        """Return true if the method needs the reports, because a tally is not enough for the mechanism."""
         return self.method.needs_reports and not mechanism.tally_suffices
 
 
 def method_options(
     methods: Iterable[Method[Any]], together: Iterable[Method[Any]] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the decorator that adds ``--method`` and the options of methods to a verb, which takes them as ``how``.
+    """Return a decorator that adds ``--method`` and the methods' options to a command, as the argument ``how``.
 
     Args:
-        methods: from which users choose.
-        together: methods of all questions together, named apart in the help.
+        methods: the methods that users can choose.
+        together: methods for all questions of a survey together; the help lists them separately.
     """
     named = {method.name: method for method in (*methods, *together)}
     takers: dict[MethodOption, list[str]] = {}
@@ -133,7 +133,7 @@ def method_options(
 
 @dataclass(frozen=True, slots=True)
 class ByGroup(OptionGroup):
-    """The groups and the weights."""
+    """Options for groups and weights."""
 
     by: tuple[str, ...] = option(
         "--by", multiple=True, metavar="COLUMN", help="Estimate each group of this public column beside the reports."
@@ -165,11 +165,11 @@ class ByGroup(OptionGroup):
 
     @property
     def wanted(self) -> bool:
-        """True if there are some."""
+        """True if groups or weights are asked for."""
         return bool(self.by) or self.weights is not None
 
     def about(self, data: Any, groups: Any) -> dict[str, Any]:
-        """Return the options of groups, with the shares that files say."""
+        """Return the keyword arguments of the estimator by group, with the known shares of groups from their file."""
         labels = list(data) if groups is None else Grouping.of(groups).labels
         shares = None if self.shares is None else read_shares(self.shares, self.by, labels)
         return {"minimum": self.minimum, "small": self.small, "shares": shares}
@@ -177,7 +177,7 @@ class ByGroup(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class ReadingAll(Reading):
-    """Reading of reports, with the memory of the methods that read each of them."""
+    """Options for reading reports, with a memory limit for methods that need every report."""
 
     memory: int | None = option(
         "--memory",
@@ -191,7 +191,7 @@ class ReadingAll(Reading):
 
 @dataclass(frozen=True, slots=True)
 class EstimateFiles(Writing):
-    """Files to write; None for those that are not named."""
+    """Options for output files; None for files that are not named."""
 
     output: Path | None = option(
         "-o",
@@ -265,7 +265,7 @@ def estimate_reports(
         how: the method.
         read: how reports are read.
         shown: options for the output.
-        known: distributions of the values behind secret tags, as `backgrounds` returns them.
+        known: the distributions of `backgrounds`: the values behind secret tags.
     """
     mechanism = document.mechanism()
     with progress_bar("reading") as progress, read.running(read.memory) as engine, reports_here(reports) as sources:
@@ -295,7 +295,7 @@ def estimate_reports(
 def _statement(
     document: Plan, data: Data, left_out: Mapping[str, int], read: ReadingAll, sources: Sequence[Path], shown: Showing
 ) -> dict[str, Any]:
-    """Return the publications of an estimate, from the batches that the tally of its reports knows."""
+    """Return the privacy statement of an estimate, from the batches in the tally of its reports."""
     tally = tally_of(document.mechanism(), data)
     publication = publication_of(document.maker, tally, "this estimate", not_trusted=shown.not_trusted)
     if tally.rest_n:
@@ -306,7 +306,7 @@ def _statement(
 
 
 def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
-    """Refuse the name of a tally that no verb would read, and options that would do nothing, before reading."""
+    """Raise an error for a tally's file name that no command could read, or for an option without effect."""
     if tally is not None:
         checked_output(tally, TALLIES, "tallies")
     if STANDARD in reports and engine != "local":
@@ -316,7 +316,7 @@ def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> Non
 
 
 def read_for(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: How) -> tuple[Data, Mapping[str, int]]:
-    """Return the evidence or the tally that the method needs, and the number of rows left out, by reason."""
+    """Return the reports or the tally that the method needs, and the number of rows left out by reason."""
     if how.reads_every(mechanism):
         return engine.evidence(mechanism, sources)
     refuse_idle(["memory"], "this method needs only a tally")
@@ -332,14 +332,14 @@ def _estimated(plan: Plan, data: Data, known: Any, asked: dict[str, Any]) -> tup
 
 
 def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
-    """Return the tally of the reports or evidence."""
+    """Return the tally of the reports, or of the stored blocks."""
     if isinstance(data, Reports):
         return mechanism.tally(data)
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
 def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | ResultTable]:
-    """Yield the table of the largest values, and what holds of all of them."""
+    """Yield the table of the most frequent values, and sentences on the whole estimate."""
     codes = result.chosen(shown.largest)
     size = result.domain.size
     values = number_of(size, "value") if len(codes) == size else f"{len(codes)} largest of {size:,} values"
@@ -352,7 +352,7 @@ def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterato
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
-    """Return the backgrounds of ``--background``, as `estimate_personalized` takes them."""
+    """Return the distributions of ``--background``, as `estimate_personalized` takes them."""
     if not plan.is_personalized:
         if texts:
             raise ParameterError("background.not-personalized")
@@ -369,7 +369,7 @@ def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
 
 
 def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
-    # The longest: a tag may hold an equals sign.
+    # The longest tag that fits is taken, because a tag may contain an equals sign.
     fitting = [tag for tag in personalized.tags if text.startswith(f"{tag}=")]
     if not fitting:
         tags = ", ".join(personalized.tags[:10])
@@ -379,7 +379,7 @@ def _tag_and_rest(personalized: Personalized, text: str) -> tuple[str, str]:
 
 
 def _placeholders(tagged: TagEstimate, title: str = "") -> ResultTable:
-    """Return the table of the frequencies and errors of the placeholders."""
+    """Return a table with the frequencies and standard errors of the placeholders."""
     errors = tagged.intermediate.standard_errors[tagged.estimate.domain.size :]
     columns = [
         replace(text_column("tag", tagged.placeholders), heading="secret of its user"),
@@ -390,7 +390,7 @@ def _placeholders(tagged: TagEstimate, title: str = "") -> ResultTable:
 
 
 def _placeholder_parts(tagged: TagEstimate, largest: int) -> Iterator[str | ResultTable]:
-    """Yield the largest placeholders, and the error that wrong background knowledge of them can cause."""
+    """Yield the most frequent placeholders, and the largest error from wrong background distributions."""
     shares = np.array(list(tagged.placeholders.values()))
     ranked = np.argsort(-shares, kind="stable")[:largest]
     table = _placeholders(tagged, f"{len(ranked)} largest of {len(shares)} placeholders")
@@ -411,7 +411,7 @@ def estimate_groups(
     *,
     same_people: bool = False,
 ) -> VerbResult:
-    """Return the estimates of reports by group, or with weights.
+    """Return the estimates by group, or the estimate with weights.
 
     Args:
         document: the plan.
@@ -420,7 +420,7 @@ def estimate_groups(
         grouping: the groups and the weights.
         read: how reports are read.
         shown: options for the output.
-        same_people: whether groups hold reports of the same people; then there is no estimate for everybody.
+        same_people: whether groups hold reports of the same people; then there is no overall estimate.
     """
     mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
@@ -449,7 +449,7 @@ def estimate_groups(
 
 
 def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
-    """Return the reports by group, or a tally of each group, with the columns of groups and of weights."""
+    """Return the reports or tallies by group, the columns of groups and the column of weights."""
     if plan.is_personalized:
         raise ParameterError("by.personalized")
     if STANDARD in sources.of:
@@ -466,20 +466,20 @@ def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, groupin
 def read_with_columns(
     engine: Engine, mechanism: BlockMechanism, sources: Sources, by: Sequence[str], weights: str | None, *, every: bool
 ) -> tuple[Any, Any, Any]:
-    """Return the tally of reports, by group if columns are named, or the reports with columns of groups and weights.
+    """Return a tally, or a tally for each group; if reports are needed, the reports and their public columns.
 
     Args:
-        engine: by which tallies are counted.
-        mechanism: that made the reports.
-        sources: of the reports.
-        by: names of the columns of groups.
-        weights: name of the column of weights; None for people who count alike.
-        every: whether the reports are needed, and not only tallies.
+        engine: the engine that counts the tallies.
+        mechanism: the mechanism that made the reports.
+        sources: the files of the reports.
+        by: the names of the columns of groups.
+        weights: the name of the column of weights; None for equal weights.
+        every: whether the reports are needed, because tallies are not enough.
     """
     if weights is None and not every:
         data: Any = engine.tally_by(mechanism, sources, by) if by else engine.tally(mechanism, sources).tally
         return data, None, None
-    # The column of weights may be a column of groups too.
+    # The column of weights may also be a column of groups.
     names = list(dict.fromkeys([*by, *filter(None, [weights])]))
     evidence, public = read_public(mechanism, sources, names, memory=memory_limit())
     return evidence, public.select(list(by)) if by else None, None if weights is None else public[weights]
@@ -488,7 +488,7 @@ def read_with_columns(
 def _groups_record(
     estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str], *, same_people: bool
 ) -> dict[str, Any]:
-    """Return the estimates ready for JSON: ``groups`` has an object for each, ``overall`` the estimate of everybody."""
+    """Return the estimates for JSON: ``groups`` has an object for each group, ``overall`` the overall estimate."""
     names, groups = estimates.names or ("group",), []
     facts: Callable[[Estimate], dict[str, Any]] = partial(estimate_facts, **shown.limits)
     for label, group in estimates.items():
@@ -501,12 +501,12 @@ def _groups_record(
 
 
 def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bool) -> Iterator[str | ResultTable]:
-    """Yield a table with a row for each value of each of the largest groups, and what holds of all groups."""
+    """Yield a table of values for each of the largest groups, and sentences on all groups."""
     everybody, codes = estimates.overall, estimates.overall.chosen(shown.largest)
-    # Without columns of groups, everybody is the only one.
+    # Without columns of groups, the only group is everybody.
     chosen = set(estimates.largest(_GROUPS_SHOWN)) if estimates.names else set()
     groups = [(spelled_group(label), estimates[label]) for label in estimates if label in chosen]
-    # Several reports of each person are not the reports of as many people, and say less.
+    # Several reports of one person hold less information than reports of different people.
     rows_of_all = [] if same_people else [("everybody", everybody)]
     tables = []
     for label, group in [*groups, *rows_of_all]:

@@ -1,4 +1,4 @@
-"""The verb ``init``: propose a plan from a table, and ask for missing options at a terminal."""
+"""The command ``init``: propose a plan from a table, and ask for missing options at a terminal."""
 
 import shlex
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ _DROPPED = "obfuscate --missing drop leaves them out"
 
 @dataclass(frozen=True, slots=True)
 class _Columns(OptionGroup):
-    """The columns, and the bins of a column of numbers."""
+    """Options for the columns, and for the bins of a numeric column."""
 
     columns: tuple[str, ...] = option(
         "--column", multiple=True, help="Column of values; several make a plan of all combinations."
@@ -117,14 +117,14 @@ def init(
 
 
 def _heading(plan: Plan, output: Path | None) -> str:
-    """Return the file, the values, how many are protected, the mechanism and epsilon."""
+    """Return a line with the output file, the number of values, the mechanism and epsilon."""
     return f"{'Plan' if output is None else f'Wrote {output}'}: {in_words(plan.mechanism())}."
 
 
 def _of_numbers(
     looks: Mapping[str, ColumnLook], names: Sequence[str], promise: Promise, bins: int, least: int, title: str
 ) -> tuple[Plan, list[str]]:
-    """Return a plan of numbers in bins, and sentences on it."""
+    """Return a plan for a numeric column in bins, and sentences on the plan."""
     if len(names) != 1 or promise.epsilon is None or not (promise.sensitive or promise.all_sensitive):
         raise ParameterError("bins.incomplete")
     look = looks[names[0]]
@@ -134,7 +134,7 @@ def _of_numbers(
         pairs = [[float(first), float(last)] for first, last in ranges]
     except ValueError:
         raise ParameterError("bins.not-ranges") from None
-    # A sensitive range is inside the range of the plan, whatever the table holds.
+    # The range of the plan contains every sensitive range, even where the table has no values.
     low, high = min([low, *(pair[0] for pair in pairs)]), max([high, *(pair[1] for pair in pairs)])
     domain = Domain.number(low, high, bins=bins, clip=True, sensitive=pairs if promise.sensitive else None)
     plan = Plan.of(best(domain, promise.epsilon), title=title)
@@ -153,7 +153,7 @@ def _of_numbers(
 
 
 def _domain(proposal: Proposal) -> Domain:
-    """Return the domain; every value is sensitive if nothing is marked."""
+    """Return the domain of a proposal. Every value is sensitive if no label is marked."""
     labels, sensitive = proposal.labels, proposal.sensitive
     if sensitive.marks is not None and not sensitive.marks:
         raise ParameterError("sensitive.none")
@@ -170,7 +170,7 @@ def _domain(proposal: Proposal) -> Domain:
 
 
 def _with_cuts(plan: Plan, proposals: Mapping[str, FoundLabels]) -> Plan:
-    """Return a plan that says where ranges begin; its fingerprint is the same."""
+    """Return the plan with the lower bounds of ranges. Its fingerprint stays the same."""
     cut = {name: proposal.cuts for name, proposal in proposals.items() if proposal.cuts is not None}
     if not cut:
         return plan
@@ -186,7 +186,7 @@ def _next(
     output: Path | None,
     more: str,
 ) -> list[str]:
-    """Return the commands that lead on from a plan to an estimate."""
+    """Return the next commands, from the plan to an estimate."""
     column = f"--column {shlex.quote(looks[0].name)} " if len(looks) == 1 else ""
     missing = "--missing drop " if any(look.missing for look in looks) else ""
     unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in columns.values()) else ""

@@ -1,4 +1,4 @@
-"""The verb ``obfuscate``, and tables of values: their columns, and secret values that become placeholders."""
+"""The command ``obfuscate``, the columns of a table of values, and the replacement of secrets by placeholders."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -42,7 +42,7 @@ _KEPT = "Kept in clear beside the reports, without protection: {}. Many such col
 
 @dataclass(frozen=True, slots=True)
 class _Columns(PeopleColumns):
-    """The columns of the table, and what becomes of rows without a known value."""
+    """Options for the columns of the table, and for rows without a valid value."""
 
     missing: str = option(
         "--missing",
@@ -68,11 +68,11 @@ TAG = "tag"
 def value_columns(
     plan: Plan, people: PeopleColumns, *, missing: str = "refuse", keep: tuple[str, ...] = (), unknown: str = "refuse"
 ) -> ValueColumns:
-    """Return the columns of a table of values.
+    """Return the columns to read from a table of values.
 
     Raises:
-        ParameterError: if users and tags are named and the plan is not personalized, or the other way round; if
-            columns are to be kept and it is personalized.
+        ParameterError: if users and tags are named and the plan is not personalized, or not named and it is
+            personalized; if columns are kept under a personalized plan.
     """
     if plan.is_personalized and keep:
         raise ParameterError("keep.personalized")
@@ -88,10 +88,10 @@ def value_columns(
 
 
 def checked_float32(columns: Sequence[ValueColumns]) -> Sequence[ValueColumns]:
-    """Return columns; the option --float32 is refused where none of them holds numbers.
+    """Return the columns, or raise an error if ``--float32`` was given and no column is numeric.
 
     Raises:
-        ParameterError: if so.
+        ParameterError: if no column is numeric and the option was given.
     """
     if not any(part.has_numbers for part in columns):
         refuse_idle(["float32"], "no column holds numbers in bins, in ranges or of a map")
@@ -99,10 +99,10 @@ def checked_float32(columns: Sequence[ValueColumns]) -> Sequence[ValueColumns]:
 
 
 def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Placeholders | None:
-    """Return the replacement of secret values in a file of tags; None if the plan has no placeholders.
+    """Return a function that replaces secret values by placeholders; None if the plan has no placeholders.
 
     Raises:
-        DataError, ParameterError: if the file's rows are no secrets under this plan; it names the file.
+        DataError, ParameterError: if a row of the file is not a secret under this plan; the error names the file.
     """
     if tags is None or columns.user is None:
         return None
@@ -118,12 +118,12 @@ def secrets(plan: Plan, tags: Path | None, columns: ValueColumns) -> Placeholder
 
 
 def kept_sentences(keep: tuple[str, ...]) -> list[str]:
-    """Return a sentence on the columns that are kept beside reports; none where there are no such."""
+    """Return a sentence on the public columns kept beside the reports; an empty list if there are none."""
     return [_KEPT.format(", ".join(map(repr, keep)))] if keep else []
 
 
 def value_source(values: str | Path) -> str | Path | Piped:
-    """Return the source of a table of values; - is standard input, whose form is noted on the error stream."""
+    """Return the table of values to read. ``-`` is standard input, and its format is noted on the error stream."""
     if str(values) != "-":
         return values
     piped = piped_table()

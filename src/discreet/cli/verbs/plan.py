@@ -1,4 +1,4 @@
-"""The verb ``plan``: compare mechanisms by their errors and recommend one."""
+"""The command ``plan``: compare mechanisms by their errors and recommend one."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ USERS = click.option("--users", required=True, type=Count(), help="Number of peo
 
 @dataclass(frozen=True, slots=True)
 class _Promise(OptionGroup):
-    """The promise, the number of people and of their reports."""
+    """Options for epsilon, the number of people and the reports of each person."""
 
     epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats. [the plan's]")
     users: int = option("--users", required=True, type=Count(), help="Number of people.")
@@ -53,7 +53,7 @@ class _Promise(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class _People(OptionGroup):
-    """The known distribution of the people, and the target of the error."""
+    """Options for the known distribution of values, and for the kind of error to minimise."""
 
     sensitive_mass: float | None = option(
         "--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known."
@@ -69,7 +69,7 @@ class _People(OptionGroup):
     )
 
     def known(self, path: Path) -> tuple[Domain, dict[str, Any]]:
-        """Return the domain and the knowledge of the people, as `compare_mechanisms` takes it, with the target."""
+        """Return the domain, and the keyword arguments of `compare_mechanisms` for the distribution and the target."""
         domain, stated = domain_of(path)
         if self.distribution is None:
             mass = stated if self.sensitive_mass is None else self.sensitive_mass
@@ -82,7 +82,7 @@ class _People(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class ReportLimits(OptionGroup):
-    """The most that a report and its collector may cost."""
+    """Options for the largest cost of a report: bytes, and computing time at the collector."""
 
     largest_report: float | None = option(
         "--largest-report", type=float, metavar="BYTES", help="Maximum size of a report, in bytes."
@@ -101,14 +101,14 @@ class ReportLimits(OptionGroup):
     )
 
     def given(self) -> dict[str, Any]:
-        """Return the limits as `compare_mechanisms` takes them."""
+        """Return the limits as keyword arguments of `compare_mechanisms`."""
         limits = {"largest_report": self.largest_report, "most_seconds": self.most_seconds}
         return limits | ({} if self.within is None else {"within": self.within})
 
 
 @dataclass(frozen=True, slots=True)
 class _Precision(OptionGroup):
-    """The precision for which people are counted."""
+    """Options for the wanted precision, from which the number of people follows."""
 
     standard_error: float | None = option(
         "--standard-error",
@@ -129,7 +129,7 @@ class _Precision(OptionGroup):
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
-        """Return by name the sentence on the reports that show a change between two groups, if it is asked for."""
+        """Return a sentence on the number of reports that detect a change between two groups, if it is asked for."""
         if self.change is None:
             return {}
         likely = 0.8 if self.power is None else self.power
@@ -143,14 +143,14 @@ class _Precision(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class PlanFile(Writing):
-    """The plan to write."""
+    """The option for the file of the plan."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the recommended plan: {any_of(PLANS)}."
     )
 
     def write(self, source: Path, mechanism: BlockMechanism) -> list[str]:
-        """Write the plan, if it is named, and return sentences that say so."""
+        """Write the plan if a file was named, and return a sentence that names the file."""
         if self.output is None:
             return []
         write_plan(self.output, source, mechanism, force=self.force, allow_outside=allows_outside())
@@ -159,14 +159,14 @@ class PlanFile(Writing):
 
 @dataclass(frozen=True, slots=True)
 class _Outputs(PlanFile):
-    """The plan and the picture to write."""
+    """Options for the files of the plan and the picture."""
 
     plot: Path | None = option(
         "--plot", type=options.PICTURE, help=f"Picture of errors by epsilon and users: {any_of(PICTURES)}."
     )
 
     def write_all(self, source: Path, mechanism: BlockMechanism, chart: Callable[[], Any]) -> list[str]:
-        """Write the plan and the picture that are named: both of them, or none."""
+        """Write the plan and the picture, if files were named: both files or none."""
         sentences: list[str] = []
 
         def save(path: Path) -> None:
@@ -226,14 +226,14 @@ def plan(
 
 
 def _stated_epsilon(path: Path) -> float:
-    """Return the epsilon of a plan; refuse a domain, which has none."""
+    """Return the epsilon of a plan. Raise an error for a file with only a domain."""
     if not {"mechanism", "version"} & {*read_document(path, dict)}:
         raise ParameterError("epsilon.missing", path=path)
     return load_plan(path).document.epsilon
 
 
 def domain_of(path: Path) -> tuple[Domain, float | None]:
-    """Return the domain of a plan or of a file with a domain, and the stated mass of its sensitive values."""
+    """Return the domain of a plan or of a domain file, and the file's share of people with a sensitive value."""
     # A document that names a mechanism or a version is read as a plan, so errors are about a plan.
     if {"mechanism", "version"} & {*read_document(path, dict)}:
         plan = load_plan(path)

@@ -1,4 +1,4 @@
-"""The verb ``regress``."""
+"""The command ``regress``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from discreet.results.regression import Regression
 
 @dataclass(frozen=True, slots=True)
 class Model(OptionGroup):
-    """Model of the regression: values, covariates and method."""
+    """Options for the regression: values, covariates and method."""
 
     on: tuple[str, ...] = option(
         "--on", multiple=True, required=True, metavar="COLUMN", help="Covariate: a public column beside the reports."
@@ -53,11 +53,11 @@ class Model(OptionGroup):
 
     @property
     def names(self) -> list[str]:
-        """The public columns that are read."""
+        """The names of the public columns that the regression reads."""
         return list(dict.fromkeys([*self.on, *filter(None, [self.weights])]))
 
     def fit(self, mechanism: Any, sources: Sources) -> tuple[Regression, Sequence[NamedBatch]]:
-        """Return the regression of reports, and the batches that these are."""
+        """Return the regression, and the batches of its reports."""
         if len(set(self.on)) < len(self.on):
             raise ParameterError("on.twice")
         against = dict(word.partition("=")[::2] for word in self.reference)
@@ -82,7 +82,7 @@ LEVEL = click.option("--level", type=float, default=0.95, show_default=True, hel
 
 @dataclass(frozen=True, slots=True)
 class CoefficientFile(Writing):
-    """The file to write, and whether one that exists is replaced."""
+    """Options for the output file, and for replacing it."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {any_of(ESTIMATES)}."
@@ -119,7 +119,7 @@ def regress(
 def regression(
     document: Plan, reports: Sequence[Any], model: Model, *, level: float, statement: bool, trust_plan: bool
 ) -> VerbResult:
-    """Return the regression of reports made under a plan on columns beside them."""
+    """Return the regression of reports on public columns beside them."""
     if document.is_personalized:
         raise ParameterError("regress.personalized")
     mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)

@@ -1,4 +1,4 @@
-"""The verbs ``seal`` and ``tally``, about files of reports."""
+"""The commands ``seal`` and ``tally``, for files of reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ RETRACT = click.option("--retract", is_flag=True, help="Subtract the batches ins
 
 @dataclass(frozen=True, slots=True)
 class SealedBatch(OptionGroup):
-    """The batch that is sealed."""
+    """Options for the batch of a sealed file: its name and its size."""
 
     name: str | None = option(
         "--name", help="Name of the batch, visible in the file. [the source's name, or a new one]"
@@ -105,16 +105,16 @@ def seal_reports(
     force: bool,
     beside: Path | None = None,
 ) -> VerbResult:
-    """Seal reports in a file, and return what the file holds.
+    """Seal reports in a file, and return a result that describes the file.
 
     Args:
         document: the plan.
         reports: files and folders.
-        batch: its name, the fewest reports, and those that hide nobody.
+        batch: the batch's name, its least size, and the number of reports that are fake or known to the reader.
         read: how reports are read.
         output: the sealed file.
         force: whether a file that exists is replaced.
-        beside: where the file is written meanwhile, if its caller moves it; None if nobody does.
+        beside: a temporary path, if the caller moves the file afterwards; else None.
     """
     mechanism = document.mechanism()
     target = output if beside is None else beside
@@ -186,7 +186,7 @@ def tally(
 
 
 def add_batches(document: Plan, sealed: Sequence[Any], read: Reading, output: Path, *, retract: bool) -> VerbResult:
-    """Add sealed batches to a tally in a file, or take them out, and return what the tally holds."""
+    """Add sealed batches to a tally file, or remove them, and return a result that describes the tally."""
     mechanism = document.mechanism()
     checked_output(output, TALLIES, "tallies")
     with progress_bar("reading") as progress, read.running() as running, in_turn(output.absolute().parent):

@@ -1,4 +1,4 @@
-"""The verbs ``simulate`` and ``examples``."""
+"""The commands ``simulate`` and ``examples``."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The verb ``verify``: a plan's integers, reports drawn under it, permanent reports, or sealed files."""
+"""The command ``verify``: check a plan's integers, drawn reports, permanent reports or sealed files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ _OF_BATCHES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Batches(OptionGroup):
-    """The batches of shuffled reports, and the files about them."""
+    """Options for batches of shuffled reports, and for the picture."""
 
     statement: int | None = option(
         "--statement",
@@ -81,10 +81,10 @@ class Batches(OptionGroup):
     force: bool = option("--force", is_flag=True, **_OF_BATCHES, help="Replace output files that exist.")
 
     def publication(self, plan: Plan) -> "Publication | None":
-        """Return the publication of the batches; None if none is asked about.
+        """Return the publication of the batches; None if ``--statement`` was not given.
 
         Raises:
-            ParameterError: if nothing is to be stated of them.
+            ParameterError: if there is no statement for these batches.
         """
         if self.statement is None:
             return None
@@ -114,7 +114,7 @@ SEALED = click.option(
 
 @dataclass(frozen=True, slots=True)
 class Draws(OptionGroup):
-    """The reports that are drawn to test a promise."""
+    """Options for reports that are drawn to test the promise."""
 
     draws: int | None = option(
         "--draws",
@@ -139,10 +139,10 @@ class Draws(OptionGroup):
     )
 
     def audit(self, document: Plan) -> VerbResult | None:
-        """Return the audit of a plan by reports drawn under it; None if no draws are asked for."""
+        """Return the audit of a plan by reports drawn under it; None if ``--draws`` was not given."""
         if self.draws is None:
             return None
-        # Which draws and counts.
+        # It imports code that draws and counts reports.
         from discreet.privacy.audit import audit
 
         random = None if self.seed is None else SeededRandom(self.seed)
@@ -186,11 +186,11 @@ def verify(plan: Path, batches: Batches, drawn: Draws, *, memo: float | None, se
 
 
 def verification(document: Plan, batches: Batches, memo: float | None) -> VerbResult:
-    """Return the verification of a plan, with the picture of a publication if there is one to draw."""
+    """Return the verification of a plan, with a picture if the publication has one."""
     mechanism = document.mechanism()
     outcome = verified(mechanism)
     again = None if memo is None else verify_memo(Memo(mechanism, memo), _ROUNDS)
-    # A broken plan promises nothing of its batches either.
+    # Under a broken plan, batches have no guarantee either.
     publication = batches.publication(document) if outcome.holds else None
     central = None if publication is None else publication.central
     rounds = () if again is None else _memo_parts(again)
@@ -207,14 +207,14 @@ def verification(document: Plan, batches: Batches, memo: float | None) -> VerbRe
 
 
 def _memo_record(memo: MemoVerification) -> dict[str, Any]:
-    """Return the verification of a memo, ready for JSON."""
+    """Return the verification of permanent reports as a dictionary for JSON."""
     ratios = [{"rounds": t, "e_to_epsilon": ratio, "epsilon": logarithm(ratio)} for t, ratio in memo.ratios.items()]
     every = {"e_to_epsilon": memo.ratio, "epsilon": logarithm(memo.ratio), "promised": memo.promised}
     return {"integers": memo.integers, "rounds": ratios, "any_number": every, "holds": memo.holds}
 
 
 def _memo_parts(memo: MemoVerification) -> Iterator[str | ResultTable]:
-    """Yield the table of what rounds of a memo tell, the verdict, and the sentence on changes."""
+    """Yield the table of epsilon by the number of rounds, the verdict, and the sentence on changed answers."""
     rows = [[f"epsilon of {t} round{'s' if t > 1 else ''}", f"{logarithm(r):.17g}"] for t, r in memo.ratios.items()]
     rows += [["epsilon of any number", f"{logarithm(memo.ratio):.17g}"], ["promised", f"{memo.promised:.17g}"]]
     coins = [[name, number] for name, number in memo.integers.items()]
@@ -228,7 +228,7 @@ def _memo_parts(memo: MemoVerification) -> Iterator[str | ResultTable]:
 def _verification_record(
     verification: Verification, mechanism: BlockMechanism, publication: "Publication | None"
 ) -> dict[str, Any]:
-    """Return a verification ready for JSON; what says nothing more than usual is left out."""
+    """Return the verification as a dictionary for JSON, without entries that have their usual value."""
     renamed = {"e_to_epsilon": "ratio"}
     names = ("notion", "promised", "realised", "e_to_epsilon", "integers", "from_matrix", "holds")
     record = {"plan": mechanism.fingerprint, **{name: getattr(verification, renamed.get(name, name)) for name in names}}
@@ -258,17 +258,17 @@ def _verification_parts(
 
 
 def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
-    """Check sealed files, and return the findings; with exit code 1 if one is not sealed.
+    """Check sealed files, and return the findings. The exit code is 1 if a file is not sealed.
 
     Args:
         document: the plan of the reports.
-        sources: files, and folders of sealed files alone.
+        sources: sealed files, and folders with sealed files only.
 
     Raises:
         DataError: if a file cannot be read.
-        MismatchError: if one belongs to another plan.
+        MismatchError: if a file belongs to another plan.
     """
-    # Arrow, which plans do without.
+    # It imports Arrow, which commands on plans do not need.
     from discreet.formats.sealed_files import UnsealedError, check_sealed
     from discreet.formats.sources import report_files
 

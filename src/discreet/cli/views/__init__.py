@@ -1,1 +1,1 @@
-"""Results as people read them, in sentences and tables, and as programs do, in records of built-ins."""
+"""Views of results: sentences and tables for people, and dictionaries for JSON."""

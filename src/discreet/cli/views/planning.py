@@ -1,4 +1,4 @@
-"""Views of plans before there are reports: mechanisms compared by their errors, and expected errors of numbers."""
+"""Views of results of planning: the comparison of mechanisms, and the expected errors for numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -38,13 +38,13 @@ _COMPARISON: dict[str, Any] = {
 
 
 def comparison_record(comparison: MechanismComparison) -> dict[str, Any]:
-    """Return a comparison ready for JSON."""
+    """Return the comparison as a dictionary for JSON."""
     record: dict[str, Any] = built_ins(record_of(comparison, _COMPARISON))
     return record
 
 
 def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTable]:
-    """Yield the requirements, the table of the least errors, the recommendation and the notes."""
+    """Yield the requirements, the table of the smallest errors, the recommendation and the notes."""
     wanted = comparison.requirements
     yield comparison.heading
     yield replace(comparison.view(_MOST_ROWS), title=f"Least errors first, {_where(comparison)}")
@@ -96,7 +96,7 @@ def _where(comparison: MechanismComparison) -> str:
 
 
 def number_record(plan: NumberPlan) -> dict[str, Any]:
-    """Return a plan of numbers ready for JSON."""
+    """Return the plan for numbers as a dictionary for JSON."""
     return {
         "law": law_of(plan),
         "epsilon": plan.mechanism.epsilon,
