@@ -1,4 +1,4 @@
-"""Answers: the estimates of a survey, by question, and as one long table."""
+"""The estimates of a survey: one for each question, and all of them in one long table."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,19 +14,19 @@ from discreet.surveys.questions import question_name
 from discreet.surveys.survey import Survey
 from discreet.theory.binomial import DEFAULT_LEVEL
 
-# Rows that are printed of each question, the most frequent.
+# The number of values printed for each question, the most frequent first.
 _SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answers(TabularResult, Mapping[str, Estimate]):
-    """The estimates of a survey's questions, each from the reports of those people who answered it.
+    """The estimates of a survey's questions, each from the reports of the people who answered the question.
 
     Attributes:
-        survey: whose questions.
-        estimates: by the names of questions that somebody answered.
+        survey: the survey.
+        estimates: the estimates of the answered questions, by the question's name.
         people: number of people who were asked; None if it is not known.
-        derived: a function that returns the estimate of a table that is part of a question, by its attributes.
+        derived: a function of names of attributes that returns the marginal of a question's table.
 
     Example:
         >>> import discreet as dc
@@ -48,10 +48,11 @@ class Answers(TabularResult, Mapping[str, Estimate]):
         object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
 
     def __getitem__(self, attributes: Any) -> Estimate:
-        """Return the estimate of a question, or of a table that is part of one.
+        """Return the estimate of a question, or the marginal of a question's table.
 
         Args:
-            attributes: names of attributes in any order, or with commas; values are in the survey's order of them.
+            attributes: names of attributes in any order, as a list or joined by commas. The values of the estimate are
+                in the survey's order of attributes.
 
         Raises:
             KeyError: if the answers do not determine such a table.
@@ -85,17 +86,17 @@ class Answers(TabularResult, Mapping[str, Estimate]):
 
     @property
     def heading(self) -> str:
-        """Number of people and questions, in a line."""
+        """A line with the number of people and the number of questions."""
         people = "" if self.people is None else f"{number_of(self.people, 'person', 'people')}, "
         marks = ", simulated" if any(part.simulated for part in self.estimates.values()) else ""
         return f"Answers({people}{len(self)} of {len(self.survey.questions)} questions{marks})"
 
     def view(self) -> ResultTable:
-        """Return the most frequent values of each question, with notes on the others."""
+        """Return a table of the most frequent values of each question, with notes on the other values."""
         return replace(self._table(_SHOWN), notes=[*self.notes()])
 
     def notes(self) -> Iterator[str]:
-        """Yield sentences on questions without reports, and on the number of values that the table leaves out."""
+        """Yield notes: the questions without reports, and the number of values that the table does not show."""
         if self.unanswered:
             yield f"No reports on {'; '.join(self.unanswered)}."
         for name, part in self.estimates.items():
@@ -104,7 +105,7 @@ class Answers(TabularResult, Mapping[str, Estimate]):
                 yield f"{name}: the {_SHOWN} most frequent of {size:,} values; to_arrow returns all"
 
     def table(self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
-        """Return one long table: a row per question and value, with the number of people who answered.
+        """Return one table for all questions: a row for each value, with the number of people who answered.
 
         Raises:
             ParameterError: if the level is not in (0, 1).

@@ -1,4 +1,4 @@
-"""Questionnaires: the public documents of surveys, version 2 of plans, in TOML or JSON.
+"""Questionnaires: the public documents of surveys in TOML or JSON (version 2 of the format of plans).
 
     version = 2
     epsilon = 1.0
@@ -14,8 +14,8 @@
     [ask]
     want = "singles"
 
-`discreet survey plan` adds a table ``[[question]]`` for each question. Without them nothing can be collected. One
-question is an ordinary plan, as `Questionnaire.plan` returns it.
+`discreet survey plan` adds a table ``[[question]]`` for each question. Without these tables nothing can be collected.
+`Questionnaire.plan` returns the plan of one question.
 """
 
 import re
@@ -66,9 +66,9 @@ from discreet.surveys.questions import (
 from discreet.surveys.rounds import Rounds
 from discreet.surveys.survey import Promise, Survey
 
-# Decimal places of a share in a document, if the share has no more.
+# Decimal places of a share in a document. A share with more decimal places is written as an integer over 2^64.
 _DIGITS = 9
-# Characters of a file's name before its ending.
+# The largest number of characters in a file's name, without the ending.
 _LONGEST = 50
 _DIGITS_ONLY = re.compile(r"[0-9]{1,20}")
 
@@ -88,7 +88,7 @@ class AskSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     combinations: list[Pattern] | None = None
 
     def __post_init__(self) -> None:
-        """Bring labels and names of attributes to Unicode's normal form C."""
+        """Convert labels and names of attributes to Unicode's normal form C."""
         for name in ("want", "combinations"):
             structs.force_setattr(self, name, all_composed(getattr(self, name)))
 
@@ -109,7 +109,7 @@ class QuestionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mechanism: MechanismSpec
 
     def __post_init__(self) -> None:
-        """Bring names of attributes to Unicode's normal form C."""
+        """Convert names of attributes to Unicode's normal form C."""
         structs.force_setattr(self, "attributes", all_composed(self.attributes))
 
 
@@ -137,13 +137,13 @@ class SurveyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     rounds: Rounds | None = None
 
     def __post_init__(self) -> None:
-        """Bring names of attributes to Unicode's normal form C."""
+        """Convert names of attributes to Unicode's normal form C."""
         structs.force_setattr(self, "attributes", all_composed(self.attributes))
 
 
 @dataclass(frozen=True)
 class Questionnaire:
-    """A survey's public document, with its domains built.
+    """The public document of a survey, with the domains of its attributes.
 
     Attributes:
         document: the content of the file.
@@ -169,13 +169,13 @@ class Questionnaire:
         """Read a questionnaire.
 
         Raises:
-            ParameterError: if the file cannot be read or has a wrong field; the message has the place.
+            ParameterError: if the file cannot be read or has a wrong field; the error names the field.
         """
         return cls(read_document(path, SurveyDocument, version=2), Path(path).parent, allow_outside)
 
     @classmethod
     def of(cls, survey: Survey, *, title: str = "") -> "Questionnaire":
-        """Return the questionnaire of a survey, which `save` writes.
+        """Return the questionnaire that describes a survey. `save` writes it to a file.
 
         Raises:
             ParameterError: if the survey cannot be written as a document.
@@ -188,10 +188,10 @@ class Questionnaire:
 
     @cached_property
     def attributes(self) -> Mapping[str, Domain]:
-        """The domains of attributes by name.
+        """The domains of the attributes, by the attribute's name.
 
         Raises:
-            ParameterError: if the values of an attribute make no domain; the message has its name.
+            ParameterError: if the values of an attribute do not form a domain; the error names the attribute.
         """
         domains = {}
         for name, spec in self.document.attributes.items():
@@ -208,7 +208,7 @@ class Questionnaire:
 
     @property
     def promise(self) -> Promise:
-        """The promise; with one attribute both are the same.
+        """The unit that epsilon protects: whole records, or single attributes; the same for a survey of one attribute.
 
         Raises:
             ParameterError: if the document has several attributes and no promise.
@@ -219,13 +219,13 @@ class Questionnaire:
 
     @property
     def asked(self) -> dict[str, Any]:
-        """The arguments of `discreet.plan_survey`, beside the attributes."""
+        """The arguments of `discreet.plan_survey`, except the attributes."""
         document, ask = self.document, self.document.ask
         wishes = {"want": ask.want, "answers": ask.answers, "combinations": ask.combinations or ()}
         return {"epsilon": document.epsilon, "promise": self.promise, "rounds": document.rounds, **wishes}
 
     def asking(self, survey: Survey) -> "Questionnaire":
-        """Return the questionnaire with the questions of a survey over its attributes.
+        """Return a copy of this questionnaire with the questions of a survey over the same attributes.
 
         Raises:
             ParameterError: if the document would describe another survey.
@@ -258,7 +258,7 @@ class Questionnaire:
         return questionnaire
 
     def survey(self) -> Survey:
-        """Return the survey.
+        """Return the survey that the questionnaire describes.
 
         Raises:
             ParameterError: if the document has no questions, or its parts contradict each other.
@@ -298,14 +298,14 @@ class Questionnaire:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the survey."""
+        """A digest of the survey."""
         return self.survey().fingerprint
 
     def plan(self, name: str) -> Plan:
-        """Return one question as an ordinary plan.
+        """Return the plan of one question.
 
         Raises:
-            ParameterError: if there is no such question.
+            ParameterError: if the survey has no question with this name.
         """
         question = self.survey().question(name)
         domain, document = question.mechanism.domain, self.document
@@ -325,11 +325,11 @@ class Questionnaire:
         return Plan(plan, self.folder, self.allow_outside)
 
     def save(self, path: str | Path, *, force: bool = False) -> "Questionnaire":
-        """Write the questionnaire to a file, .toml or .json, and return it as it was read back.
+        """Write the questionnaire to a TOML or JSON file, and return the questionnaire read back from the file.
 
         Raises:
             OutputExistsError: if the file exists and ``force`` is not set.
-            ParameterError: if it cannot be written there.
+            ParameterError: if the file cannot be written.
         """
         target = output_of(path, "plans")
         checked_output(target, PLANS, "plans")
@@ -346,11 +346,11 @@ class Questionnaire:
 
     @property
     def text(self) -> str:
-        """The document as TOML."""
+        """The questionnaire as TOML."""
         return survey_text(self.fields())
 
     def fields(self) -> dict[str, Any]:
-        """Return the document as built-ins, without default values."""
+        """Return the document as a dictionary without default values."""
         fields: dict[str, Any] = without_defaults(self.document)
         fields["attributes"] = {name: without_defaults(spec) for name, spec in self.document.attributes.items()}
         order = ("version", "title", "epsilon", "promise", *fields)
@@ -364,7 +364,7 @@ def _spec(domain: Domain) -> DomainSpec:
 
 
 def _whole(shares: list[Any]) -> list[int]:
-    """Return shares over 2^64: texts as they are, numbers by their decimal places."""
+    """Return shares as integers over 2^64. A text states the integer, a number states the share in decimal places."""
     texts = [share for share in shares if isinstance(share, str)]
     if texts and not (len(texts) == len(shares) and all(_DIGITS_ONLY.fullmatch(text) for text in texts)):
         raise ParameterError("shares.mixed-types")
@@ -375,7 +375,7 @@ def _whole(shares: list[Any]) -> list[int]:
 
 
 def survey_text(fields: Mapping[str, Any]) -> str:
-    """Return the document of a survey as TOML: a table for each attribute and question.
+    """Return a survey's document as TOML, with one table for each attribute and each question.
 
     Example:
         >>> print(survey_text({"version": 2, "attributes": {"age": {"labels": [1, 2]}}, "question": [{"share": 1.0}]}))
@@ -404,7 +404,7 @@ def survey_text(fields: Mapping[str, Any]) -> str:
 
 
 def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, str]:
-    """Return a file name for each question: none is hidden, and no two are equal without case.
+    """Return a file name for each question. No name starts with a dot or underscore, and names differ beyond case.
 
     Example:
         >>> [*question_files(["sex,body mass/height", "a b", "A_b", "_id"]).values()]
@@ -414,7 +414,7 @@ def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, 
     alike: set[str] = set()
     for place, name in enumerate(names, 1):
         file = re.sub(r"[^\w,.-]", "_", name)[:_LONGEST]
-        # Some file systems do not tell cases apart; folders are read without hidden files.
+        # Some file systems ignore case. Files that start with a dot or an underscore are skipped when folders are read.
         while file[0] in "._" or file.casefold() in alike:
             file = f"{place}-{file}"
         alike.add(file.casefold())
@@ -426,7 +426,7 @@ def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnai
     """Read a plan or a survey.
 
     Raises:
-        ParameterError: if the file cannot be read or has a wrong field; the message has the place.
+        ParameterError: if the file cannot be read or has a wrong field; the error names the field.
 
     Example:
         >>> from importlib.resources import files
@@ -442,5 +442,5 @@ def load(path: str | Path, *, allow_outside: bool = False) -> Plan | Questionnai
 
 
 def every_schema() -> dict[str, Any]:
-    """Return the JSON Schema of files of plans and surveys."""
+    """Return the JSON Schema of the documents of plans and surveys."""
     return json_schema(SurveyDocument)

@@ -1,9 +1,9 @@
-"""Estimates of surveys: question by question, consistent, or of one likelihood.
+"""Estimates of surveys: each question by itself, consistent tables, or one likelihood for all questions.
 
-Question by question each table is from the reports of those who answered it. Marginals of several questions are
-combined, and tables are made consistent (`joint_tables/consistency.py`), linearly; method ``joint`` maximises one
-likelihood for all reports (`joint_tables/maximum.py`). Only tables that are part of a question are estimated: the
-reports determine no others.
+A question is estimated from the reports of the people who answered it. Method ``consistent`` combines the marginals of
+several questions linearly (`joint_tables/consistency.py`). Method ``joint`` maximises one likelihood for all reports
+(`joint_tables/maximum.py`). Only tables of questions and their marginals are estimated: the reports do not determine
+other tables.
 """
 
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ from discreet.surveys.questions import MOST_CELLS
 from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
 
-# Fewer reports have the limits of linear estimates.
+# With fewer reports the confidence limits of linear estimates are used.
 _LEAST_REPORTS = 40
 
 
@@ -78,7 +78,7 @@ def estimate_survey(
 
 
 def separate_answers(survey: Survey, estimates: Mapping[str, Estimate], people: int | None = None) -> Answers:
-    """Return the answers to a survey, each question estimated by itself.
+    """Return the answers to a survey with each question's own estimate.
 
     Args:
         survey: the survey.
@@ -89,11 +89,11 @@ def separate_answers(survey: Survey, estimates: Mapping[str, Estimate], people: 
 
 
 def consistent_answers(survey: Survey, data: Mapping[str, Any]) -> Answers:
-    """Return linear estimates of all tables that agree with each other, by weighted least squares.
+    """Return linear estimates whose tables agree on all marginals, by weighted least squares.
 
     Args:
         survey: the survey.
-        data: its reports or their tally; or what estimates of its questions are made of, by their names.
+        data: the reports of the survey or their tally; or reports, tallies or evidence by the names of questions.
 
     Raises:
         DataError, MismatchError: as for `estimate_survey`.
@@ -111,11 +111,12 @@ def joint_answers(
     tolerance: float | None = None,
     progress: Callable[[float, float], None] | None = None,
 ) -> Answers:
-    """Return the maximum likelihood estimate from all reports together, certified; all tables agree.
+    """Maximise the likelihood of the reports of all questions; the tables agree on all marginals.
 
     Args:
         survey: the survey.
-        data: its reports, or their tally where that suffices for the likelihood of each question; or by names.
+        data: the reports of the survey; or their tally, if the likelihood of each question needs only a tally; or
+            reports, tallies or evidence by the names of questions.
         tolerance: the largest gap to accept, in nats per report; None as for `maximum_likelihood`.
         progress: called with the passes done and the present gap.
 
@@ -142,11 +143,11 @@ def joint_answers(
 
 @dataclass(frozen=True, eq=False)
 class _JointTables:
-    """Tables of a joint estimate.
+    """The tables of a joint maximum likelihood estimate.
 
     Attributes:
-        attributes: of the whole table.
-        table: the estimate.
+        attributes: the names of the attributes of the whole table.
+        table: the maximum likelihood estimate.
         linears: the linear estimates of the questions.
     """
 
@@ -155,11 +156,11 @@ class _JointTables:
     linears: Combination
 
     def estimate(self, names: Names) -> Estimate:
-        """Return the estimate of a table that is part of a question."""
+        """Return the estimate of a question's table, or of a marginal of it."""
         axes, facts = tuple(map(self.attributes.index, names)), self._facts()
         frequencies = marginal_of(self.table.whole, axes)
         if not self.table.is_small or self.table.n < _LEAST_REPORTS:
-            # The limits of one question's linear estimate, which are wider; of few reports only they hold.
+            # One question's linear estimate has wider limits. For few reports only these have the stated coverage.
             known = self.linears.part(self.linears.holders(names)[0], names)
             return facts.estimate(names, frequencies, known.intervals, known.errors)
         return facts.estimate(names, frequencies, partial(self._limits, axes), partial(self._errors, axes))
@@ -190,18 +191,18 @@ class _JointTables:
 
 
 def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
-    """Return the reports of each question that somebody answered, with their linear estimates; errors as above."""
+    """Return the reports and the linear estimate of each answered question. Raise the errors of `_answered`."""
     answered = _answered(survey, data)
     return {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in answered.items()}
 
 
 def _combination(survey: Survey, starts: Mapping[str, LinearStart], data: object) -> Combination:
-    """Return the linear estimates of the questions, which `_starts` returns."""
+    """Return the linear estimates of the answered questions as a `Combination`."""
     return Combination(survey, {name: linear(start) for name, start in starts.items()}, getattr(data, "people", None))
 
 
 def _answered(survey: Survey, data: object) -> dict[str, Any]:
-    """Return the data of the questions that somebody answered, by name; errors as above."""
+    """Return the data of the answered questions by the question's name."""
     if not isinstance(data, Mapping):
         raise DataError("reports.not-of-survey", kind=type(data).__name__)
     if isinstance(data, SurveyParts):

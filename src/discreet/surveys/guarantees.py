@@ -1,7 +1,7 @@
-"""Surveys: verification of both promises, and publications, where the answers of one person add up.
+"""Verification of a survey's promise, and privacy statements on publications of answers to several questions.
 
-Each question is verified and published as an ordinary plan. The questions that one person can be asked are computed
-again here, from the shares alone.
+Each question is verified and published like a plan. This module computes the questions that one person can be asked
+again, from the shares only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,14 +28,14 @@ _ROUNDS = (1, 2, 3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurveyVerification:
-    """The check of a survey's promise: for every question, and for all questions that one person can be asked.
+    """The recomputed e^epsilon of a survey: for each question, and for all questions that one person can be asked.
 
     Attributes:
         questions: the verification of each question's mechanism, by name.
         record: e^epsilon of whole records, exactly.
         attributes: e^epsilon of each attribute, exactly.
-        holds: whether all questions keep their promises, the answers of a person keep the survey's, shares add up, and
-            no question is asked twice of a person.
+        holds: whether the promises of all questions and of the survey hold, the shares have the right sum, and no
+            person is asked a question twice.
         rounds: e^epsilon of whole records after some rounds, exactly.
 
     Example:
@@ -53,7 +53,7 @@ class SurveyVerification:
 
 
 def verify_survey(survey: Survey) -> SurveyVerification:
-    """Return the verification of a survey, from the integers of its samplers and shares."""
+    """Recompute the epsilons of a survey from the integers of its samplers and from the shares of its questions."""
     rows = {question.name: verify(question.mechanism) for question in survey.questions}
     names, rounds = [*rows], survey.rounds
     turns = 1 if rounds is None else rounds.turns
@@ -62,7 +62,7 @@ def verify_survey(survey: Survey) -> SurveyVerification:
     alone = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
     ratios = [memos[name].ratio if name in memos else ratio**turns for name, ratio in zip(names, alone, strict=True)]
     ends = list(accumulate((Fraction(question.share, _WORDS) for question in survey.questions), initial=Fraction(0)))
-    # Between two of these, the same questions are drawn.
+    # All random words between two of these numbers draw the same questions.
     words = {end % 1 for end in ends}
     drawn = [
         [place for place in range(len(ratios)) for turn in range(survey.answers) if _within(ends, place, word + turn)]
@@ -87,7 +87,7 @@ def verify_survey(survey: Survey) -> SurveyVerification:
 
 
 def _largest(ratios: Sequence[Fraction], drawn: Sequence[Sequence[int]]) -> Fraction:
-    """Return the largest product of the ratios of questions that a person can be asked, by their places."""
+    """Return the largest product of e^epsilon over the questions that one person can be asked."""
     return max(prod((ratios[place] for place in places), start=Fraction(1)) for places in drawn)
 
 
@@ -103,9 +103,9 @@ class SurveyPublication:
     counts with the local epsilon of its reports.
 
     Attributes:
-        survey: whose questions.
-        stated: the publication of each question, by its name.
-        apart: whether a batch has reports of one round alone; otherwise no more is promised than of all reports.
+        survey: the survey.
+        stated: the publication of each question, by the question's name.
+        apart: whether each batch has reports of one round only. Otherwise the statement is for all rounds.
 
     Example:
         >>> import discreet as dc
@@ -124,29 +124,29 @@ further is at most 1 in 1,000,000.
 
     @property
     def simulated(self) -> bool:
-        """True if any reports are simulated or seeded."""
+        """True if a report is simulated or seeded."""
         return any(part.simulated for part in self.stated.values())
 
     @property
     def not_trusted(self) -> int:
-        """The number of reports in each batch that are not trusted: fake, or known to the reader."""
+        """The number of reports in each batch that are fake or known to the reader."""
         return max(part.not_trusted for part in self.stated.values())
 
     @property
     def people(self) -> int:
-        """The number of people, if each of them answered as the survey asks."""
+        """The number of people, assuming that each person answered as the survey asks."""
         turns, batches = 1 if self.survey.rounds is None else self.survey.rounds.turns, self.stated.values()
         turns = min(turns, max(len(part.batches) for part in batches)) if self.apart else turns
         return -(-sum(sum(part.batches) for part in batches) // (self.survey.answers * turns))
 
     @property
     def chance(self) -> float:
-        """The delta of all questions of one person together."""
+        """The delta for all answers of one person."""
         return left_out(self.people)
 
     @cached_property
     def parts(self) -> dict[str, Publication]:
-        """The publication of each question, with one chance for all of them."""
+        """The publication of each question, with the same delta for all questions."""
         more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": self.chance}
         if (rounds := self.survey.rounds) is not None:
             more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"
@@ -165,7 +165,7 @@ further is at most 1 in 1,000,000.
         return together(parts, ([names[place] for place in places] for places, _ in self.survey.draws), self.chance)
 
     def person(self) -> str:
-        """Return the sentence for people: how much a reader of the publication can learn about one person's record."""
+        """Return a sentence for people: the most that a reader can learn about one person's record."""
         shown = next(iter(self.stated.values())).shown
         if self.simulated:
             return f"Nothing is promised about {shown}: the reports are simulated, and protect nobody."
@@ -183,7 +183,7 @@ further is at most 1 in 1,000,000.
         )
 
     def conditions(self) -> Iterator[str]:
-        """Yield the conditions of the statement, a sentence each."""
+        """Yield the conditions of the privacy statement, one sentence each."""
         if self.simulated:
             return
         least = {name: part.n for name, part in self.parts.items()}
@@ -199,13 +199,13 @@ further is at most 1 in 1,000,000.
         yield from [CHANGES_ARE_VISIBLE] if self.survey.memos else []
 
     def lines(self) -> Iterator[str]:
-        """Yield the statement in lines: the guarantee for a person, and each of its conditions."""
+        """Yield the lines of the privacy statement: first the guarantee for a person, then the conditions."""
         yield self.person()
         if conditions := [f"- {sentence}" for sentence in self.conditions()]:
             yield from ["Conditions:", *conditions]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement as built-ins, ready for JSON; epsilons in nats."""
+        """Return the privacy statement as a dictionary for JSON; epsilons are in nats."""
         return {
             "people": self.people,
             "chance": self.chance,

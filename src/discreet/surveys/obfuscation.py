@@ -1,4 +1,4 @@
-"""Obfuscation of tables of answers to surveys in files, streamed: a file of reports for each question."""
+"""Obfuscation of files with answers to surveys, in batches, into one file of reports for each question."""
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from discreet.tables.values import ReadAs, ValueColumns
 def survey_columns(
     questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False, float32: bool = False
 ) -> list[ValueColumns]:
-    """Return the columns of a table that hold the answers to a survey, as products whose codes numbers have room for.
+    """Return the columns of a table with the answers to a survey, grouped into products with at most 2^63 codes.
 
     Args:
         questionnaire: the survey's document.
@@ -71,7 +71,7 @@ def obfuscate_survey(
     progress: Progress | None = None,
     read_as: ReadAs | None = None,
 ) -> dict[str, int]:
-    """Write the reports of a survey into a folder, a file for each question, and return their numbers.
+    """Write the reports of a survey into a folder with one file for each question; return the numbers of reports.
 
     A survey with rounds needs all rows in memory. The round stands beside each report.
 
@@ -79,12 +79,13 @@ def obfuscate_survey(
         survey: the survey.
         values: as for `obfuscate`.
         folder: the folder, which is made if need be; it must hold nothing else.
-        columns: of the tables, as `survey_columns` returns them.
-        rounds: of a survey with rounds, the columns of people and of rounds, which `survey_columns` keeps at the end.
+        columns: the columns of the tables, as `survey_columns` returns them.
+        rounds: for a survey with rounds, the names of the columns of people and of rounds. Both columns must be kept in
+            ``columns``.
         seed: as for `obfuscate`.
         force: whether files that exist are replaced.
         progress: as for `obfuscate`.
-        read_as: gets the number of values that were taken for the label that they read like.
+        read_as: receives the number of values that were read as a label that reads alike.
 
     Raises:
         DataError, OutputExistsError, ParameterError: as for `obfuscate`; nothing is written then.
@@ -123,7 +124,7 @@ def obfuscate_survey(
 
 
 def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
-    """Return the schema of columns beside reports of rounds: without the person, with the round under its own name."""
+    """Return the schema of the columns beside reports in rounds: without the person's column, and with the round."""
     others = [field for field in public if field.name not in (person, when)]
     if ROUND in (field.name for field in others):
         raise ParameterError("column.named-round")
@@ -139,7 +140,7 @@ def _public_of(read: pa.Table, beside: pa.Schema, rounds: tuple[str, str] | None
 def _answers(
     survey: Survey, codes: Mapping[str, IntArray], read: pa.Table, rounds: tuple[str, str] | None, random: RandomSource
 ) -> Iterator[tuple[str, IntArray, Reports]]:
-    """Yield the questions, the rows that answer them, and their reports."""
+    """Yield the name of each question, the rows whose people answer it, and their reports."""
     if rounds is None:
         reports = survey.obfuscate_codes(codes, random=random)
         yield from ((name, (reports.rows or {})[name], part) for name, part in reports.items())
@@ -149,7 +150,7 @@ def _answers(
 
 
 def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]:
-    """Yield the codes of each attribute of a product."""
+    """Split the codes of a product, and yield the name and the codes of each attribute."""
     shape = [part.size for part in space.attributes.values()]
     yield from zip(space.attributes, np.unravel_index(cells, shape), strict=True)
 
@@ -157,12 +158,12 @@ def _by_attribute(space: Any, cells: IntArray) -> Iterator[tuple[str, IntArray]]
 def survey_codes(
     values: Values, columns: Sequence[ValueColumns], *, read_as: ReadAs | None = None
 ) -> dict[str, IntArray]:
-    """Return the ``(n,)`` codes of people's values by attribute, in memory.
+    """Return the ``(n,)`` codes of people's values for each attribute; all codes are in memory.
 
     Args:
         values: the table or file of people's values, as for `obfuscate`.
-        columns: of the tables, as `survey_columns` returns them.
-        read_as: gets the number of values that are taken for the label that they read like; None to take none so.
+        columns: the columns of the tables, as `survey_columns` returns them.
+        read_as: receives the number of values read as a label that reads alike; None to read exact labels only.
     """
     parts = [(part.domain.space, codes_of(values, part, read_as)) for part in columns]
     return {name: codes for space, cells in parts for name, codes in _by_attribute(space, cells)}

@@ -1,4 +1,4 @@
-"""Plans of surveys: the questions, the share of people who answer each, the mechanisms, and the answers per person.
+"""Plans of surveys: questions, mechanisms, the share of people who answer each question, and answers per person.
 
 One report of a question has the summed squared error g = E ||phi||^2. If a share q of n people answers the question,
 the table has the error g/(n q). The sum over tables is smallest for shares proportional to sqrt(g), none above 1
@@ -32,12 +32,12 @@ from discreet.surveys.rounds import Rounds
 from discreet.surveys.survey import Promise, Survey
 
 _DIGITS = 6
-# The search over numbers of answers ends where the error is this many times the smallest error.
+# The search over the number of answers ends when the error is this many times the smallest error.
 _FAR = 4.0
 
 
 def second_moment(mechanism: BlockMechanism) -> float:
-    """Return g, the mean summed squared contribution of a report, at the distribution with the largest error.
+    """Return g, the mean summed squared contribution of one report, at the distribution with the largest error.
 
     For numbers under windows it is n Var of the mean, with the range scaled to 1, because single bins are noisy.
 
@@ -57,11 +57,11 @@ def second_moment(mechanism: BlockMechanism) -> float:
 
 
 def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArray:
-    """Return the ``(questions,)`` shares that add up to t, none above 1, for which the sum of g/q is least.
+    """Return the ``(questions,)`` shares q, at most 1 and with sum t, that minimise the sum of g/q.
 
     Args:
         moments: g of each question.
-        answers: t, at most their number.
+        answers: t, at most the number of questions.
 
     Example:
         >>> best_shares([1.0, 4.0, 100.0], 1).round(3).tolist(), best_shares([1.0, 4.0, 100.0], 2).round(3).tolist()
@@ -80,7 +80,7 @@ def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArr
 
 
 def _as_integers(shares: FloatArray, answers: int) -> list[int]:
-    """Return shares times 2^64, rounded to a few decimal places, so that plans are easy to read."""
+    """Return shares as integers over 2^64, from shares with few decimal places, so that documents are easy to read."""
     unit = 10**_DIGITS
     decimals = np.clip(np.round(shares * unit), 1, unit).astype(np.int64)
     # The remainder of rounding goes to the largest share with room, because it changes this share least.
@@ -92,14 +92,14 @@ def _as_integers(shares: FloatArray, answers: int) -> list[int]:
 
 @dataclass(frozen=True, slots=True)
 class SurveyOption:
-    """A way to ask for the wanted tables, with its exact error.
+    """A survey design for the wanted tables, with its exact error.
 
     Attributes:
-        name: in words.
+        name: a phrase that names the design.
         error: n times the expected squared error, summed over values and tables, at the distribution with the largest
             error; for numbers the error of their mean, with the range scaled to 1.
-        record: epsilon of whole records, in nats.
-        answers: questions that a person answers.
+        record: epsilon for whole records, in nats.
+        answers: the number of questions that each person answers.
     """
 
     name: str
@@ -110,13 +110,13 @@ class SurveyOption:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SurveyPlan(TabularResult):
-    """A survey with its questions, shares and mechanisms, and the errors of other ways to ask.
+    """A survey with its questions, shares and mechanisms, and the errors of other survey designs.
 
     Attributes:
-        survey: as planned.
-        users: number of people; None for any number.
-        options: the ways, the planned one first; errors are computed for the best subset selection, and for windows
-            where the values are numbers.
+        survey: the planned survey.
+        users: the number of people; None for any number.
+        options: the designs, the planned design first. Their errors are computed for subset selection, and for windows
+            if values are numbers.
 
     Example:
         >>> import discreet as dc
@@ -132,7 +132,7 @@ class SurveyPlan(TabularResult):
 
     @property
     def heading(self) -> str:
-        """Number of questions, epsilon and people, in a line."""
+        """A line with the number of questions, epsilon and the number of people."""
         survey = self.survey
         crowd = "any number of people" if self.users is None else f"{self.users:,} people"
         asked = f"{survey.answers} of {number_of(len(survey.questions), 'question')} each"
@@ -140,7 +140,7 @@ class SurveyPlan(TabularResult):
         return f"SurveyPlan({asked}, epsilon={survey.epsilon:g} per {survey.promise}, {crowd})"
 
     def table(self) -> ResultTable:
-        """Return a row per question: its share, mechanism, and error."""
+        """Return a table with the share, the mechanism and the error of each question."""
         questions = self.survey.questions
         shares = np.array([question.share / WORD_RANGE for question in questions])
         domains = [question.mechanism.domain for question in questions]
@@ -162,12 +162,12 @@ class SurveyPlan(TabularResult):
         return ResultTable(self.heading, columns)
 
     def view(self) -> ResultTable:
-        """Return the questions, with the reason for this way and the guarantee below."""
+        """Return the table of questions, with the reason for the design and the guarantee as notes."""
         return replace(self.table(), notes=[self.reason, str(self.survey.guarantee)])
 
     @property
     def reason(self) -> str:
-        """The sentence on why this way was planned, with the errors of the others."""
+        """A sentence with the reason for this design, and the errors of the other designs."""
         chosen, *others = self.options
         listed = "; ".join(
             f"{option.name} {option.error / chosen.error:.3g}"
@@ -182,23 +182,23 @@ class SurveyPlan(TabularResult):
 
 
 def _estimated(domain: Domain) -> str:
-    """Return the quantity that a standard error is of, with its unit."""
+    """Return the quantity whose standard error a table shows for a question, with its unit."""
     bins = domain.numbers
     return "a share of people" if bins is None else f"the mean, {bins.low:g} to {bins.high:g}"
 
 
 def _standard_error(question: Question, n: int) -> float:
-    """Return the largest standard error of a value of a question that n people answer; of numbers, of their mean."""
+    """Return the largest standard error of a value in a question with n answers; for numbers, the mean's."""
     domain = question.mechanism.domain
     if question.mechanism.of_neighbours:
         return sqrt(mean_moment(question.mechanism) / n)
-    # The share of a value that goes in clear always is counted.
+    # If no value is sensitive, all answers are in clear, and shares are counted with variance 1/4 at most.
     return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
 
 
 @dataclass(frozen=True, eq=False)
 class _Ways:
-    """The ways to ask for some tables, with the errors of the best subset selection, and of means under windows."""
+    """Survey designs for the wanted tables. Errors assume subset selection, and windows for numbers."""
 
     tables: tuple[tuple[str, ...], ...]
     domains: tuple[Domain, ...]
@@ -207,7 +207,7 @@ class _Ways:
     known: dict[Any, float] = field(default_factory=dict)
 
     def each(self, answers: int) -> float:
-        """Return the epsilon of one of t answers."""
+        """Return the epsilon of one answer if each person answers t questions."""
         if self.promise == "record":
             return split_epsilon(self.epsilon, answers)
         names = [name for table in self.tables for name in table]
@@ -228,7 +228,7 @@ class _Ways:
         return self.known[kind, epsilon]
 
     def error(self, answers: int, shares: FloatArray | None = None) -> float:
-        """Return n times the summed error; with the best shares if there are none."""
+        """Return n times the summed squared error of a design, for the given shares or the best ones."""
         moments = self.moments(answers)
         return float(np.sum(moments / (best_shares(moments, answers) if shares is None else shares)))
 
@@ -236,7 +236,7 @@ class _Ways:
         return SurveyOption(name, self.error(answers, shares), answers * self.each(answers), answers)
 
     def best_answers(self) -> int:
-        """Return the number of answers with the least error; the smallest of equals."""
+        """Return the number of answers per person with the smallest error, and the smaller number for equal errors."""
         errors: list[float] = []
         for answers in range(1, len(self.tables) + 1):
             errors.append(self.error(answers))
@@ -245,7 +245,7 @@ class _Ways:
         return 1 + errors.index(min(errors))
 
     def options(self, answers: int) -> Iterator[SurveyOption]:
-        """Yield the planned way and others."""
+        """Yield the planned design, and other designs for comparison."""
         count = len(self.tables)
         of_all = f"{answers} of {number_of(count, 'question')} to each person"
         yield self.option(of_all, answers)
@@ -260,10 +260,10 @@ class _Ways:
 def _mechanisms(
     domains: Sequence[Domain], epsilon: float, users: Sequence[int | None], wishes: Any
 ) -> Iterator[BlockMechanism]:
-    """Yield the best mechanism of each domain; domains of as many values have the same."""
+    """Yield the best mechanism for each domain. Domains with the same numbers of values share one computation."""
     known: dict[Any, BlockMechanism] = {}
     for domain, people in zip(domains, users, strict=True):
-        # Numbers are asked for by windows, which a product of as many values cannot be.
+        # The mechanism for numbers, windows, does not fit a product of attributes with the same number of values.
         numbers = domain.numbers is not None
         kind = domain.size, domain.sensitive_count, people, numbers
         if not domain.sensitive_count:

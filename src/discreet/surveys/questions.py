@@ -1,4 +1,4 @@
-"""Questions: attributes with their domains, the tables that are wanted, and a mechanism with a share for each question.
+"""Attributes with their domains, the wanted tables, and the questions with their mechanisms and shares.
 
 A question is a mechanism over one attribute, or over the combinations of several.
 """
@@ -34,7 +34,7 @@ _JOIN, _PART = ",", "#"
 
 
 def question_name(attributes: Sequence[str]) -> str:
-    """Return the name of a question about attributes.
+    """Return the name of the question about these attributes.
 
     Example:
         >>> question_name(["age", "income"])
@@ -44,7 +44,7 @@ def question_name(attributes: Sequence[str]) -> str:
 
 
 def checked_attributes(attributes: object) -> Mapping[str, Domain]:
-    """Return the checked domains of attributes by name, with their names in them.
+    """Check the domains of attributes. Return them by name, and store each attribute's name in its domain.
 
     Raises:
         ParameterError: if there are no domains, a name has "," or "#", or a domain has several columns.
@@ -61,10 +61,10 @@ def checked_attributes(attributes: object) -> Mapping[str, Domain]:
 
 
 def in_order(attributes: Mapping[str, Any], names: object) -> tuple[str, ...]:
-    """Return names of attributes, or a question's name, in the order of the attributes.
+    """Return names of attributes in the order of the attributes; `names` is a list, or a question's name.
 
     Raises:
-        ParameterError: if a name is unknown or is there twice.
+        ParameterError: if a name is unknown or is given twice.
     """
     listed = names.split(_JOIN) if isinstance(names, str) else list(names) if isinstance(names, Sequence) else []
     listed = [composed(str(name)) for name in listed]
@@ -77,10 +77,10 @@ def in_order(attributes: Mapping[str, Any], names: object) -> tuple[str, ...]:
 
 
 def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[str, ...], ...]:
-    """Return the wanted tables, as names of attributes in the survey's order.
+    """Return the tables to estimate, each as names of attributes in the survey's order.
 
     Raises:
-        ParameterError: if there is no table, a table is there twice, or a name is not an attribute.
+        ParameterError: if there is no table, a table is given twice, or a name is not an attribute.
 
     Example:
         >>> wanted_tables({"a": Domain(range(2)), "b": Domain(range(2)), "c": Domain(range(2))}, "pairs")
@@ -101,7 +101,7 @@ def wanted_tables(attributes: Mapping[str, Domain], want: Want) -> tuple[tuple[s
 
 
 def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tuple[Mapping[str, Any], ...]:
-    """Return the patterns of combinations that are sensitive.
+    """Check the patterns of sensitive combinations, and return them.
 
     Raises:
         ParameterError: if this is not a list of patterns, or a pattern has an unknown attribute.
@@ -119,7 +119,7 @@ def checked_patterns(attributes: Mapping[str, Any], combinations: object) -> tup
 def question_domain(
     attributes: Mapping[str, Domain], names: Sequence[str], combinations: Sequence[Mapping[str, Any]] = ()
 ) -> Domain:
-    """Return the domain of a question: of one attribute, or of the combinations of several.
+    """Return the domain of a question: one attribute's values, or the combinations of several attributes' values.
 
     A combination is sensitive if one of its values is. With patterns, a combination is sensitive if it can be part of a
     combination that a pattern matches.
@@ -146,7 +146,7 @@ def question_domain(
     sensitive: BoolArray = np.full(shape, bool(combinations))
     within = [{name: pattern[name] for name in names if name in pattern} for pattern in combinations]
     if within and all(within):
-        # A pattern without these attributes matches all of their values.
+        # A pattern without any of these attributes matches all of their values.
         sensitive = value_mask(space, within, "combinations", closed=True)
     for axis, part in enumerate(() if combinations else parts.values()):
         np.moveaxis(sensitive, axis, -1)[..., part.sensitive] = True
@@ -162,9 +162,9 @@ class Question:
     """One question of a survey.
 
     Attributes:
-        attributes: its attributes, in the survey's order.
-        mechanism: the mechanism of its answers, over the domain that `question_domain` returns.
-        share: the share of people who answer it, an integer over 2^64; 2^64 if everybody does.
+        attributes: the names of the attributes, in the survey's order.
+        mechanism: the mechanism for the answers, over the domain that `question_domain` returns.
+        share: the share of people who answer the question, as an integer over 2^64; 2^64 for everybody.
 
     Example:
         >>> import discreet as dc
@@ -195,22 +195,22 @@ class Question:
 
     @property
     def name(self) -> str:
-        """The names of its attributes, with commas."""
+        """The name: the attributes' names joined by commas."""
         return question_name(self.attributes)
 
     @property
     def epsilon(self) -> float:
-        """The epsilon of the promise of one answer, in nats; 0 where no value is sensitive, so that none is made."""
+        """The epsilon promised for one answer, in nats; 0 if no value is sensitive."""
         return self.mechanism.epsilon if self.mechanism.domain.sensitive_count else 0.0
 
     @property
     def realised(self) -> float:
-        """The realised epsilon of one answer, in nats; 0 where no value is sensitive."""
+        """The realised epsilon of one answer, in nats; 0 if no value is sensitive."""
         return self.mechanism.guarantee.realised if self.mechanism.domain.sensitive_count else 0.0
 
 
 def whole_shares(shares: Sequence[Fraction]) -> list[int]:
-    """Return shares as integers over 2^64 that add up to what the shares do, each within one of its share.
+    """Return shares as integers over 2^64 with the same sum, each less than 1 from the exact share.
 
     Args:
         shares: exact numbers that add up to a whole number.
@@ -224,7 +224,7 @@ def whole_shares(shares: Sequence[Fraction]) -> list[int]:
 
 
 def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, Any]]) -> Mapping[str, Domain]:
-    """Return domains whose bins end at the borders of the ranges in patterns.
+    """Return domains with bins that end where the ranges of sensitive combinations begin and end.
 
     Args:
         attributes: domains by name, in which every value is sensitive if there are patterns.
@@ -243,7 +243,7 @@ def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, 
 def coded_patterns(
     attributes: Mapping[str, Domain], patterns: Iterable[Mapping[str, Any]]
 ) -> list[dict[str, list[int]]]:
-    """Return the parts of patterns, one after the other, with codes in the place of labels and ranges."""
+    """Return the patterns with codes instead of labels: one dictionary for each attribute of each pattern."""
     return [
         {name: np.flatnonzero(_mask(name, attributes[name].space, part)).tolist()}
         for pattern in patterns

@@ -1,4 +1,4 @@
-"""Risk of surveys: bounds on identification by all answers of a person, and information in values in clear.
+"""Risk of surveys: bounds on identification from all answers of a person, and information in values in clear.
 
 The draw of a person's questions depends on no answer, so bounds are averages over the draws. Answers to several
 questions are reports on one record with fresh noise. Their information about the user adds up at most, and their
@@ -25,7 +25,7 @@ _OF_DRAWS = "draws of questions, weighted by their chances"
 
 
 def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
-    """Return bounds on the information about the user, in bits, and on the probability of identification.
+    """Return upper bounds on the information about the user, in bits, and on the identification probability.
 
     Args:
         survey: a survey without rounds.
@@ -60,14 +60,14 @@ def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
 
 @dataclass(frozen=True, slots=True)
 class ClearInformation:
-    """The information about an attribute with sensitive values in one question's values in clear.
+    """The mutual information between a sensitive attribute and the values in clear of one question.
 
     Attributes:
-        attribute: its name.
+        attribute: the attribute's name.
         question: the question's name.
-        share: of the people who are asked it.
-        entropy: of the attribute, in bits.
-        bits: per person who is asked, on average; None where no question asks about both together.
+        share: the share of people who answer the question.
+        entropy: the entropy of the attribute, in bits; None if it is not known.
+        bits: the mutual information, in bits per person asked; None if the joint distribution is not known.
     """
 
     attribute: str
@@ -80,7 +80,7 @@ class ClearInformation:
 def clear_information(
     survey: Survey, table: Callable[[tuple[str, ...]], FloatArray | None]
 ) -> Iterator[ClearInformation]:
-    """Yield the information about attributes in values in clear, by question.
+    """Yield the information about each sensitive attribute in each question's values in clear.
 
     Args:
         survey: the survey.
@@ -108,7 +108,7 @@ def clear_information(
 def _information(
     survey: Survey, question: Question, attribute: str, names: tuple[str, ...], frequencies: FloatArray
 ) -> tuple[float, float]:
-    """Return the entropy of an attribute, and the information on it in what a question's answers say in clear."""
+    """Return an attribute's entropy, and the attribute's mutual information with a question's values in clear."""
     sizes = [survey.attributes[name].size for name in names]
     axes = tuple(names.index(name) for name in question.attributes)
     shape = [size if axis in axes else 1 for axis, size in enumerate(sizes)]
@@ -116,7 +116,7 @@ def _information(
     clear = question.mechanism.numbers.truth * frequencies.reshape(sizes) * in_clear
     others = tuple(axis for axis, name in enumerate(names) if name != attribute)
     each = frequencies.reshape(sizes).sum(axis=others)
-    # A block, or noise: it tells no more about an attribute than that there was no value in clear.
+    # A block or noise is treated as one output, which reveals only that there was no value in clear.
     silent = each - clear.sum(axis=others)
     apart = tuple(axis for axis in range(len(names)) if axis not in axes)
     outputs = _entropy(clear.sum(axis=apart)) + _entropy(silent.sum())
@@ -124,6 +124,6 @@ def _information(
 
 
 def _entropy(chances: FloatArray) -> float:
-    """Return the sum of -p log p, in bits; also of chances that do not add up to 1."""
+    """Return the sum of -p log2 p, in bits. The probabilities need not sum to 1."""
     positive = chances[chances > 0]
     return float(-(positive @ np.log(positive))) / log(2)

@@ -1,4 +1,4 @@
-"""The same question in several rounds: permanent reports, rotation or fresh reports, and the epsilon of one round."""
+"""Rounds with the same questions: permanent reports, rotation or fresh reports, and the epsilon of one round."""
 
 from fractions import Fraction
 from typing import Any, Literal, get_args
@@ -20,16 +20,16 @@ ROUND = "round"
 
 
 class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The rounds in which a survey asks the same people; its epsilon is for all rounds together.
+    """The rounds in which a survey asks the same people; epsilon is for all rounds together.
 
     Attributes:
         number: T, the number of rounds.
-        how: ``"memo"``, ``"rotate"`` or ``"fresh"``.
-        first: for memos, the epsilon of one round, below the epsilon of all rounds; None without a second coin.
-        answers: for rotate, the number of rounds in which each person answers, drawn beforehand.
+        how: ``"memo"`` (permanent reports), ``"rotate"`` or ``"fresh"``.
+        first: for ``"memo"``, the epsilon of one round, below the epsilon of all rounds; None without a second coin.
+        answers: for ``"rotate"``, the number of rounds in which each person answers, drawn before the first round.
 
     Raises:
-        ParameterError: if a number is out of range, or does not go with the way to ask.
+        ParameterError: if a number is out of range, or has no meaning for ``how``.
 
     Example:
         >>> Rounds(12, first=1.8).each(2.0), Rounds(12, how="fresh").each(2.0), Rounds(12, how="rotate").turns
@@ -42,7 +42,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answers: int = 1
 
     def __post_init__(self) -> None:
-        """Check the numbers; see the class."""
+        """Check the fields; see the class."""
         checked_choice("how", self.how, get_args(How))
         number = checked_whole("number", self.number, 2, MOST_ROUNDS)
         first = None if self.first is None else checked_epsilon(self.first)
@@ -56,7 +56,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def keeps(self) -> bool:
-        """True if reports are kept and sent again."""
+        """True if reports are permanent: they are stored and sent again."""
         return self.how == "memo"
 
     @property
@@ -65,7 +65,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.answers if self.how == "rotate" else self.number
 
     def each(self, epsilon: float) -> Fraction:
-        """Return the largest epsilon of a person's answers in one round, if all rounds have this epsilon.
+        """Return the largest epsilon of a person's answers in one round, if `epsilon` is for all rounds.
 
         Raises:
             ParameterError: if ``first`` is not below epsilon.
@@ -77,5 +77,8 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Fraction(epsilon if self.first is None else self.first)
 
     def facts(self) -> list[Any]:
-        """Return the facts for a fingerprint; the last one says that questions are drawn once for all rounds."""
+        """Return the fields for a fingerprint.
+
+        The last one, false, says that questions are drawn once for all rounds.
+        """
         return [self.number, self.how, None if self.first is None else self.first.hex(), self.answers, False]

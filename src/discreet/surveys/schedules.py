@@ -26,17 +26,17 @@ SHOWN_ROUNDS = (1, 2, 3)
 
 _FIRST = (0.5, 0.9)
 """Epsilons of one round of a memo with a second coin, as shares of the whole epsilon."""
-# The search over rounds per person ends where the error is this many times the smallest error.
+# The search over the rounds per person ends when the error is this many times the smallest error.
 _FAR = 4.0
 
 
 @dataclass(frozen=True, slots=True)
 class SurveySchedule:
-    """One way to ask a survey in several rounds.
+    """A schedule: one way to ask a survey in several rounds.
 
     Attributes:
-        survey: as it would be planned.
-        error: of a round, in units of the least error of the same survey that asks once with all of epsilon.
+        survey: the planned survey with these rounds.
+        error: the summed squared error of one round, divided by the error of the same survey in a single round.
     """
 
     survey: Survey
@@ -44,17 +44,17 @@ class SurveySchedule:
 
     @property
     def rounds(self) -> Any:
-        """The rounds."""
+        """The rounds of the schedule."""
         return self.survey.rounds
 
     @property
     def block_bits(self) -> float:
-        """Log2 of the largest number of blocks of a question: with many blocks, equal reports show the same person."""
+        """Log2 of a question's largest number of blocks. With many blocks, equal reports are likely one person's."""
         return log2(max(question.mechanism.law.alphabet_size for question in self.survey.questions))
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """Epsilons of whole records after 1, 2, 3 and all rounds, in nats."""
+        """Epsilons for whole records after 1, 2, 3 and all rounds, in nats."""
         number = self.rounds.number
         return tuple(self.survey.after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
 
@@ -62,13 +62,13 @@ class SurveySchedule:
 def survey_schedules(
     attributes: Mapping[str, Domain], epsilon: float, number: int, **asked: Any
 ) -> tuple[SurveySchedule, ...]:
-    """Return the schedules for a survey in several rounds: fresh, rotate, and three memos.
+    """Return five schedules: fresh reports, rotation, and permanent reports with and without a second coin.
 
     Args:
         attributes: domains by name.
         epsilon: the promise for all rounds together, in nats.
-        number: T, of rounds.
-        asked: as for `discreet.plan_survey`.
+        number: T, the number of rounds.
+        asked: further arguments of `discreet.plan_survey`.
 
     Example:
         >>> import discreet as dc
@@ -90,7 +90,7 @@ def survey_schedules(
 
 
 def _rotations(repeated: Any, rounds: int) -> Iterator[Any]:
-    """Yield the schedules in which each person answers in 1, 2, ... rounds, as long as these may be the best."""
+    """Yield schedules in which each person answers in 1, 2, ... rounds, until the error is far above the smallest."""
     least = float("inf")
     for answers in range(1, rounds):
         option = repeated("rotate", answers)

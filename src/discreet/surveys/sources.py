@@ -1,4 +1,4 @@
-"""Files of reports on the questions of a survey."""
+"""Files of reports, sorted by the questions of a survey."""
 
 from collections.abc import Sequence
 
@@ -11,17 +11,17 @@ from discreet.surveys.survey import Survey
 
 
 def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequence[str] = ()) -> dict[str, list[File]]:
-    """Return the files of reports and tallies by the question that they say they answer; those in folders too.
+    """Return the files of reports and tallies by question, according to the plan's fingerprint in each file.
 
     Args:
-        survey: whose questions.
-        sources: files and folders.
-        by: names of the columns that make groups of them.
+        survey: the survey.
+        sources: files, and folders of files.
+        by: names of the columns that divide the reports into groups.
 
     Raises:
-        DataError: if a file cannot be read, or does not say its plan.
-        MismatchError: if one is of none of the questions; it names the file.
-        ParameterError: if one has reports of several rounds, and groups do not tell these apart.
+        DataError: if a file cannot be read, or has no fingerprint of a plan.
+        MismatchError: if a file belongs to none of the questions; the error names the file.
+        ParameterError: if a file has reports of several rounds, and rounds are not groups.
     """
     names = {question.mechanism.fingerprint: question.name for question in survey.questions}
     files: dict[str, list[File]] = {name: [] for name in names.values()}
@@ -36,15 +36,15 @@ def files_by_question(survey: Survey, sources: Sequence[str | File], by: Sequenc
 
 
 def refuse_pooled_rounds(survey: Survey, sources: Sequence[str | File], by: Sequence[str] = ()) -> None:
-    """Raise if a file has reports of several rounds: reports of the same people are not one batch.
+    """Raise an error if a file has reports from several rounds, because the same people reported in each round.
 
     Args:
         survey: a survey with rounds or without.
-        sources: files and folders.
-        by: names of the columns that make groups of them.
+        sources: files, and folders of files.
+        by: names of the columns that divide the reports into groups.
 
     Raises:
-        ParameterError: if one has reports of several rounds, and groups do not tell these apart.
+        ParameterError: if a file has reports of several rounds, and rounds are not groups.
     """
     if survey.rounds is None or ROUND in by:
         return

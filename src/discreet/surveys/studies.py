@@ -1,4 +1,4 @@
-"""Studies of surveys: each question, and the people who are drawn to answer it."""
+"""Studies of surveys: for each question, a study of the people who are drawn to answer it."""
 
 from collections.abc import Iterator, Mapping
 
@@ -13,12 +13,12 @@ from discreet.surveys.documents import Questionnaire
 def survey_studies(
     questionnaire: Questionnaire, codes: Mapping[str, IntArray], random: RandomSource | None = None
 ) -> Iterator[tuple[str, Study, IntArray]]:
-    """Yield each question's name, its study, and the values of the people who are drawn to answer it.
+    """Yield for each question the name, the study, and the codes of the people who are drawn to answer it.
 
     Args:
         questionnaire: the survey.
         codes: ``(n,)`` codes of all people's values by attribute.
-        random: the words of the draw; None for secure ones.
+        random: the source of random words for the draw; None for secure randomness.
     """
     survey, source = questionnaire.survey(), checked_source(random)
     everybody = np.arange(len(next(iter(codes.values()))))

@@ -1,4 +1,4 @@
-"""Surveys: several questions, and the public draw of the questions that a person answers.
+"""Surveys: several questions, and the public draw of the questions that each person answers.
 
 Each person answers t different questions, drawn by public shares that depend on no value. So reports of a question are
 ordinary reports of its mechanism. The draw takes one random word w per person. Lay the questions side by side, each as
@@ -82,12 +82,12 @@ class SurveyGuarantee:
 
     @property
     def brief(self) -> str:
-        """The protection of one person's answers, in a clause without a full stop."""
+        """A clause, without a full stop, that states the protection of all answers of one person."""
         clear = ", except answers in clear" if self.in_clear else ""
         return f"All answers of one person together are protected with epsilon {rounded_up(self.record)}{clear}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the promise and the realised epsilons as built-ins, ready for JSON; epsilons in nats."""
+        """Return the promised and the realised epsilons as a dictionary for JSON; epsilons are in nats."""
         promised = {"promise": self.survey.promise, "promised": self.survey.epsilon}
         return promised | {"record": self.record, "attributes": dict(self.attributes)}
 
@@ -118,7 +118,7 @@ class SurveyGuarantee:
         return " ".join(filter(None, sentences))
 
     def _of_rounds(self) -> str:
-        """Return the sentences on rounds; empty where people are asked once."""
+        """Return the sentences on rounds; empty for a survey without rounds."""
         rounds = self.survey.rounds
         if rounds is None:
             return ""
@@ -135,16 +135,17 @@ class SurveyGuarantee:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
-    """Several questions; each person answers some of them, drawn by public shares.
+    """A survey with several questions. Each person answers some of them, drawn by public shares.
 
     Attributes:
-        attributes: domains by name.
-        questions: see `Question`; shares add up to ``answers``.
+        attributes: the domains, by the attribute's name.
+        questions: the questions; their shares add up to ``answers``.
         epsilon: the privacy promise to each person, in nats.
-        promise: for whole records (all that a person ever answers), or for records that differ in one attribute.
+        promise: ``"record"`` (epsilon for all answers of a person), or ``"attribute"`` (for records that differ in one
+            attribute).
         answers: t, the number of different questions that each person answers.
-        combinations: patterns over attributes that are sensitive, instead of values of attributes.
-        rounds: the rounds in which the same people answer; epsilon is for all of them. None to ask once.
+        combinations: patterns of sensitive combinations of values, instead of sensitive values of attributes.
+        rounds: the rounds in which the same people answer, with epsilon for all rounds; None for one round.
 
     Raises:
         ParameterError: if names, shares or mechanisms do not fit together, or epsilon is exceeded.
@@ -169,7 +170,7 @@ class Survey:
     rounds: Rounds | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Check the parts; see the class."""
+        """Check the fields; see the class."""
         object.__setattr__(self, "attributes", checked_attributes(self.attributes))
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         object.__setattr__(self, "questions", tuple(self.questions) if isinstance(self.questions, Sequence) else ())
@@ -183,7 +184,7 @@ class Survey:
             raise ParameterError("combinations.and-sensitive-values", argument="combinations")
         self._check_questions()
         self._check_promise()
-        # Each memo is checked where it is made.
+        # The constructor of each memoized mechanism checks its parameters.
         dict(self.memos)
 
     def _check_questions(self) -> None:
@@ -212,7 +213,7 @@ class Survey:
             )
 
     def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
-        """Return the largest sum of epsilons over the questions that a person can be asked, in all and by attribute."""
+        """Return the largest sum of epsilons over questions that one person can be asked: of all, and by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
         for places, _ in self.draws:
@@ -226,11 +227,11 @@ class Survey:
 
     @cached_property
     def memos(self) -> Mapping[str, Memo]:
-        """The memos of questions by name, where reports are permanent and the question has sensitive values."""
+        """The memoized mechanisms of questions with sensitive values, by name; empty if reports are not permanent."""
         rounds = self.rounds
         if rounds is None or not rounds.keeps:
             return {}
-        # The epsilon of all rounds is to one round's as epsilon is to first.
+        # Each question has the same ratio of the epsilon of all rounds to the epsilon of one round.
         times = None if rounds.first is None else Fraction(self.epsilon) / Fraction(rounds.first)
         return {
             each.name: Memo(each.mechanism, None if times is None else -_rounded_up(-Fraction(each.epsilon) * times))
@@ -239,7 +240,7 @@ class Survey:
         }
 
     def told(self, name: str, reports: int | None = None) -> float:
-        """Return the realised epsilon of a person's reports on a question, in nats; None for all reports."""
+        """Return the realised epsilon of a person's first `reports` reports on a question, in nats; None means all."""
         question = self.question(name)
         if name in self.memos:
             return self.memos[name].epsilon(reports)
@@ -247,7 +248,7 @@ class Survey:
         return _rounded_up(Fraction(question.realised) * min(turns, reports or turns))
 
     def after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
-        """Return the realised epsilon of a person's reports in some rounds, for whole records and by attribute.
+        """Return the realised epsilon of a person's reports in some rounds, for whole records and for each attribute.
 
         Args:
             rounds: the number of rounds; None for all rounds, and with memos for any number.
@@ -275,7 +276,7 @@ class Survey:
         """Return names of attributes in the survey's order.
 
         Raises:
-            ParameterError: if one is not of the survey, or is named twice.
+            ParameterError: if a name is not an attribute of the survey, or is given twice.
         """
         return in_order(self.attributes, names)
 
@@ -284,7 +285,7 @@ class Survey:
         return {question.name: question for question in self.questions}
 
     def question(self, attributes: object) -> Question:
-        """Return the question about these attributes, given as names or as its name.
+        """Return the question about these attributes, given as a list of names or as the question's name.
 
         Raises:
             ParameterError: if the survey has no such question; the message lists its questions.
@@ -298,7 +299,7 @@ class Survey:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of attributes, questions, shares and promise."""
+        """A digest of attributes, questions, shares and promise."""
         facts = {
             "format": _FORMAT,
             "attributes": [[name, domain.fingerprint] for name, domain in self.attributes.items()],
@@ -313,14 +314,14 @@ class Survey:
 
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
-        """Both promises, realised, from the integers of the samplers and the draw."""
+        """The realised epsilons for whole records and for attributes, from the samplers' integers and the shares."""
         return SurveyGuarantee(self, *self.after())
 
     # The draw
 
     @cached_property
     def draws(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        """The sets of questions that a person can answer, as places, with chances times 2^64, by ascending words."""
+        """The sets of questions that a person can be asked, as indices, each with its probability times 2^64."""
         ends = list(accumulate(question.share for question in self.questions))
         starts = sorted({0, *(end % WORD_RANGE for end in ends)})
         points = range(0, self.answers * WORD_RANGE, WORD_RANGE)
@@ -329,7 +330,7 @@ class Survey:
         return tuple(zip(places, chances, strict=True))
 
     def draw_questions(self, words: AnyArray) -> AnyArray:
-        """Return the ``(n, t)`` places of the questions that people answer, by ``(n,)`` words of 64 bits.
+        """Return the ``(n, t)`` indices of the questions that each person answers, from ``(n,)`` random 64-bit words.
 
         Example:
             >>> import discreet as dc
@@ -347,16 +348,16 @@ class Survey:
     # The device
 
     def obfuscate(self, table: Any, *, random: RandomSource | None = None, float32: bool = False) -> "SurveyReports":
-        """Obfuscate people's answers to the questions that are drawn for each of them.
+        """Draw the questions of each person, and obfuscate the answers to them.
 
         Args:
             table: a column of values for each attribute, a row per person: of pandas, polars, Arrow, NumPy or lists.
-            random: the source of random words; None for fresh ones under a key of the operating system.
+            random: the source of random words; None for a secure source with a key from the operating system.
             float32: whether numbers are read as float32, because they were float32 before they became float64.
 
         Raises:
             DataError: if a column is missing, or a value is missing or not in its domain. A person without an answer
-                to one question needs a label for it too, such as "no answer".
+                needs a label for that, such as "no answer".
         """
         return self._obfuscated(self._encoded(named_columns(table, list(self.attributes)), float32=float32), random)
 
@@ -372,7 +373,7 @@ class Survey:
     def obfuscate_rounds(
         self, table: Any, *, people: str, rounds: str, random: RandomSource | None = None
     ) -> "dict[Any, SurveyReports]":
-        """Obfuscate the answers of people in rounds.
+        """Obfuscate people's answers in several rounds.
 
         Args:
             table: as for `obfuscate`, with a row for each person and round.
@@ -384,8 +385,8 @@ class Survey:
             The reports of every round, ascending.
 
         Raises:
-            DataError: as for `obfuscate`; or if a person is twice in a round, or the table has too many rounds.
-            ParameterError: if the survey asks once.
+            DataError: as for `obfuscate`; or if a person has two rows in a round, or the table has too many rounds.
+            ParameterError: if the survey has no rounds.
 
         Example:
             >>> import discreet as dc
@@ -407,7 +408,7 @@ class Survey:
     def answers_in_rounds(
         self, codes: Mapping[str, IntArray], people: Any, rounds: Any, *, random: RandomSource | None = None
     ) -> Iterator[tuple[Any, str, IntArray, Reports]]:
-        """Yield the round, the question, the rows that answer it, and their reports.
+        """Yield for each round and question: the round, the question's name, the rows that answer it, and the reports.
 
         Args:
             codes: ``(n,)`` checked integers for each attribute.
@@ -441,7 +442,7 @@ class Survey:
                 yield times[time], question.name, some[month == time], reports
 
     def cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
-        """Return the codes of some people's answers to a question."""
+        """Return the codes of the answers of some rows to a question."""
         first, *others = question.attributes
         cells = codes[first].take(rows)
         for name in others:
@@ -449,7 +450,7 @@ class Survey:
         return cells
 
     def obfuscate_codes(self, codes: Mapping[str, IntArray], *, random: RandomSource | None = None) -> "SurveyReports":
-        """Obfuscate answers as codes, ``(n,)`` integers for each attribute.
+        """Obfuscate answers that are given as codes: ``(n,)`` integers for each attribute.
 
         Raises:
             DataError: if a column is missing, columns differ in length, or a code is out of range.
@@ -474,11 +475,11 @@ class Survey:
     # The collector
 
     def tally(self, reports: "SurveyReports") -> "SurveyTally":
-        """Return the tally of reports, question by question.
+        """Return the tallies of the reports, one for each question.
 
         Raises:
-            DataError: if they are impossible reports of this survey.
-            MismatchError: if they belong to another survey.
+            DataError: if the survey's mechanisms cannot have made the reports.
+            MismatchError: if the reports belong to another survey.
         """
         self.check_same(reports)
         return SurveyTally(
@@ -486,32 +487,32 @@ class Survey:
         )
 
     def check_same(self, parts: "SurveyParts[Any]") -> None:
-        """Refuse reports and tallies of another survey.
+        """Raise an error for reports or tallies of another survey.
 
         Raises:
-            MismatchError: if they belong to another survey.
+            MismatchError: if the reports or tallies belong to another survey.
         """
         if (other := parts.survey.fingerprint) != self.fingerprint:
             raise MismatchError("reports.other-survey", found=other[:12], survey=self.fingerprint[:12])
 
 
 def _rounded_up(number: Fraction) -> float:
-    """Return the smallest float that is not below an exact number."""
+    """Return the smallest float that is not less than an exact number."""
     nearest = float(number)
     return nearest if Fraction(nearest) >= number else nextafter(nearest, inf)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SurveyParts(Mapping[str, Part]):
-    """The reports or tallies of a survey, by question; they add up.
+    """The reports or tallies of a survey by question. The reports of different people can be added.
 
     Attributes:
-        survey: whose questions.
-        people: number of people, who answered t questions each; None if it is not known.
-        parts: by the names of questions; a question may be absent. Reports are in the order of the people.
-        rows: who answered each question, ``(m,)`` places among the people; None if it is not known.
+        survey: the survey.
+        people: the number of people, each with t answers; None if it is not known.
+        parts: the reports or tallies by the question's name; a question may be absent. Reports are in order of people.
+        rows: for each question the ``(m,)`` indices of the people who answered it; None if not known.
 
-    Keys are names of questions, or names of their attributes in any order: ``["age,income"]``, ``["income", "age"]``.
+    A key is the name of a question, or names of its attributes in any order: ``"age,income"``, ``["income", "age"]``.
     """
 
     survey: Survey
@@ -520,7 +521,7 @@ class SurveyParts(Mapping[str, Part]):
     rows: Mapping[str, IntArray] | None = None
 
     def __post_init__(self) -> None:
-        """Check that each part belongs to its question.
+        """Check that each part was made under the plan of its question.
 
         Raises:
             ParameterError: if a name is not a question.
@@ -549,7 +550,7 @@ class SurveyParts(Mapping[str, Part]):
         return f"{type(self).__name__}({counts}; plan={self.survey.fingerprint[:12]})"
 
     def __add__(self, other: Self) -> Self:
-        """Return the parts of both batches of people; errors as for the parts."""
+        """Return the reports or tallies of both groups of people."""
         self.survey.check_same(other)
         people = None if self.people is None or other.people is None else self.people + other.people
         names = [question.name for question in self.survey.questions if question.name in {*self, *other}]
@@ -561,7 +562,7 @@ class SurveyParts(Mapping[str, Part]):
         return type(self)(self.survey, people, parts, rows)
 
     def __radd__(self, other: int) -> Self:
-        """Return these for 0, so that ``sum`` works."""
+        """Return the object itself for 0, so that ``sum`` works."""
         return self if other == 0 else NotImplemented
 
 

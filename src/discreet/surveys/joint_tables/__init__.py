@@ -1,1 +1,1 @@
-"""Tables of several attributes, from the reports of several questions at once."""
+"""Tables of several attributes, estimated from the reports of several questions."""

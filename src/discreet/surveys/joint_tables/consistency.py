@@ -1,14 +1,14 @@
-"""Consistent tables of a survey: questions with common attributes are combined by their marginals.
+"""Consistent tables of a survey: questions with common attributes are combined, so that their marginals agree.
 
-Every question J with the attributes of a table L has an estimate of L, a marginal of its own table. A cell of this
-marginal is a sum of m_J estimates. The marginal has the weight
+Every question J that includes the attributes of a table L has an estimate of L: a marginal of the question's table. A
+cell of this marginal is a sum of m_J estimates. The marginal has the weight
 
     w_J = n_J / (V_J m_J),
 
-n_J reports, V_J the variance of one estimate from one report at the uniform distribution. Weights depend on no answer,
-so linear estimates stay unbiased and have exact errors. If the effects (`marginals.py`) are combined instead of the
-marginals, the tables of all questions agree. This is the weighted least squares solution, in closed form, for any
-number of attributes [CALM's consistency].
+where n_J is the number of reports, and V_J the variance of one value's estimate from one report at the uniform
+distribution. Weights depend on no answer, so linear estimates stay unbiased and have exact errors. If the effects
+(`marginals.py`) are combined instead of the marginals, the tables of all questions agree. This is the weighted least
+squares solution, in closed form, for any number of attributes [CALM's consistency].
 
 A person may answer several questions. Then the errors of these questions are correlated: their covariance is the
 covariance of the values, times the share of people who answer both questions. It is computed at the estimate, for the
@@ -34,18 +34,18 @@ from discreet.surveys.questions import question_domain, question_name
 from discreet.surveys.survey import Survey
 
 Names = tuple[str, ...]
-# Their number enters in the second power, and some steps in the third.
+# Memory grows with the square of the number of cells, and some steps with the cube.
 MOST_CELLS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """The estimates of a survey's questions, combined with weights that depend on no answer.
+    """The linear estimates of a survey's questions, and their combination with weights that depend on no answer.
 
     Attributes:
-        survey: whose questions.
-        estimates: by names of questions.
-        people: number of people who were asked; None if it is not known.
+        survey: the survey.
+        estimates: the estimates, by the question's name.
+        people: the number of people who were asked; None if it is not known.
     """
 
     survey: Survey
@@ -54,7 +54,10 @@ class Combination:
 
     @property
     def overlap(self) -> float:
-        """The largest covariance of answers to two questions, per covariance of the values; 0 with one answer each."""
+        """The largest ratio of the covariance of two questions' answers to the covariance of the values.
+
+        It is 0 if each person answers one question.
+        """
         survey = self.survey
         if survey.answers == 1:
             return 0.0
@@ -67,13 +70,13 @@ class Combination:
         return largest / people
 
     def holders(self, names: Names) -> list[str]:
-        """Return the names of the questions that have some attributes, those with the fewest values first."""
+        """Return the names of the questions that include all these attributes, those with the fewest values first."""
         every = [name for name in self.estimates if {*names} <= {*self.survey.question(name).attributes}]
         return sorted(every, key=lambda name: self.estimates[name].domain.size)
 
     @cached_property
     def _precisions(self) -> dict[str, float]:
-        """By question, the inverse variance of the estimate of a value at the uniform distribution."""
+        """For each question, the reciprocal of one value's variance at the uniform distribution."""
         precisions = {}
         for name, part in self.estimates.items():
             decoder, size = self.survey.question(name).mechanism.decoder, part.domain.size
@@ -81,20 +84,21 @@ class Combination:
         return precisions
 
     def weight(self, name: str, names: Names) -> float:
-        """Return the weight of a question among all questions with some attributes; these weights sum to 1."""
+        """Return a question's weight among all questions that include these attributes; the weights sum to 1."""
         parts = {other: self._precisions[other] * self._cells(other, names) for other in self.holders(names)}
         return parts[name] / sum(parts.values())
 
     def _cells(self, name: str, names: Names) -> float:
-        """Return the cells of some attributes for each value of a question that has them."""
+        """Return the number of cells of these attributes, divided by the number of values of the question."""
         others = {*self.survey.question(name).attributes} - {*names}
         return 1 / prod(self.survey.attributes[other].size for other in others)
 
     def marginal(self, names: Names) -> Estimate:
-        """Return the table of some attributes, from all questions that have them.
+        """Return the table of these attributes, combined from all questions that include them.
 
         Raises:
-            ParameterError: if several have them and it has too many cells, or covariances need more reports.
+            ParameterError: if several questions include the attributes and the table has too many cells, or if
+                covariances need more reports.
         """
         holders = self.holders(names)
         if len(holders) == 1:
@@ -108,7 +112,7 @@ class Combination:
         return self._combined(names, tables, maps, frequencies, np.zeros(size), method)
 
     def consistent(self, names: Names) -> Estimate:
-        """Return the table of some attributes, consistent with the tables of all others, from linear estimates.
+        """Return the table of these attributes from linear estimates, so that all tables agree on common marginals.
 
         Raises:
             ParameterError: as for `marginal`.
@@ -119,7 +123,7 @@ class Combination:
             if shared:
                 shares[name], tables[name] = shared, self.part(name, shared).controlled()
         if size > MOST_CELLS:
-            # The limits and errors of one question, which are wider.
+            # The limits and errors of one question are used, which are wider.
             columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
             known = self.part(self.holders(names)[0], names)
             facts = self._facts(tables.values(), "consistent")
@@ -129,7 +133,7 @@ class Combination:
         return self._combined(names, tables, maps, None, np.full(size, 1 / size), "consistent")
 
     def _lift(self, name: str, shared: Names, names: Names, marginals: FloatArray) -> FloatArray:
-        """Return the parts of a table that come from marginals of a question: its share of the effects in both."""
+        """Return a question's contribution to the table of `names`, from the question's marginals over `shared`."""
         sizes = [self.survey.attributes[each].size for each in shared]
 
         def weight(axes: Axes) -> float:
@@ -143,7 +147,7 @@ class Combination:
         return np.asarray(parts[places] * (len(parts) / len(places)), np.float64)
 
     def part(self, name: str, names: Names) -> Estimate:
-        """Return the table of some attributes from one question that has them."""
+        """Return the table of these attributes, estimated from one question that includes them."""
         part = self.estimates[name]
         return part if self.survey.question(name).attributes == names else part.marginal(*names)
 
@@ -169,7 +173,7 @@ class Combination:
         constant: FloatArray,
         method: str,
     ) -> Estimate:
-        """Return constant + sum of maps of the tables' unbiased estimates, whose errors are exact."""
+        """Return the estimate `constant` plus the sum of each map times its table's estimate; errors are exact."""
         unbiased, apart = constant, np.zeros((len(constant),) * 2)
         repeated = np.zeros_like(apart)
         for name, part in tables.items():
@@ -185,19 +189,19 @@ class Combination:
 
 
 def spread_of(p: FloatArray) -> FloatArray:
-    """Return the ``(m, m)`` covariances of the indicators of one person's value, of this distribution."""
+    """Return the ``(m, m)`` covariance matrix of the indicators of one person's value under distribution `p`."""
     return np.diag(p) - np.outer(p, p)
 
 
 @dataclass(frozen=True, eq=False)
 class SurveyFacts:
-    """The facts of an estimate from the reports of several questions.
+    """The fields that all estimates from the reports of several questions have in common.
 
     Attributes:
-        survey: whose questions.
-        n: number of reports.
-        method: how it was estimated.
-        simulated: whether any report was simulated.
+        survey: the survey.
+        n: the number of reports.
+        method: the name of the method.
+        simulated: whether a report was simulated.
         gap: as for `Estimate`.
         passes: as for `Estimate`.
     """
@@ -216,7 +220,7 @@ class SurveyFacts:
         limits: Uncertainty | Callable[[], Uncertainty] | None,
         errors: FloatArray | Callable[[], FloatArray],
     ) -> Estimate:
-        """Return the estimate of the table of some attributes."""
+        """Return the estimate of the table of these attributes."""
         domain = question_domain(self.survey.attributes, names, self.survey.combinations)
         facts = self.n, self.method, self.survey.fingerprint, self.gap, self.passes, self.simulated
         return Estimate(domain, frequencies, errors, *facts, limits)

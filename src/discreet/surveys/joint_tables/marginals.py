@@ -1,9 +1,9 @@
-"""Tables of several attributes and their marginals, by orthogonal effects.
+"""Orthogonal effects of tables of several attributes, from which the tables' marginals follow.
 
-Of each attribute a take the constant and orthonormal contrasts. Their products over the attributes of a set make an
-orthogonal basis of its table, whose coefficients are *effects*: each of the attributes whose contrasts are in it, and
-the same, but for a factor, in every table that has these attributes. So tables of several questions agree on their
-marginals if they agree on their effects, and what questions determine is the effects of their own sets of attributes.
+The functions of one attribute have a basis: the constant, and orthonormal contrasts. The products of these functions
+over several attributes are an orthogonal basis of the attributes' table. The coefficients of this basis are *effects*.
+An effect belongs to the attributes whose contrasts it contains. It is the same, up to a factor, in every table that
+includes these attributes. So tables of several questions agree on their marginals if they agree on their effects.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,14 +20,14 @@ Axes = tuple[int, ...]
 
 
 def contrasts(size: int) -> FloatArray:
-    """Return an orthogonal ``(size, size)`` matrix, whose first column is constant (Helmert's)."""
+    """Return Helmert's orthogonal ``(size, size)`` matrix, whose first column is constant."""
     matrix = np.tril(np.ones((size, size)), -1).T - np.diag(np.arange(size, dtype=np.float64))
     matrix[:, 0] = 1
     return np.asarray(matrix / np.sqrt((matrix**2).sum(axis=0)), np.float64)
 
 
 def basis(sizes: Sequence[int]) -> FloatArray:
-    """Return the orthogonal ``(cells, cells)`` basis of a table, a column per effect; the first one is constant."""
+    """Return the orthogonal ``(cells, cells)`` basis of a table: one column for each effect, the constant first."""
     columns: FloatArray = np.ones((1, 1))
     for size in sizes:
         columns = np.asarray(np.kron(columns, contrasts(size)), np.float64)
@@ -36,11 +36,11 @@ def basis(sizes: Sequence[int]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class EffectSpace:
-    """The effects that questions determine, but the constant one, in order.
+    """The effects that a survey's questions determine, without the constant effect, in ascending order.
 
     Attributes:
         sizes: number of labels of each attribute.
-        questions: the attributes of each question, as places in ``sizes``, ascending.
+        questions: the attributes of each question, as ascending indices in ``sizes``.
     """
 
     sizes: tuple[int, ...]
@@ -48,15 +48,15 @@ class EffectSpace:
 
     @cached_property
     def effects(self) -> IntArray:
-        """The ``(r,)`` numbers of the effects, as cells of the whole table."""
+        """The ``(r,)`` numbers of the effects. An effect has the number of a cell of the table of all attributes."""
         return np.unique(np.concatenate([self._numbers(axes) for axes in self.questions]))
 
     def places(self, axes: Axes) -> IntArray:
-        """Return the places of the effects of a table that is part of a question, in the order of `design`."""
+        """Return the indices in `effects` of the effects of one question's table, in the order of `design`."""
         return np.asarray(np.searchsorted(self.effects, self._numbers(axes)), np.int64)
 
     def design(self, axes: Axes) -> FloatArray:
-        """Return the ``(cells, cells - 1)`` tables of the effects of a table, each as it is in that table."""
+        """Return the ``(cells, cells - 1)`` matrix of one table's effects, without the constant effect."""
         sizes = [self.sizes[axis] for axis in axes]
         return np.asarray(basis(sizes)[:, 1:] / np.sqrt(prod(sizes)), np.float64)
 
@@ -67,12 +67,12 @@ class EffectSpace:
 
 
 def mixed(sizes: Sequence[int], weight: Callable[[Axes], float], tables: FloatArray) -> FloatArray:
-    """Return tables with their effects multiplied, each by the weight of its attributes.
+    """Return tables in which the effects of each set of attributes are multiplied by the weight of the set.
 
     Args:
         sizes: number of labels of each attribute.
-        weight: of the effects of some attributes, by their places in ``sizes``.
-        tables: ``(cells, m)`` of them.
+        weight: a function that returns the weight of the effects of some attributes, given as indices in ``sizes``.
+        tables: the ``(cells, m)`` matrix of m tables.
     """
     whole = tables.reshape(*sizes, -1)
     for axis, size in enumerate(sizes):

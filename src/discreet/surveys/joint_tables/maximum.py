@@ -1,11 +1,11 @@
-"""One likelihood for the reports of several questions: over the table of all attributes that were asked about.
+"""One likelihood for the reports of several questions, over the table of all attributes in these questions.
 
 A report about some attributes does not distinguish cells of the table with equal values of these attributes: its block
 is the *cylinder* A of all such cells. The likelihood of a block is 1 + c p(A), c the contrast of its question. The
 likelihood of a value in clear is the sum over its cylinder. The probabilities of all cells sum to 1, so the constant is
-spread over all cells and rows are divided by c. The result is one concave function of rows without a constant, like
-the rows of an explicit channel. `discreet.estimators.maximum` maximises and certifies it. All marginals of its table
-agree.
+added to the coefficient of every cell, and rows are divided by c. So each likelihood is a linear function without a
+constant, like a row of an explicit channel. `discreet.estimators.maximum` maximises and certifies the sum of their
+logarithms. All marginals of its table agree.
 
 The errors are computed by one step from the estimate (`discreet.results.one_step`), in the space of the effects that
 the questions determine (`marginals.py`). This space has some hundred dimensions where the table has thousands of cells.
@@ -37,12 +37,12 @@ from discreet.mechanisms.evidence import Evidence, Membership, needs_reports
 from discreet.surveys.joint_tables.marginals import Axes, EffectSpace
 from discreet.theory.binomial import MeanWorths, WorthMoment
 
-# More effects, or used cells, would take too long to invert: their number enters in the third power.
+# Inverting a larger matrix of effects or used cells would take too long: the time grows with the cube.
 _MOST_EFFECTS = 4000
 _MOST_USED = 2000
-# A cell with fewer reports is not used.
+# A cell is used if its expected number of reports is larger.
 _USED = 1e-3
-# A frequency this close to 0 or 1 differs from it by rounding only.
+# A frequency this close to 0 or 1 counts as 0 or 1, up to rounding.
 _NOTHING = 1e-6
 # Share of the largest eigenvalue of the information of the used cells, below which an eigenvalue counts as 0.
 _SINGULAR = 1e-9
@@ -50,38 +50,41 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnswerRows(Membership):
-    """The rows of the reports of a question over all of its values: blocks, then values in clear, without a constant.
+    """The likelihood's rows for one question: a row for each block, then a row for each value in clear.
 
     Attributes:
-        evidence: of the reports; blocks must be at hand.
+        evidence: the evidence of the reports, with the blocks in memory.
     """
 
     evidence: Evidence
 
     @property
     def size(self) -> int:
-        """Return the number of values."""
+        """The number of values of the question."""
         return len(self.evidence.covered)
 
     @property
     def rows(self) -> int:
-        """Return the number of different blocks and of values in clear."""
+        """The number of different blocks and of values in clear."""
         return self.blocks + self.size - int(np.count_nonzero(self.evidence.covered))
 
     @cached_property
     def blocks(self) -> int:
-        """The number of rows of blocks."""
+        """The number of different blocks."""
         return 0 if self.evidence.membership is None else self.evidence.membership.rows
 
     @cached_property
     def multiplicity(self) -> FloatArray:
-        """``(rows,)`` the number of reports of each."""
+        """The ``(rows,)`` number of reports with each row's block or value in clear."""
         membership, clear = self.evidence.membership, self.evidence.tally.clear.astype(np.float64)
         counts = None if membership is None else membership.multiplicity
         return np.concatenate([np.ones(self.blocks) if counts is None else counts, clear])
 
     def dot(self, values: FloatArray) -> FloatArray:
-        """Return ``(rows,)`` likelihoods of the rows, up to a factor, at frequencies that sum to 1; linear in them."""
+        """Return the ``(rows,)`` likelihoods of the rows, up to a factor.
+
+        They are linear in the frequencies `values`.
+        """
         evidence, covered = self.evidence, self.evidence.covered
         products = np.empty(self.rows)
         products[self.blocks :] = values[~covered]
@@ -91,7 +94,7 @@ class AnswerRows(Membership):
         return products
 
     def transpose_dot(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` sums over the rows."""
+        """Return the ``(|X|,)`` sums of the rows of the matrix of `dot`, each row multiplied by its weight."""
         evidence, covered = self.evidence, self.evidence.covered
         sums = np.zeros(self.size)
         sums[~covered] = weights[self.blocks :]
@@ -104,11 +107,11 @@ class AnswerRows(Membership):
 
 @dataclass(frozen=True, eq=False)
 class Cylinders(Membership):
-    """The rows of the reports of several questions, over the cells of the whole table.
+    """The likelihood's rows for several questions, over the cells of the table of all attributes.
 
     Attributes:
         sizes: number of labels of each attribute.
-        questions: the attributes of each question, ascending, and its rows; no row without a report.
+        questions: for each question the ascending indices of its attributes, and its rows; each row has a report.
     """
 
     sizes: tuple[int, ...]
@@ -116,7 +119,7 @@ class Cylinders(Membership):
 
     @property
     def size(self) -> int:
-        """Return the number of cells."""
+        """The number of cells."""
         return prod(self.sizes)
 
     @cached_property
@@ -126,16 +129,16 @@ class Cylinders(Membership):
 
     @cached_property
     def multiplicity(self) -> FloatArray:
-        """``(rows,)`` the number of reports of each."""
+        """The ``(rows,)`` number of reports with each row's block or value in clear."""
         return np.concatenate([rows.multiplicity for _, rows in self.questions])
 
     def dot(self, values: FloatArray) -> FloatArray:
-        """Return the ``(rows,)`` products, each question's with its marginal."""
+        """Return the ``(rows,)`` likelihoods, up to a factor; each question's rows at the marginal of the question."""
         whole = np.asarray(values, np.float64).reshape(self.sizes)
         return np.concatenate([rows.dot(marginal_of(whole, axes)) for axes, rows in self.questions])
 
     def transpose_dot(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(cells,)`` sums over the rows."""
+        """Return the ``(cells,)`` sums of the rows of the matrix of `dot`, each row multiplied by its weight."""
         sums, start = np.zeros(self.sizes), 0
         for axes, rows in self.questions:
             each = rows.transpose_dot(weights[start : start + rows.rows])
@@ -145,17 +148,17 @@ class Cylinders(Membership):
 
 
 def marginal_of(whole: FloatArray, axes: Axes) -> FloatArray:
-    """Return the marginal of a table for ascending axes, flat."""
+    """Return the marginal of a table over some axes in ascending order, as a vector."""
     others = tuple(axis for axis in range(whole.ndim) if axis not in axes)
     return np.asarray(whole.sum(axis=others), np.float64).reshape(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """A question with its reports.
+    """A question with its reports and their linear estimate.
 
     Attributes:
-        axes: the places of its attributes in the survey, ascending.
+        axes: the ascending indices of the question's attributes in the survey.
         start: the reports and their linear estimate.
     """
 
@@ -164,10 +167,10 @@ class Answered:
 
     @cached_property
     def rows(self) -> AnswerRows:
-        """The rows of its reports.
+        """The likelihood's rows for the question.
 
         Raises:
-            ParameterError: if the likelihood needs reports that are not at hand.
+            ParameterError: if the likelihood needs reports that are not in memory.
         """
         evidence = self.start.evidence
         membership = evidence.membership
@@ -178,7 +181,7 @@ class Answered:
         return AnswerRows(evidence)
 
     def deviations(self, frequencies: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(cells,)`` mean of d over the reports, and ``(cells, cells)`` E d d', both at a distribution."""
+        """Return the ``(cells,)`` mean of d over the reports, and the ``(cells, cells)`` expectation of d d'."""
         f, rows = self._likely(frequencies), self.rows
         mean = rows.transpose_dot(rows.multiplicity / rows.dot(f)) / self.start.n - 1
         moments = np.zeros((len(f), len(f)))
@@ -188,14 +191,14 @@ class Answered:
         return mean, moments
 
     def ratios(self, frequencies: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield chunks of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
+        """Yield chunks of possible reports: their ``(m,)`` probabilities and their ``(m, cells)`` d."""
         evidence, f = self.start.evidence, self._likely(frequencies)
         covered = evidence.covered
         clear = np.flatnonzero(~covered)
         if covered.any():
             places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
             blocks = self.start.decoder.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).chunks()
-            # The last chunk is all values in clear taken as one value; here each value has its own ratios.
+            # The last chunk treats all values in clear as one value. It is left out: each value has a row below.
             for (weights, d), _ in pairwise(chain(blocks, [] if len(clear) else [(f, f)])):
                 yield np.asarray(weights, np.float64), np.asarray(d, np.float64)[:, places]
         if len(clear):
@@ -204,19 +207,19 @@ class Answered:
             yield evidence.truth * f[clear], alone
 
     def _likely(self, frequencies: FloatArray) -> FloatArray:
-        """Return a distribution that gives each value in clear at least the probability of one report."""
+        """Return the frequencies, with each value in clear raised to at least 1/n."""
         f = np.where(self.start.evidence.covered, frequencies, np.maximum(frequencies, 1 / self.start.n))
         return np.asarray(f / f.sum(), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
 class JointTable:
-    """The maximum likelihood estimate of the table of all attributes; its cells need not be determined.
+    """The maximum likelihood estimate of the table of all attributes. The reports may not determine its cells.
 
     Attributes:
         answered: the questions with their reports.
-        whole: ``sizes`` the frequencies.
-        solution: of the maximisation.
+        whole: the frequencies, with one axis for each attribute.
+        solution: the solution of the maximisation.
     """
 
     answered: tuple[Answered, ...]
@@ -235,40 +238,40 @@ class JointTable:
 
     @property
     def is_small(self) -> bool:
-        """True if there are few enough values and effects for one step."""
+        """True if the tables have few enough values and effects for the matrices of the one-step estimate."""
         sizes = [len(question.start.evidence.covered) for question in self.answered]
         return max(sizes) <= MOST_VALUES and len(self.space.effects) <= _MOST_EFFECTS
 
     @cached_property
     def deviations(self) -> list[tuple[FloatArray, FloatArray]]:
-        """The mean of d and E d d' of each question at the estimate."""
+        """The mean of d and the expectation of d d' of each question, at the maximum likelihood estimate."""
         return [question.deviations(marginal_of(self.whole, question.axes)) for question in self.answered]
 
     @cached_property
     def step(self) -> tuple[FloatArray, FloatArray]:
-        """The step of the effects to the unbiased estimate, and its covariance, if the table is small."""
+        """The one-step correction of the effects, and the ``(r, r)`` covariance of the corrected effects."""
         size = len(self.space.effects)
         slope, information = np.zeros(size), np.zeros((size, size))
         for question, (mean, moments) in zip(self.answered, self.deviations, strict=True):
             design, places = self.space.design(question.axes), self.space.places(question.axes)
             slope[places] += question.start.n * (design.T @ mean)
             information[np.ix_(places, places)] += question.start.n * (design.T @ moments @ design)
-        # Every question has a linear decoder, so that its effects are determined.
+        # Every question has a linear decoder, so its reports determine its effects and the matrix is invertible.
         inverse = np.asarray(np.linalg.inv(information), np.float64)
         return inverse @ slope, inverse
 
     def stepped(self, axes: Axes) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimate of a table, a part of a question, and its covariance, if the table is small."""
+        """Return the one-step unbiased estimate of a question's table or of a marginal of it, and its covariance."""
         (step, covariance), places, design = self.step, self.space.places(axes), self.space.design(axes)
         moved = marginal_of(self.whole, axes) + design @ step[places]
         return moved, design @ covariance[np.ix_(places, places)] @ design.T
 
     def worths(self, axes: Axes, lasting: float) -> MeanWorths:
-        """Return the mean worths of reports to a table, if the table of all is small, from which limits follow.
+        """Return the moments of one report's contribution to the one-step estimate of a table, for confidence limits.
 
         Args:
-            axes: of a table that is part of a question.
-            lasting: the covariance of answers of the same people, per covariance of the values.
+            axes: the indices of the attributes of the table.
+            lasting: the ratio of the covariance of one person's answers to the covariance of the values.
         """
         (_, inverse), f = self.step, np.minimum(marginal_of(self.whole, axes), 1 - _NOTHING)
         here, design, moments = self.space.places(axes), self.space.design(axes), np.zeros((2, 2, len(f)))
@@ -289,31 +292,31 @@ class JointTable:
         return MeanWorths(self.stepped(axes)[0], left, second, third, lasting=lasting * f * (1 - f))
 
     def _conditional(self, axes: Axes, others: Axes) -> FloatArray:
-        """Return the ``(cells, others)`` distributions of a table among the people of each cell of another one."""
+        """Return the ``(cells, others)`` conditional distributions of one table, given each cell of another table."""
         places, sizes = np.indices(self.whole.shape).reshape(self.whole.ndim, -1), self.whole.shape
         rows, columns = (
             np.ravel_multi_index([places[axis] for axis in each], [sizes[axis] for axis in each])
             for each in (axes, others)
         )
         shape = int(rows.max()) + 1, int(columns.max()) + 1
-        # A little of everything, so that there is a distribution where nobody is.
+        # A small number is added to each cell, so that empty cells have a conditional distribution too.
         chances = self.whole.reshape(-1) + _NOTHING / self.whole.size
         both = np.bincount(rows * shape[1] + columns, chances, shape[0] * shape[1]).reshape(shape)
         return np.asarray(both / both.sum(axis=0), np.float64)
 
     @cached_property
     def used(self) -> IntArray:
-        """The ``(u,)`` cells with a frequency."""
+        """The ``(u,)`` cells of the table of all attributes that have a positive frequency (the used cells)."""
         return np.flatnonzero(self.whole.reshape(-1) * self.n > _USED)
 
     def _in(self, axes: Axes) -> IntArray:
-        """Return the ``(u,)`` cells of a table that the used cells fall on."""
+        """Return the ``(u,)`` cells of a marginal table that contain the used cells."""
         places = np.unravel_index(self.used, self.whole.shape)
         return np.ravel_multi_index([places[axis] for axis in axes], [self.whole.shape[axis] for axis in axes])
 
     @cached_property
     def _spread(self) -> FloatArray | None:
-        """A ``(u, k)`` matrix S such that S S' is the covariance of the used cells, where no other can be used."""
+        """A ``(u, k)`` matrix S with S S' the covariance of the used cells; None if there are too many."""
         if len(self.used) > _MOST_USED:
             return None
         information = np.ones((len(self.used),) * 2)
@@ -325,7 +328,7 @@ class JointTable:
         return np.asarray(vectors[:, determined] / np.sqrt(values[determined] * self.n), np.float64)
 
     def errors_within(self, axes: Axes) -> FloatArray | None:
-        """Return the ``(cells,)`` standard errors of a table within the used cells; None where these are too many."""
+        """Return the ``(cells,)`` standard errors of a table if only used cells can be positive; None if too many."""
         if self._spread is None:
             return None
         cells, size = self._in(axes), prod(self.whole.shape[axis] for axis in axes)
@@ -343,16 +346,16 @@ def joint_maximum(
     tolerance: float,
     progress: Callable[[float, float], None] | None = None,
 ) -> JointTable:
-    """Maximise the likelihood of all reports over the table of all attributes, with a certificate.
+    """Maximise the likelihood of all reports over the table of all attributes, and certify the maximum.
 
     Args:
         answered: the questions with their reports, at least one.
-        sizes: number of labels of each attribute; each is part of a question.
+        sizes: the number of labels of each attribute; each attribute is in a question.
         tolerance: the largest gap to accept, in nats per report.
         progress: called with the passes done and the present gap.
 
     Raises:
-        ParameterError: if the likelihood needs reports that are not at hand.
+        ParameterError: if the likelihood needs reports that are not in memory.
     """
     cylinders = Cylinders(sizes, tuple((question.axes, question.rows) for question in answered))
     even = np.full(cylinders.size, 1 / cylinders.size)

@@ -1,1 +1,1 @@
-"""Verbs of surveys."""
+"""Commands of surveys."""

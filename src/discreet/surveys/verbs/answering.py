@@ -1,4 +1,4 @@
-"""The verbs ``survey obfuscate`` and ``survey simulate``, which draw who answers which question."""
+"""The commands ``survey obfuscate`` and ``survey simulate``, which draw the questions that each person answers."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -36,7 +36,7 @@ from discreet.tables.values import ReadAs
 
 @dataclass(frozen=True, slots=True)
 class _Columns(OptionGroup):
-    """Columns of the table other than the attributes."""
+    """Options for columns of the table that are not attributes."""
 
     user: str | None = option(
         "--user", metavar="COLUMN", help="For surveys in rounds: column that says whose row it is."
@@ -49,7 +49,7 @@ class _Columns(OptionGroup):
     float32: bool = option("--float32", **FLOAT32)
 
     def of_rounds(self, survey: Survey) -> tuple[str, str] | None:
-        """Return the columns of people and of rounds; None where a survey asks once."""
+        """Return the columns of people and of rounds; None for a survey without rounds."""
         if survey.rounds is None:
             refuse_idle(["user", "round"], "this survey has no rounds")
             return None

@@ -1,4 +1,4 @@
-"""The verbs ``survey estimate``, ``survey compare`` and ``survey regress``."""
+"""The commands ``survey estimate``, ``survey compare`` and ``survey regress``."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ _NOT_ON_BOTH = Lacking("unanswered", "Not on both sides:", "questions.not-on-bot
 
 @dataclass(frozen=True, slots=True)
 class _Files(EstimateFiles):
-    """Files to write; None for those that are not named."""
+    """Options for output files; None for files that are not named."""
 
     tally_file: Path | None = option(
         "--tally",
@@ -113,7 +113,7 @@ def estimate(
 def _estimates(
     document: Questionnaire, files: Mapping[str, Sequence[Any]], how: How, read: ReadingAll, shown: Showing
 ) -> tuple[VerbResult, dict[str, Tally]]:
-    """Return the estimates of all questions, and the tally of each question with reports."""
+    """Return the estimates of all questions as one result, and the tallies of the questions with reports."""
     survey = document.survey()
     parts, tallies, left_out = dict[str, Any](), dict[str, Tally](), Counter[str]()
     jointly = how.method.name in TOGETHER
@@ -133,7 +133,7 @@ def _estimates(
 
 
 def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: Showing) -> VerbResult:
-    """Return the estimate of one question as a result of its own."""
+    """Return the estimate of one question as a result."""
     mechanism, statement = survey.question(name).mechanism, {}
     if shown.statement:
         publication = publication_of(mechanism, tally, "these estimates", not_trusted=shown.not_trusted)

@@ -1,4 +1,4 @@
-"""The verbs ``survey init`` and ``survey plan``."""
+"""The commands ``survey init`` and ``survey plan``."""
 
 import shlex
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ _NO_ANSWER = "no answer"
 
 @dataclass(frozen=True, slots=True)
 class _Questions(OptionGroup):
-    """The questions of a survey."""
+    """The option for the questions of a survey."""
 
     questions: tuple[str, ...] = option(
         "--question",
@@ -55,7 +55,7 @@ class _Questions(OptionGroup):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all columns that are asked for."""
+        """The names of all columns in the questions."""
         return tuple(dict.fromkeys(name for table in self.tables for name in table))
 
 
@@ -109,7 +109,7 @@ def init(
 
 
 def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Questionnaire, list[str]]:
-    """Return a survey, and sentences on it; rows without a value have a label of their own in it."""
+    """Return the proposed survey and sentences on it. Rows without a value get the label "no answer"."""
     sensitive, epsilon = proposal.sensitive, proposal.epsilon
     specs = {}
     for name, column in proposal.columns.items():
@@ -132,7 +132,7 @@ def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Q
 
 
 def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None) -> list[str]:
-    """Return the commands that lead on from a survey to estimates."""
+    """Return the next commands, from the survey to its estimates."""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
     read = "--as-read " if any(column.labels.read_rows for column in proposal.columns.values()) else ""
     survey = shlex.quote(str(output))
@@ -211,7 +211,7 @@ _WAYS = (
 
 
 def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
-    """Return the table of ways to ask a survey in several rounds."""
+    """Return the table of the schedules for a survey in several rounds."""
 
     def name(option: SurveySchedule) -> str:
         rounds = option.rounds

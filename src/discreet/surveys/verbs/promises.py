@@ -1,4 +1,4 @@
-"""The verbs ``survey verify`` and ``survey risk``: what all answers of a person tell, at most."""
+"""The commands ``survey verify`` and ``survey risk``: epsilon and identification from all answers of a person."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -61,7 +61,7 @@ def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | 
 
 
 def _verification(survey: Survey) -> VerbResult:
-    """Return the verification of every question of a survey and of both promises; with code 1 if one is broken."""
+    """Return the verification of all questions and of the survey's promise. Exit code 1 means a broken promise."""
     verification = verify_survey(survey)
     rows = verification.questions.items()
     column = partial(ResultColumn.of, verification.questions.values())
@@ -131,7 +131,7 @@ def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: fl
 
 
 def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | None:
-    """Return the joint estimate of reports; None if there are none."""
+    """Return the joint estimate from the reports; None without reports."""
     if not reports:
         return None
     engine, data = LocalEngine(), {}
@@ -143,7 +143,7 @@ def _joint_answers(survey: Survey, reports: Sequence[str | Path]) -> Answers | N
 
 
 def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
-    """Return the table of the information that values in clear hold on attributes."""
+    """Return the table of the information about attributes in values in clear."""
     column = partial(ResultColumn.of, clear)
     columns = [
         column("attribute", "attribute", "attribute", kind="text"),
@@ -158,7 +158,7 @@ def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
 def _risk_parts(
     survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
 ) -> Iterator[str | ResultTable]:
-    """Yield the bounds, the table of the information in clear, and the questions above the limit or not known."""
+    """Yield the bounds, the table of information in clear, and the questions above the limit or without an estimate."""
     yield str(survey.guarantee)
     yield (
         f"An adversary who sees all reports of one of {users:,} people identifies this person with probability "

@@ -1,4 +1,4 @@
-"""The verbs ``survey seal`` and ``survey tally``."""
+"""The commands ``survey seal`` and ``survey tally``."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The group ``discreet survey``, and the modules of its verbs."""
+"""The group of commands ``discreet survey``, and the modules of its commands."""
 
 import click
 

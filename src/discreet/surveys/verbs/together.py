@@ -1,9 +1,9 @@
-"""Functions that verbs of surveys share: they read a survey, go through its questions, and put results together.
+"""Functions that commands of surveys share: read a survey, run a function for each question, combine the results.
 
-Every question is an ordinary plan with files of its own, which its reports name. So a verb of surveys calls the
-function of the core's verb for each question, or for the one that ``--question`` names. Tables of results become one
-with a column for the question. Other outputs are a folder with a file for each question: all of them are written, or
-none.
+Every question has a plan, and files of reports with the plan's fingerprint. A command of surveys calls the function of
+the same command for plans, once for each question or only for ``--question``. Tables of the results are joined to one
+table with a column for the question. Other outputs are a folder with a file for each question: all files are written,
+or none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,12 +38,12 @@ REPORTS_OF_SURVEY = click.argument("reports", nargs=-1, required=True, type=Inpu
 
 
 class Lacking(NamedTuple):
-    """Words for questions without a result.
+    """Texts about questions without a result.
 
     Attributes:
-        name: of their list, for programs.
-        words: before their list, for people.
-        none: the code of the error that no question has a result.
+        name: the name of the list of these questions, for JSON.
+        words: the words before the list of these questions, for people.
+        none: the code of the error if no question has a result.
     """
 
     name: str
@@ -56,10 +56,10 @@ UNPROTECTED = Lacking("unprotected", "Nothing is protected in", "questions.unpro
 
 
 def load_survey(path: Path) -> Questionnaire:
-    """Read a survey, with files outside its folder if the running verb allows them.
+    """Read a survey. It may name files outside its folder if ``--allow-outside`` was given.
 
     Raises:
-        ParameterError: if it is a plan, cannot be read, or has a wrong field; the message has the place.
+        ParameterError: if the file is a plan, cannot be read, or has a wrong field; the error names the field.
     """
     try:
         return Questionnaire.load(path, allow_outside=allows_outside())
@@ -76,35 +76,35 @@ def load_survey(path: Path) -> Questionnaire:
 
 @dataclass(frozen=True, slots=True)
 class Asked(OptionGroup):
-    """The survey and the question that a verb is about: all questions, or one as if it were a plan."""
+    """The arguments SURVEY and ``--question``. Without ``--question`` a command handles all questions."""
 
     survey: Path = field(metadata={"option": partial(click.argument, type=InputFile())})
     question: str | None = option("--question", metavar="NAME", help="Only this question, as if it were a plan.")
 
     def document(self, of_one: Sequence[str] = ()) -> Questionnaire:
-        """Read the survey, and refuse options that are for one question if none is named.
+        """Read the survey. Raise an error for options that need ``--question`` if no question is named.
 
         Args:
-            of_one: names of these options.
+            of_one: the names of the options that need ``--question``.
 
         Raises:
-            ParameterError: if one of these options is given without a question, or as for `load_survey`.
+            ParameterError: if such an option is given without a question, or as for `load_survey`.
         """
         if self.question is None:
             refuse_idle(of_one, "{} is for one question of a survey; name the question with --question.")
         return load_survey(self.survey)
 
     def files(self, document: Questionnaire, sources: Sequence[Any], by: Sequence[str] = ()) -> dict[str, list[Any]]:
-        """Return the files among the sources that hold reports on a question, by its name.
+        """Return the files of reports for each question, by the question's name.
 
         Args:
             document: the survey.
             sources: files and folders. With --question, files of a trusted plan and standard input are not checked.
-            by: names of the columns that make groups of the reports.
+            by: names of the columns that divide the reports into groups.
 
         Raises:
-            ParameterError: if there are no reports on the one question; or if reports are of several rounds, and no
-                column distinguishes these.
+            ParameterError: if there are no reports on the one question; or if a file has reports of several rounds, and
+                rounds are not groups.
         """
         from discreet.surveys.sources import files_by_question, refuse_pooled_rounds
 
@@ -121,18 +121,18 @@ class Asked(OptionGroup):
         return {name: files}
 
     def places(self, document: Questionnaire, output: Path, kind: OutputPlace, files: Iterable[str]) -> dict[str, Path]:
-        """Return the file to write for each question: the output itself, or a file in it; see `files_in_folder`."""
+        """Return the file to write for each question: a file in the folder `output`, or `output` for one question."""
         if self.question is None:
             return files_in_folder(document.survey(), output, kind, files)
         checked_output(output, kind.endings, kind.what)
         return dict.fromkeys(files, output)
 
     def combined(self, document: Questionnaire, results: Mapping[str, VerbResult], **about: Any) -> VerbResult:
-        """Return the result of the one question, or the results of all questions together.
+        """Return the result of the one question, or one result for all questions.
 
         Args:
             document: the survey.
-            results: by question.
+            results: the results, by the question's name.
             about: further arguments of `together`.
         """
         if self.question is not None and results:
@@ -142,19 +142,19 @@ class Asked(OptionGroup):
     def result(
         self, document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult], **about: Any
     ) -> VerbResult:
-        """Return the result of a function of each question's plan, and of what differs, such as files of reports."""
+        """Call a function for each question, with the question's plan and input, and combine the results."""
         return self.combined(document, each_question(document, of, result), **about)
 
 
 def each_question(
     document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult]
 ) -> dict[str, VerbResult]:
-    """Return the results of questions, by name.
+    """Call a function for each question, and return the results by the question's name.
 
     Args:
         document: the survey.
-        of: what differs for each question, such as its files of reports, by the question's name.
-        result: a function of the question's plan and of that.
+        of: an input for each question, such as its files of reports, by the question's name.
+        result: a function of the question's plan and of the question's input.
     """
     results = {}
     for name, some in of.items():
@@ -176,15 +176,15 @@ def together(
     apart: bool = False,
     table: Callable[[], Any] | None = None,
 ) -> VerbResult:
-    """Return the results of all questions as one.
+    """Combine the results of all questions into one result.
 
     Args:
         document: the survey.
-        results: by question.
-        record: further facts on all questions, for programs.
+        results: the results, by the question's name.
+        record: further facts on all questions, for JSON.
         sentences: the same facts, for people.
-        lacking: words on the other questions.
-        apart: for the statement, whether groups of each question are batches of their own.
+        lacking: texts about questions without a result.
+        apart: for the privacy statement, whether each group of a question's reports is a batch.
         table: a function that returns the table of all questions; None for the joined tables of the results.
 
     Raises:
@@ -222,20 +222,20 @@ def together(
 
 
 def check_folder_name(folder: Path, kind: OutputPlace) -> None:
-    """Refuse a file where a folder is needed, with a file for each question of a survey.
+    """Raise an error if the folder for the questions' files has a name like a file.
 
     Raises:
-        ParameterError: if the name ends like a file's.
+        ParameterError: if the name has the ending of a file.
     """
     if folder == STANDARD or folder.name.endswith((*kind.endings, *REPORTS)):
         raise ParameterError("folder.is-file", what=kind.what, folder=folder)
 
 
 def files_in_folder(survey: Survey, folder: Path, kind: OutputPlace, asked: Iterable[str]) -> dict[str, Path]:
-    """Return the files of questions in a folder, which is made.
+    """Make the folder for the questions' files, and return the path of each question's file.
 
     Raises:
-        ParameterError: if the name ends like a file's, or the folder cannot be made or has other files.
+        ParameterError: if the name has the ending of a file, or the folder cannot be made or has other files.
     """
     check_folder_name(folder, kind)
     files = question_files((question.name for question in survey.questions), kind.endings[0])
@@ -251,17 +251,17 @@ def each_file(
     *,
     force: bool,
 ) -> dict[str, VerbResult]:
-    """Return the results of questions that each write a file; all are in their places afterwards, or none.
+    """Call a function that writes a file for each question, and return the results. All files are written, or none.
 
     Args:
         document: the survey.
-        of: what differs for each question, such as its files of reports, by the question's name.
+        of: an input for each question, such as its files of reports, by the question's name.
         places: the file of each question.
-        result: a function of the question's plan, what differs, its file, and the file beside it to write to.
+        result: a function of the question's plan, its input, its file, and the temporary file to write.
         force: whether files that exist are replaced.
 
     Raises:
-        OutputExistsError: if a file exists and is not to be replaced.
+        OutputExistsError: if a file exists and ``force`` is false.
     """
     with replacing_all(list(places.values()), force=force) as besides:
         targets = dict(zip(places, besides, strict=True))
@@ -273,7 +273,7 @@ def each_file(
 
 
 def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -> Ending | None:
-    """Return the end of the result of all questions together; None of a verb whose results have none."""
+    """Return the last lines of the combined result; None if the questions' results have no such lines."""
     endings = {name: result.ending for name, result in results.items() if result.ending is not None}
     if not endings:
         return None
@@ -291,14 +291,14 @@ def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -
 
 
 def _joined(document: Questionnaire, results: Mapping[str, VerbResult]) -> Any:
-    """Return the tables of all questions as one, with columns for the question and its value."""
+    """Return the tables of all questions as one Arrow table, with columns for the question and the value."""
     import pyarrow as pa
 
     tables = []
     for name, result in results.items():
         table = pa.table({}) if result.table is None else result.table()
         if "sensitive" in table.column_names:
-            # Labels stand before it, of products a column each.
+            # The columns of labels are before this column, one column for each attribute of a product.
             domain = document.plan(name).domain
             names, end = domain.names(), table.column_names.index("sensitive")
             labels = table.column_names[end - len(domain.table()) : end]
