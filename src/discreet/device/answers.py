@@ -1,4 +1,4 @@
-"""Answers of a device: one transaction draws a report, charges the budget and stores both.
+"""A device's answers: one transaction draws a report, charges the privacy budget, and stores both.
 
 "Once" and "fresh" answers take new random words from the operating system every time. A "permanent" answer derives its
 words from the value and the key K of the collection's name, so a value always gives the same report. Only a new value
@@ -34,11 +34,11 @@ SHORTEST_SECRET = 16
 
 
 def key_of_person(secret: bytes, name: str) -> bytes:
-    """Return the key K of a collection's name; devices with the same secret of a person have the same key.
+    """Return the key K of a collection name, derived from a secret that all devices of one person share.
 
     Args:
-        secret: at least 16 bytes, secret and unpredictable.
-        name: of the collection.
+        secret: at least 16 unpredictable bytes.
+        name: the collection name.
     """
     return _digest(secret, b"discreet person 1", name.encode())
 
@@ -55,12 +55,12 @@ def checked_secret(secret: object) -> bytes | None:
 
 
 def print_of(key: bytes, collection: Collection, code: int) -> bytes:
-    """Return the print of a code: 16 bytes of a keyed hash, by which the device recognises an earlier value."""
+    """Return the print of a code: 16 bytes of a keyed hash, by which the device recognises a repeated value."""
     return _digest(key, b"discreet print 1", *_parts(collection, code))[:PRINT_BYTES]
 
 
 def words_of(key: bytes, collection: Collection, code: int) -> KeyedRandom:
-    """Return the random words of a code's permanent report, the same every time."""
+    """Return the random words for a code's permanent report. They are the same every time."""
     return KeyedRandom(_digest(key, b"discreet answer 1", *_parts(collection, code)))
 
 
@@ -71,7 +71,7 @@ def _parts(collection: Collection, code: int) -> tuple[bytes, bytes]:
 
 
 def _drawing(collection: Collection) -> str:
-    """Return an id of the mechanism for permanent answers: its fingerprint, and S_1 if there is a second coin."""
+    """Return an id for permanent draws: the mechanism's fingerprint, and S_1 if there is a second coin."""
     return collection.fingerprint + ("" if collection.memo is None else f" {collection.memo.truth}")
 
 
@@ -81,11 +81,11 @@ def _digest(key: bytes, *parts: bytes) -> bytes:
 
 
 def placeholders_of_values(collection: Collection, tagged: Any) -> dict[int, int]:
-    """Return the placeholder of each secret value, by code, without values that are sensitive for everybody.
+    """Return a dictionary of the person's secret values: each value's code, and the code of its placeholder.
 
     Args:
-        collection: of a personalized plan.
-        tagged: values by tag; where placeholders stand for cells, a list of values.
+        collection: a collection with a personalized plan.
+        tagged: values by tag; if placeholders stand for cells, a list of values.
 
     Raises:
         ParameterError: if the plan has no placeholders, or needs values in another form; tags are not quoted.
@@ -111,7 +111,7 @@ def placeholders_of_values(collection: Collection, tagged: Any) -> dict[int, int
 
 
 def store_secret_values(database: sqlite3.Connection, collection: Collection, places: Mapping[int, int]) -> None:
-    """Store the placeholders of a person's secret values, and a digest of the domain that they belong to."""
+    """Store the placeholders of a person's secret values, and a digest of the domain of these values."""
     database.execute("DELETE FROM places WHERE name = ?", (collection.name,))
     rows = [(collection.name, code, bot) for code, bot in places.items()]
     database.executemany("INSERT INTO places VALUES (?, ?, ?)", rows)
@@ -119,12 +119,12 @@ def store_secret_values(database: sqlite3.Connection, collection: Collection, pl
 
 
 def reported_code(database: sqlite3.Connection, collection: Collection, code: int, tagged: str | None) -> int:
-    """Return the code to report: the value's own code, or its placeholder if the value is secret.
+    """Return the code to report: the value's code, or its placeholder's code if the value is secret.
 
     Args:
-        database: of the device.
-        collection: to answer.
-        code: of the value.
+        database: the device's database.
+        collection: the collection to answer.
+        code: the code of the person's value.
         tagged: the digest of the domain for which the person gave secret values; None without them.
 
     Raises:
@@ -139,7 +139,7 @@ def reported_code(database: sqlite3.Connection, collection: Collection, code: in
 
 
 def _domain(collection: Collection) -> str:
-    """Return a digest of the values, the placeholders, and the values that are sensitive for everybody.
+    """Return a digest of the domain's values and placeholders, and of the values that are sensitive for everybody.
 
     A value that is sensitive for everybody has no placeholder. A version that no longer protects it would send it in
     clear, so such a version has another digest and asks for the secret values again.
@@ -151,7 +151,7 @@ def _domain(collection: Collection) -> str:
 
 
 class Outcome(StrEnum):
-    """The outcome of an answer.
+    """The outcome of a person's answer on this device.
 
     Attributes:
         RECORDED: a report was charged and stored, and will be sent.
@@ -171,7 +171,7 @@ class Outcome(StrEnum):
 
 
 class Moment(NamedTuple):
-    """The time of an answer, and the latest time seen before, in seconds since 1970."""
+    """The time of an answer, and the latest time that the device had seen before, in seconds since 1970."""
 
     now: float
     latest: int
@@ -179,12 +179,12 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Person:
-    """The limits, keys and source of randomness of one person's reports.
+    """The limits, keys and source of randomness for the reports of one person.
 
     Attributes:
-        limits: the most that the person may spend.
-        keys: from the operating system.
-        secret: shared by the person's devices, or None.
+        limits: the limits of the person's privacy loss.
+        keys: the source of keys from the operating system.
+        secret: the secret that the person's devices share, or None.
         random: the source for a simulation; None for a person.
     """
 
@@ -194,7 +194,7 @@ class Person:
     random: RandomSource | None
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled: nobody knows where the bytes would be stored."""
+        """Raise an error when pickled, because the bytes with keys could be stored anywhere."""
         raise ParameterError("person.not-copyable")
 
     def source(self) -> RandomSource:
@@ -202,7 +202,7 @@ class Person:
         return KeyedRandom(self.keys.key()) if self.random is None else self.random
 
     def key(self) -> bytes:
-        """Return a fresh key for a name."""
+        """Return a fresh key for a collection name."""
         return self.keys.key() if self.random is None else fresh_words(self.random, KEY_SIZE // 8).tobytes()
 
 
@@ -212,14 +212,14 @@ class _Drawn(NamedTuple):
 
 
 def answer(database: sqlite3.Connection, collection: Collection, value: Any, moment: Moment, person: Person) -> Outcome:
-    """Draw, charge and store one report, if consent, time and budgets allow it.
+    """Draw, charge and store one report, if consent, time and privacy budgets allow it.
 
     Args:
-        database: of the device, in a transaction.
-        collection: checked on this device.
-        value: a value of its domain.
+        database: the device's database, in a transaction.
+        collection: a collection that was checked on this device.
+        value: a value of the collection's domain.
         moment: the time of the answer.
-        person: who answers.
+        person: the limits and keys of the person who answers.
 
     Raises:
         DataError: if the value is not in the domain.
@@ -258,7 +258,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
 
 
 def is_question_drawn(database: sqlite3.Connection, collection: Collection, person: Person) -> bool:
-    """Return true if the collection stands alone, or if it is the survey's question drawn for this person.
+    """Return true if the collection belongs to no survey, or if the survey's draw assigned it to this person.
 
     The random word of the draw is derived from the survey's name and the key of its first question, or the person's
     secret.
@@ -307,7 +307,7 @@ def _permanent(
 
 
 def _sent(collection: Collection, record: bytes, person: Person) -> bytes:
-    """Return the report to send for a permanent answer; a second coin may replace it by noise in this round."""
+    """Return the record to send for a permanent answer. A second coin may replace it by noise in this round."""
     if collection.memo is None:
         return record
     threshold = second_threshold(collection.sampler.truth, collection.memo.truth)
@@ -315,7 +315,7 @@ def _sent(collection: Collection, record: bytes, person: Person) -> bytes:
 
 
 def _key_of(database: sqlite3.Connection, name: str, person: Person) -> bytes:
-    """Return the key K of a name; a new key is stored."""
+    """Return the key K of a collection name. A new key is stored."""
     if person.secret is not None:
         return key_of_person(person.secret, name)
     row = one_row(database, "SELECT key FROM names WHERE name = ?", name)

@@ -1,4 +1,4 @@
-"""One person's device: it accepts collections, records consent, answers once in an epoch, and sends.
+"""One person's device: it accepts collections, records consent, answers once in an epoch, and sends reports.
 
 The device refuses a collection before it asks for consent if a later version was seen, if the public log lacks it, or
 if it costs more than the person's limits. An answer is one transaction: the charge and the report are stored before
@@ -56,7 +56,7 @@ from discreet.errors import ParameterError
 
 
 def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes) -> None:
-    """Refuse an older version than the newest seen, or another document of the same version.
+    """Raise an error for a version older than the newest seen, or for another document with the same version.
 
     Raises:
         RollbackError: if a later version was seen before.
@@ -70,7 +70,7 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
 
 
 def last_log_head(database: sqlite3.Connection, key: bytes | None) -> LogHead:
-    """Return the last head seen of a public log, by the log's key; a head of size 0 before the first."""
+    """Return the last head that the device has seen of a public log; a head of size 0 if it has seen none."""
     row = one_row(database, "SELECT size, root FROM log WHERE key = ?", key)
     return LogHead(0, b"") if row is None else LogHead(row["size"], row["root"])
 
@@ -88,7 +88,7 @@ def check_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes
 
 
 def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
-    """Refuse a collection that exceeds the limits, or a simulated one on a person's device (and the reverse).
+    """Raise an error for a collection that exceeds the limits, or that is simulated and the device is not (or reverse).
 
     Raises:
         SimulatedError: if one of the two is simulated and the other is not.
@@ -106,7 +106,7 @@ def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bo
 
 
 def store_collection(database: sqlite3.Connection, collection: Collection) -> None:
-    """Store a collection as the newest of its name; a withdrawn one erases the name's keys and waiting reports."""
+    """Store a collection as the newest version of its name. Withdrawal erases the keys and the waiting reports."""
     row = collection.name, collection.version, collection.id, collection.envelope
     database.execute(
         "INSERT INTO names (name, version, id, envelope) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE "
@@ -123,24 +123,24 @@ def store_collection(database: sqlite3.Connection, collection: Collection) -> No
         erase_name(database, collection.name)
 
 
-# Above it, sums of seconds lose their precision.
+# Larger sums of seconds would lose precision.
 _LATEST = 1e15
 
 
 class Device:
-    """One person's device.
+    """The device of one person, which answers collections within privacy budgets.
 
     Args:
-        folder: for its memory; made for its owner alone if it does not exist.
+        folder: the folder for the device's database. If it does not exist it is made, and only its owner can read it.
         trust: public keys of the signers whose collections are accepted, 32 bytes each, pinned by the application.
-        limits: the most that a person may spend.
+        limits: the limits of the person's privacy loss.
         person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
-            same permanent answers; None for a key that is made here.
+            same permanent answers; None for a key of this device only.
         simulated: whether the device is for simulated collections only.
-        log: public key of the log that must contain the collections, 32 bytes; None to accept collections that
-            nobody else may have been asked (`discreet.device.protocol.public_log`).
+        log: public key of the log that must contain the collections, 32 bytes. With None the device also accepts
+            collections that were made for one person only (`discreet.device.protocol.public_log`).
         random: the source of random words, for a simulation only; None for the operating system's.
-        clock: seconds since 1970.
+        clock: a function that returns the seconds since 1970.
         proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
             for the system's (``HTTPS_PROXY``, ``NO_PROXY``).
         post: function that delivers a frame; None for the network.
@@ -202,19 +202,19 @@ class Device:
         self.close()
 
     def close(self) -> None:
-        """Close the memory."""
+        """Close the database of the device."""
         self._memory.close()
 
     # Collections
 
     @property
     def logged(self) -> int:
-        """The last size seen of the public log; 0 before the first, or without a log."""
+        """The size of the public log when the device last saw it; 0 if it saw none."""
         with self._memory.transaction() as database:
             return last_log_head(database, self._log).size
 
     def accept(self, envelope: bytes, *, proof: bytes | None = None, rebuild: bool = False) -> Collection:
-        """Check a signed collection, store its version, and return it, to be shown to the person.
+        """Check a signed collection, store its version, and return the collection, to be shown to the person.
 
         Args:
             envelope: the bytes as received.
@@ -223,7 +223,7 @@ class Device:
             rebuild: also make the mechanism from the plan, and compare it with the sampler.
 
         Raises:
-            CollectionError: a class for each reason; nothing of the collection is stored.
+            CollectionError: a subclass for each reason. Nothing of the collection is stored.
         """
         if self._log is None and proof is not None:
             raise ParameterError("proof.without-log", argument="proof")
@@ -247,7 +247,7 @@ class Device:
         return collection
 
     def collection(self, name: str) -> Collection:
-        """Return the newest accepted version of a name.
+        """Return the newest accepted version of the collection with this name.
 
         Raises:
             ParameterError: if no collection of this name was accepted.
@@ -260,7 +260,7 @@ class Device:
         return self._opened(row["id"], row["envelope"])
 
     def _opened(self, id_: bytes, envelope: bytes) -> Collection:
-        """Return the collection of an id, opened from its envelope the first time."""
+        """Return the collection with an id. Its envelope is opened only once."""
         if id_ not in self._collections:
             collection = open_envelope(envelope, self._trust)
             if collection.id != id_:
@@ -271,10 +271,10 @@ class Device:
     # Consent
 
     def agree(self, collection: Collection | str) -> None:
-        """Record that the person agrees to this document; without consent nothing is drawn.
+        """Record that the person agrees to this document. Without consent no report is drawn.
 
         Raises:
-            ParameterError: if it is not the newest accepted version, or it is withdrawn.
+            ParameterError: if the document is not the newest accepted version, or the collection is withdrawn.
         """
         current = self._current(collection)
         if current.state != OPEN:
@@ -284,7 +284,7 @@ class Device:
             database.execute("UPDATE names SET declined = 0 WHERE name = ?", (current.name,))
 
     def decline(self, name: str) -> None:
-        """Stop answering under this name; erase its key, its secret values and the reports not yet sent.
+        """Stop answering collections with this name. Erase the key, the secret values and the reports not yet sent.
 
         Raises:
             ParameterError: if no collection of this name was accepted.
@@ -297,10 +297,10 @@ class Device:
             raise ParameterError("collection.nothing-to-decline")
 
     def tag(self, collection: Collection | str, tagged: Any) -> None:
-        """Store the person's secret values under a personalized plan; they can change until the first answer.
+        """Store the person's secret values under a personalized plan. They can be changed until the first answer.
 
         Args:
-            collection: of the plan.
+            collection: the collection or its name.
             tagged: values by tag, such as ``{"home": ["park"]}``; if placeholders stand for cells, a list of values.
                 It is empty if no value is secret.
 
@@ -329,7 +329,7 @@ class Device:
     # Answers
 
     def answer(self, collection: Collection | str, value: Any) -> Outcome:
-        """Draw, charge and store one report; `send` sends it when it is due.
+        """Draw, charge and store one report. `send` sends the report when it is due.
 
         Args:
             collection: the collection or its name.
@@ -352,7 +352,7 @@ class Device:
             return answer(database, known, value, Moment(now, latest), self._person)
 
     def asks(self, collection: Collection | str) -> bool:
-        """Return true if the person is asked: always, or for a survey if its question was drawn for this person.
+        """Return true if the person is asked: always, or for a survey if the draw assigned this question to the person.
 
         Args:
             collection: the collection or its name.
@@ -365,7 +365,7 @@ class Device:
             return is_question_drawn(database, known, self._person)
 
     def _known(self, collection: Collection) -> Collection:
-        """Return this device's own checked copy of a collection, and ignore the caller's fields."""
+        """Return the device's copy of a collection, which was checked. The caller's fields are ignored."""
         if collection.id in self._collections:
             return self._collections[collection.id]
         with self._memory.transaction() as database:
@@ -376,7 +376,7 @@ class Device:
         return self._opened(collection.id, envelope)
 
     def send(self) -> Sent:
-        """Send the reports that are due; safe to call at any time, from several threads and processes.
+        """Send the reports that are due. Threads and processes may call this at any time.
 
         Returns:
             The numbers of reports sent and dropped now, the number that wait, and the reason.
@@ -391,18 +391,18 @@ class Device:
     # For the person to see and erase
 
     def log(self) -> list[LogEntry]:
-        """Return all reports, waiting, sent or dropped, oldest first: the bytes sent, never a value."""
+        """Return all reports, waiting, sent or dropped, the oldest first. An entry has the sent bytes, but no value."""
         with self._memory.transaction() as database:
             return log_entries(database)
 
     def budget(self) -> Budget:
-        """Return the privacy budget: spent in total and by name, and left."""
+        """Return the privacy budget: the epsilon spent in total and by collection name, and the epsilon left."""
         with self._memory.transaction() as database:
             spent, names = spent_in_all(database), spent_by_name(database)
         return Budget(spent, max(self._limits.lifetime - spent, 0.0), MappingProxyType(names))
 
     def export(self) -> dict[str, Any]:
-        """Return the device's content for JSON: names, consent, spent budgets and reports.
+        """Return the device's content for JSON: collection names, consent, spent privacy budgets and reports.
 
         Secret values, keys and prints are left out: no query here reads them.
         """
@@ -428,7 +428,10 @@ class Device:
         }
 
     def forget(self) -> None:
-        """Erase everything except the newest versions and the budget spent, so that no budget starts again."""
+        """Erase everything except the newest versions and the spent privacy budget.
+
+        So no privacy budget starts again.
+        """
         with self._memory.transaction() as database:
             for table in ("prints", "places", "reports"):
                 database.execute(f"DELETE FROM {table}")
@@ -446,7 +449,7 @@ def _checked(collection: object) -> Collection:
 
 
 def _seconds(clock: Callable[[], float]) -> float:
-    """Return the time of an application's clock, checked."""
+    """Check the time that the application's clock returns, and return it."""
     now = clock()
     if not isinstance(now, int | float) or not abs(now) < _LATEST:
         raise ParameterError("clock.wrong-time", argument="clock", latest=_LATEST)

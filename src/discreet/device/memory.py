@@ -54,10 +54,10 @@ _DIGESTED = (
 
 
 def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
-    """Return true if the memory matches its digest.
+    """Return true if the database matches its digest.
 
     Args:
-        database: of the device, in a transaction.
+        database: the device's database, in a transaction.
         whole: whether to check the ledger too.
     """
     clock = _rows(database, "SELECT seal, charges FROM clock")
@@ -67,12 +67,12 @@ def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
 
 
 def write_digest(database: sqlite3.Connection) -> None:
-    """Write the digest of everything except the ledger."""
+    """Write the digest of everything in the database except the ledger."""
     database.execute("UPDATE clock SET seal = ?", (_digest(database),))
 
 
 def note_charge(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
-    """Add a row to the digest of the ledger."""
+    """Add a charge to the digest of the ledger."""
     ((before,),) = _rows(database, "SELECT charges FROM clock")
     database.execute("UPDATE clock SET charges = ?", (_sum([row], before),))
 
@@ -82,7 +82,7 @@ def _digest(database: sqlite3.Connection) -> bytes:
 
 
 def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
-    """Return the sum of the rows' digests and an earlier sum; the order of the rows has no effect."""
+    """Return an earlier sum plus the digests of the rows. The order of the rows has no effect."""
     digests = (hashlib.sha256(repr(row).encode()).digest()[:_SUM_BYTES] for row in rows)
     total = sum((int.from_bytes(digest, "little") for digest in digests), int.from_bytes(before, "little"))
     return (total % (1 << 8 * _SUM_BYTES)).to_bytes(_SUM_BYTES, "little")
@@ -136,7 +136,7 @@ INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 
 
 class StoreError(DiscreetError, RuntimeError):
-    """The device's memory cannot be read or written; the last transaction had no effect."""
+    """Raised if the device's database cannot be read or written. The last transaction had no effect."""
 
     reason = "store"
 
@@ -145,7 +145,7 @@ class Memory:
     """The database of a device.
 
     Args:
-        folder: for the database; made private to its owner if it does not exist.
+        folder: the folder for the database. If it does not exist it is made, and only its owner can read it.
 
     Raises:
         ParameterError: if other users can read the folder, or it cannot be made.
@@ -180,7 +180,7 @@ class Memory:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run the body as one transaction: afterwards all its changes are on disk, or none.
+        """Run the body as one transaction: afterwards all its changes are on disk, or none of them.
 
         Raises:
             StoreError: if the database cannot be read or written.
@@ -245,7 +245,7 @@ def _make_folder(folder: Path) -> None:
 
 @contextmanager
 def folder_lock(folder: Path) -> Iterator[None]:
-    """Lock the memory in a folder against all other devices, in this process and in others.
+    """Lock the database in a folder against all other devices, in this process and in others.
 
     Two locks make the order fair: a device that waits has the first lock, so nobody can overtake it repeatedly.
     """
@@ -259,7 +259,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _locked(folder: Path, name: str, end: float) -> Iterator[None]:
-    """Lock a file; wait for its lock until a time."""
+    """Lock a file. Wait for the lock until the time `end`."""
     try:
         file = os.open(folder / name, os.O_CREAT | os.O_RDWR, 0o600)
     except OSError as error:
@@ -320,7 +320,7 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 
 def _known_version(database: sqlite3.Connection) -> int:
-    """Return the version of a database; 0 for a new one."""
+    """Return the version of the database's format; 0 for a new database."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     if not 0 <= version <= VERSION:
         raise StoreError("memory.newer-version", known=VERSION, version=version)
@@ -328,7 +328,7 @@ def _known_version(database: sqlite3.Connection) -> int:
 
 
 def _use_journal(database: sqlite3.Connection) -> None:
-    """Use a rollback journal instead of a write-ahead log; each transaction empties it."""
+    """Use a rollback journal, which each transaction empties, instead of a write-ahead log."""
     try:
         database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
     except sqlite3.OperationalError:
@@ -366,7 +366,7 @@ def one_row(database: sqlite3.Connection, query: str, *values: Any) -> sqlite3.R
 
 
 def note_time(database: sqlite3.Connection, now: float) -> int:
-    """Store the latest time seen; return the latest time seen before, in seconds since 1970."""
+    """Store the latest time that the device has seen. Return the latest time before, in seconds since 1970."""
     (latest,) = database.execute("SELECT latest FROM clock").fetchone()
     if int(now) > latest:
         database.execute("UPDATE clock SET latest = ?", (int(now),))
@@ -374,13 +374,13 @@ def note_time(database: sqlite3.Connection, now: float) -> int:
 
 
 def erase_key(database: sqlite3.Connection, name: str) -> None:
-    """Erase the key of a name, and the prints and the last report derived from it."""
+    """Erase the key of a collection name, and the prints and the last report that were made with the key."""
     database.execute("DELETE FROM prints WHERE name = ?", (name,))
     database.execute("UPDATE names SET key = NULL, fingerprint = NULL, record = NULL WHERE name = ?", (name,))
 
 
 def erase_name(database: sqlite3.Connection, name: str) -> None:
-    """Erase the key, the secret values and the reports not yet sent of a name."""
+    """Erase the key, the secret values and the reports not yet sent of a collection name."""
     erase_key(database, name)
     database.execute("DELETE FROM places WHERE name = ?", (name,))
     # Without this reset, an answer under the same name would assume that the person has no secret values.
@@ -390,7 +390,7 @@ def erase_name(database: sqlite3.Connection, name: str) -> None:
 
 
 def erase_ended(database: sqlite3.Connection, now: float) -> None:
-    """Erase the keys of names whose last epoch has ended."""
+    """Erase the keys of collection names whose last epoch has ended."""
     ended = database.execute(
         "SELECT name FROM names WHERE (key IS NOT NULL OR record IS NOT NULL OR name IN (SELECT name FROM prints)) "
         "AND ? >= (SELECT max(stop) FROM versions WHERE versions.name = names.name)",
@@ -406,15 +406,15 @@ _MARGIN = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The privacy budgets of a person, in nats, set by the application; no collection can exceed them.
+    """The limits of a person's privacy loss, in nats, which the application sets. No collection can exceed them.
 
     Attributes:
-        report: epsilon of one report.
-        epoch: sum over all reports whose epochs overlap.
-        lifetime: sum over all reports ever, of all collections.
+        report: the largest epsilon of one report.
+        epoch: the largest sum of epsilon over all reports whose epochs overlap.
+        lifetime: the largest sum of epsilon over all reports of all collections.
 
     Raises:
-        ParameterError: if one is not a finite number above 0.
+        ParameterError: if a limit is not a finite number above 0.
 
     Example:
         >>> Limits(report=1.0, epoch=2.0, lifetime=8.0)
@@ -436,9 +436,9 @@ class Budget:
     """The privacy budget that a person has spent and has left, in nats.
 
     Attributes:
-        spent: over all collections.
-        left: what remains of the application's lifetime limit.
-        names: spent, by name of the collection.
+        spent: the sum of epsilon over all collections.
+        left: the application's lifetime limit minus ``spent``, at least 0.
+        names: the sum of epsilon by collection name.
     """
 
     spent: float
@@ -447,12 +447,12 @@ class Budget:
 
 
 def within(spent: float, limit: float) -> bool:
-    """Return true if a sum is within a limit, up to rounding errors."""
+    """Return true if a sum of epsilons is at most a limit, up to rounding errors."""
     return spent <= limit * _MARGIN
 
 
 def affordable(database: sqlite3.Connection, collection: Collection, epoch: int, limits: Limits) -> bool:
-    """Return true if every budget allows one more report of a collection."""
+    """Return true if every privacy budget allows one more report of a collection."""
     start, stop, _ = collection.window(epoch)
     epsilon = collection.cost
     overlapping = _sum_of(database, "SELECT total(charge) FROM ledger WHERE start < ? AND stop > ?", stop, start)
@@ -468,7 +468,7 @@ def affordable(database: sqlite3.Connection, collection: Collection, epoch: int,
 def _survey_allows(
     database: sqlite3.Connection, collection: Collection, survey: Assignment, epoch: int, epsilon: float
 ) -> bool:
-    """Return true if the survey's budget allows one more answer: in this epoch, or in total if it asks once."""
+    """Return true if the survey's privacy budget allows one more answer: in this epoch, or in total for "once"."""
     span, names = collection.epochs, list(survey.questions)
     start, stop = (span.start, span.end) if collection.answers == ONCE else collection.window(epoch)[:2]
     spent = _sum_of(
@@ -483,7 +483,7 @@ def _survey_allows(
 
 
 def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
-    """Write the cost of a report into the ledger; fail if this version and epoch have a report."""
+    """Write the epsilon of a report into the ledger. It fails if this version and epoch have a report already."""
     start, stop, _ = collection.window(epoch)
     row = version, epoch, start, stop, float(epsilon)
     database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
@@ -491,18 +491,18 @@ def charge(database: sqlite3.Connection, version: int, collection: Collection, e
 
 
 def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:
-    """Return true if this version has a report in the epoch, or in any epoch for None."""
+    """Return true if a version of a collection has a report in the epoch; for None, in any epoch."""
     query = "SELECT 1 FROM ledger WHERE version = ? AND (? IS NULL OR epoch = ?) LIMIT 1"
     return one_row(database, query, version, epoch, epoch) is not None
 
 
 def spent_in_all(database: sqlite3.Connection) -> float:
-    """Return the sum of all charges, in nats."""
+    """Return the sum of all charges in the ledger, in nats."""
     return _sum_of(database, "SELECT total(charge) FROM ledger")
 
 
 def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
-    """Return the sum of the charges by name, over all versions, in nats."""
+    """Return the sum of the charges by collection name, over all versions, in nats."""
     rows = database.execute(
         "SELECT name, total(charge) AS spent FROM ledger JOIN versions ON key = ledger.version GROUP BY name"
     )

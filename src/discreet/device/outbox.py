@@ -1,7 +1,7 @@
 """The outbox of a device: reports wait, are sent again until a collector answers, and stay in a log without ids.
 
-Keys come from the operating system and are checked before use. If its source of randomness fails, there is no report
-and no charge.
+Keys come from the operating system and are checked before use. If its source of randomness fails, no report is drawn
+and nothing is charged.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ class RandomnessError(DiscreetError, RuntimeError):
 
 
 class Keys:
-    """Fresh keys from the operating system, all different; each is used for one draw."""
+    """Fresh keys from the operating system, all different. Each key is used for one draw."""
 
     def __init__(self) -> None:
         self._last = b""
@@ -62,11 +62,11 @@ class Keys:
         return drawn
 
     def report_id(self) -> bytes:
-        """Return a fresh id, 16 bytes."""
+        """Return a fresh report id of 16 bytes."""
         return self.key()[:ID_BYTES]
 
     def share(self) -> float:
-        """Return a fresh number, uniform on 0 to below 1."""
+        """Return a random number, uniform in [0, 1)."""
         return (int.from_bytes(self.key()[:8], "little") >> 11) / (1 << 53)
 
 
@@ -85,12 +85,12 @@ _LEASE = 90
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A collector's answer.
+    """A collector's answer to a report.
 
     Attributes:
-        status: status code of HTTP; 0 if there was no answer.
+        status: the HTTP status code; 0 if there was no answer.
         retry_after: least number of seconds to wait; 0 if the collector asks for none.
-        reason: why there was no answer, a sentence for people without an address; empty if there was one.
+        reason: a sentence that says why there was no answer, without an address; empty if there was an answer.
 
     Raises:
         ParameterError: if the status is not in 0..999, or the wait is negative or not finite.
@@ -101,7 +101,7 @@ class Answer:
     reason: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        """Check an answer, which may come from another author's function."""
+        """Check the fields, because an application's function may have made the answer."""
         waits = isinstance(self.retry_after, int | float) and isfinite(self.retry_after) and self.retry_after >= 0
         if type(self.status) is not int or not 0 <= self.status < 1000 or not waits:
             raise ParameterError("answer.wrong-values")
@@ -113,7 +113,7 @@ class Answer:
 
     @property
     def is_final(self) -> bool:
-        """True if the collector refused the report for good; other failures are tried again."""
+        """True if the collector refused the report permanently. Other failures are tried again."""
         return 400 <= self.status < 500 and self.status not in _AGAIN
 
 
@@ -129,8 +129,7 @@ class Sent:
         sent: number of reports that a collector accepted now.
         dropped: number of reports that were refused for good, or were too late, now.
         waiting: number of reports that wait.
-        reason: why the last report tried now still waits, a sentence for people without an address; None if no try
-            failed.
+        reason: a sentence that says why the last failed report still waits, without an address; None if no try failed.
     """
 
     sent: int
@@ -141,12 +140,12 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """One report in the log.
+    """One report in the device's log.
 
     Attributes:
-        name: of the collection.
-        version: of the collection.
-        epoch: its number.
+        name: the name of the collection.
+        version: the version of the collection.
+        epoch: the number of the epoch.
         record: the bytes that were sent or will be sent.
         state: ``"waiting"``, ``"sent"`` or ``"dropped"``.
         at: when it was sent or dropped, in seconds since 1970; None if it waits.
@@ -162,7 +161,7 @@ class LogEntry:
     status: str | None
 
     def document(self) -> dict[str, Any]:
-        """Return the entry for JSON, with the record in hexadecimal digits."""
+        """Return the entry as a dictionary for JSON, with the record in hexadecimal digits."""
         return {name: getattr(self, name) for name in self.__slots__} | {"record": self.record.hex()}
 
 
@@ -176,7 +175,7 @@ def put(
     now: float,
     keys: Keys,
 ) -> None:
-    """Store a report, due at a random time: at most ``spread`` seconds from now, and within the epoch."""
+    """Store a report and the random time at which it is due: within ``spread`` seconds and within the epoch."""
     _, stop, until = collection.window(epoch)
     due = now + keys.share() * min(collection.spread, max(stop - now, 0))
     row = version, epoch, keys.report_id(), record, due, until
@@ -207,7 +206,7 @@ def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) 
 
 
 def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
-    """Reserve one report that is due, so that no other process sends it until a time."""
+    """Reserve one report that is due, so that no other process sends it before the time `until`."""
     with memory.transaction() as database:
         row = one_row(
             database,
@@ -225,7 +224,7 @@ def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:
 
 def _posted(post: Post, row: sqlite3.Row) -> Answer:
     ids, record = (np.frombuffer(row[name], dtype=np.uint8)[None, :] for name in ("id", "record"))
-    # The origins of the document take turns.
+    # Each try uses the next origin of the document.
     origins = json.loads(row["origins"])
     origin = origins[row["tries"] % len(origins)]
     answer = post(origin, Frame(row["collection"], row["epoch"], ids, record).pack())
@@ -235,7 +234,7 @@ def _posted(post: Post, row: sqlite3.Row) -> Answer:
 
 
 def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, share: float) -> str:
-    """Postpone a report; return the reason as a sentence."""
+    """Set a later time for a report that failed, and return the reason as a sentence."""
     wait = pause(row["tries"] + 1, answer.retry_after, share)
     with memory.transaction() as database:
         database.execute(
@@ -247,7 +246,7 @@ def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, sha
 
 
 def _finish(memory: Memory, version: int, epoch: int, status: str, now: int) -> None:
-    """Log the outcome of a report and erase its id, so that nothing links the device to the collector's row."""
+    """Log the outcome of a report and erase its id, so that nothing links the device to the stored report."""
     with memory.transaction() as database:
         database.execute(
             "UPDATE reports SET status = ?, at = ?, id = NULL WHERE version = ? AND epoch = ? AND status IS NULL",
@@ -268,7 +267,7 @@ def pause(tries: int, retry_after: float, share: float) -> float:
 
 
 def log_entries(database: sqlite3.Connection) -> list[LogEntry]:
-    """Return the log, oldest epoch first."""
+    """Return the log of reports, the oldest epoch first."""
     rows = database.execute(
         "SELECT versions.name, versions.version, epoch, record, at, status FROM reports JOIN versions "
         "ON key = reports.version ORDER BY reports.version, epoch"

@@ -1,4 +1,4 @@
-"""Requests of a device: each has its own connection, directly or through a proxy, and a time limit.
+"""A device's requests: each has a connection of its own, directly or through a proxy, and a time limit.
 
 A report is one POST to an origin of the signed document; no redirect is followed. A connection carries one request and
 is closed, so that it links no two reports. TLS certificates are checked.
@@ -32,7 +32,7 @@ _PORT = 80
 
 
 class ProxyError(DiscreetError, RuntimeError):
-    """The proxy cannot be used, or opens no tunnel to the collector."""
+    """Raised if the proxy cannot be used, or does not connect to the collector."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,9 +40,9 @@ class Proxy:
     """An HTTP proxy.
 
     Attributes:
-        host: its name or address.
-        port: its port.
-        credentials: the header with name and password; empty without them.
+        host: the proxy's host name or address.
+        port: the proxy's port.
+        credentials: the value of the header with user name and password; empty without them.
 
     Example:
         >>> proxy = Proxy.parse("http://proxy.example.org:3128")
@@ -56,10 +56,10 @@ class Proxy:
 
     @classmethod
     def parse(cls, address: str) -> "Proxy":
-        """Return the proxy at an address.
+        """Parse the address of a proxy, and return the proxy.
 
         Raises:
-            ParameterError: if this is no address of an HTTP proxy; it is not quoted, as it may contain a password.
+            ParameterError: if this is not the address of an HTTP proxy. The message does not quote it.
         """
         try:
             parts = urlsplit(address if "://" in address else f"http://{address}")
@@ -80,7 +80,7 @@ def _credentials(parts: SplitResult) -> str:
 
 
 def checked_proxy(proxy: object) -> str | None:
-    """Check the setting of a proxy: an address, an empty text for no proxy, or None for the system's.
+    """Check the setting of a proxy: an address, an empty text for no proxy, or None for the system's proxy.
 
     Raises:
         ParameterError: if the setting has another form.
@@ -97,8 +97,8 @@ def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
     """Return the proxy for a collector; None for a direct connection.
 
     Args:
-        host: of the collector.
-        port: of the collector.
+        host: the collector's host name.
+        port: the collector's port.
         setting: see `checked_proxy`. The system's proxy is in ``HTTPS_PROXY`` (or ``ALL_PROXY``) and ``NO_PROXY``, or
             in its network settings.
 
@@ -109,7 +109,7 @@ def proxy_for(host: str, port: int, setting: str | None) -> Proxy | None:
         return None
     if setting is not None:
         return Proxy.parse(setting) if setting else None
-    # Slow to import.
+    # This module is slow to import.
     from urllib.request import getproxies, proxy_bypass
 
     systems = getproxies()
@@ -127,7 +127,7 @@ _TIMEOUT, DEADLINE = 10.0, 60.0
 
 @contextmanager
 def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
-    """Open a connection that ends after a minute, even if the other side writes slowly.
+    """Open a connection with a time limit of one minute, even if the other side writes slowly.
 
     Args:
         origin: of the collector.
@@ -136,13 +136,13 @@ def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
     Raises:
         ProxyError: if a proxy opens no tunnel.
         OSError: if the collector cannot be reached, or its certificate is not trusted.
-        UnicodeError: if the host is not a possible name.
+        UnicodeError: if the host is not a valid host name.
     """
     parts = urlsplit(origin)
     host, port = parts.hostname or "", USUAL_PORTS[parts.scheme] if parts.port is None else parts.port
     through = proxy_for(host, port, proxy)
     context = ssl.create_default_context() if parts.scheme == "https" else None
-    # Always with a port: otherwise the last part of an IPv6 address would be taken for one.
+    # The port is always given, because HTTPConnection would read the last part of an IPv6 address as a port.
     connection = HTTPConnection(host, port) if context is None else HTTPSConnection(host, port, context=context)
     with closing(connection), _open_socket(host, port, through) as opened:
         if through is not None:
@@ -153,7 +153,7 @@ def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
 
 @contextmanager
 def _open_socket(host: str, port: int, through: Proxy | None) -> Iterator[socket.socket]:
-    """Open a socket that is shut down at its time limit, even inside TLS."""
+    """Open a socket that is shut down at its time limit, even while TLS waits."""
     try:
         opened = socket.create_connection((through.host, through.port) if through else (host, port), _TIMEOUT)
     except (OSError, UnicodeError) as error:
@@ -179,7 +179,7 @@ def _shut_down(connection: socket.socket) -> None:
 
 
 def _ask_for_tunnel(opened: socket.socket, target: str, proxy: Proxy) -> None:
-    """Ask a proxy to connect to a collector; it learns only the target and the credentials."""
+    """Ask a proxy to connect to a collector. The proxy learns only the collector's address and the credentials."""
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     lines += [f"Proxy-Authorization: {proxy.credentials}"] if proxy.credentials else []
     try:
@@ -200,11 +200,11 @@ _FAILURES = (OSError, HTTPException, UnicodeError, ProxyError)
 
 
 class FetchError(DiscreetError, RuntimeError):
-    """A collection could not be fetched."""
+    """Raised if a collection could not be fetched."""
 
 
 def post(origin: str, frame: bytes, proxy: str | None = None) -> Answer:
-    """Send a frame; return status 0 if the collector gave no answer.
+    """Send a frame, and return the collector's answer; status 0 if there was none.
 
     Args:
         origin: of the collector.
@@ -229,7 +229,7 @@ def _reason(error: Exception) -> str:
 
 
 def fetch(address: str, proxy: str | None = None) -> bytes:
-    """Fetch an envelope, or a proof of a public log, from an address, unchecked.
+    """Fetch an envelope, or a proof of a public log, from an address. The bytes are not checked.
 
     Args:
         address: such as ``https://collect.example.org/v1/collections/habits``.
@@ -264,7 +264,7 @@ def _body(answer: HTTPResponse) -> bytes:
 
 
 def seconds_of(retry_after: str | None, date: str | None = None) -> float:
-    """Return the seconds of a header ``Retry-After``: at most an hour, and 0 if it is not readable.
+    """Return the seconds in a header ``Retry-After``: at most an hour, and 0 if the header is not readable.
 
     Args:
         retry_after: the header, a number or a date.

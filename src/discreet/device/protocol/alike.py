@@ -1,4 +1,4 @@
-"""Labels that look alike to people: a device refuses them if only one of them is protected.
+"""Labels that look alike to people. A device refuses them if only one of them is protected.
 
 A person who chooses the unprotected label by mistake would send in clear what the other label protects.
 """
@@ -13,17 +13,17 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.core.labels.reading import readings, visible
 from discreet.device.protocol.envelope import PlanError
 
-# Codes in one batch.
+# The largest number of codes in one batch.
 _MOST_AT_ONCE = 1 << 20
 
 
 def check_composed(plan: Mapping[str, object]) -> None:
-    """Refuse a plan if a label, a tag or the name of an attribute is not in Unicode's normal form C.
+    """Raise an error if a label, a tag or an attribute's name in a plan is not in Unicode's normal form C.
 
     Two devices that wrote one label in two ways would have different fingerprints.
 
     Raises:
-        PlanError: if a text is not in this form.
+        PlanError: if a text is not in normal form C.
     """
     # In JSON each text follows a quotation mark, which combines with no accent.
     if not is_normalized("NFC", json.dumps([plan["domain"], plan.get("tags")], ensure_ascii=False)):
@@ -31,12 +31,12 @@ def check_composed(plan: Mapping[str, object]) -> None:
 
 
 def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]], *, can_differ: bool) -> None:
-    """Refuse labels that read alike if one of them is protected and the other is not.
+    """Raise an error if two labels read alike, and only one of them is protected.
 
     Args:
         lists: labels of the values, or of each attribute of a product.
         ranges: half-open ranges of protected codes, ascending.
-        can_differ: whether people also protect values of their own; then labels that read alike must all be protected
+        can_differ: whether each person also protects secret values. Then labels that read alike must all be protected
             for everybody.
 
     Raises:
@@ -48,7 +48,7 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
 
 
 def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool) -> Iterator[tuple[str, str]]:
-    """Yield pairs of labels that read alike and differ in protection.
+    """Yield pairs of labels that read alike, if only one label of the pair is protected.
 
     Values of a product read alike if their labels of each attribute do, so replacing one label at a time is enough.
     """
@@ -72,7 +72,7 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
 
 
 def _twins(names: Sequence[str]) -> IntArray:
-    """Return ``(t, 2)`` positions: the first label with a reading, and a later label with the same reading."""
+    """Return ``(t, 2)`` positions of labels that read alike: the first such label, and a later one."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(text, place), place) for place, text in enumerate(readings(names))]
     return np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)

@@ -3,10 +3,10 @@
     "survey": {"name": "health", "answers": 1, "epsilon": 2.0,
                "questions": [["health-1", "9223372036854775808"], ["health-2", "9223372036854775808"]]}
 
-Each question is a collection of its own, and all of them contain the same field survey: the questions by name, each
-with its share of the people over 2^64, in the order of `Survey.draw_questions`. A device draws one word of 64 bits,
-which does not depend on any value, and answers the questions whose intervals contain it. Whatever the word is, it never
-answers more questions than epsilon allows.
+Each question is a collection, and all of these collections contain the same field ``survey``. It lists the questions by
+name, each with its share of people as an integer over 2^64, in the order of `Survey.draw_questions`. A device draws one
+word of 64 bits, which does not depend on any value, and answers the questions whose intervals contain the word. For
+every word, the device answers at most as many questions as epsilon allows.
 """
 
 import re
@@ -35,10 +35,10 @@ _LARGEST = (1 << 53) - 1
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The random assignment of a survey's questions to people.
+    """The random assignment of a survey's questions to people. Each question is a collection.
 
     Attributes:
-        name: of the survey.
+        name: the name of the survey.
         answers: t, the number of questions that each person answers.
         epsilon: largest privacy loss of a person's answers in one epoch, or in total for "once", in nats.
         questions: shares over 2^64, by names of collections; they add up to t 2^64.
@@ -55,13 +55,13 @@ class Assignment:
     questions: Mapping[str, int]
 
     def drawn(self, word: int) -> tuple[str, ...]:
-        """Return the names of the collections that a person answers, from a random word of 64 bits."""
+        """Return the names of the collections that a person answers, given the person's random 64-bit word."""
         ends, names = list(accumulate(self.questions.values())), list(self.questions)
         points = range(word, self.answers * WORD_RANGE, WORD_RANGE)
         return tuple(names[bisect_right(ends, point)] for point in points)
 
     def asked(self, name: str, words: WordArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which people, by their random words, answer a collection."""
+        """Return ``(n,)`` booleans: true for the people who answer a collection, given their random words."""
         place = list(self.questions).index(name)
         end = list(accumulate(self.questions.values()))[place]
         answered = np.zeros(len(words), dtype=np.bool_)
@@ -78,7 +78,7 @@ class Assignment:
 
 
 def checked_assignment(_: str, entry: Any) -> Assignment:
-    """Return the assignment in a field ``survey``, checked.
+    """Check a field ``survey``, and return its assignment.
 
     Raises:
         FieldError: if the field is malformed.

@@ -110,7 +110,7 @@ def _refuse(name: str, wanted: str) -> FieldError:
 
 
 def _checked(accepts: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
-    """Return a function that checks the entry of a field with a condition."""
+    """Return a function that raises an error unless a condition holds for the content of a field."""
 
     def check(name: str, entry: Any) -> Any:
         if not accepts(entry):
@@ -178,7 +178,7 @@ _INVISIBLE = re.compile(
 
 
 def refuse_invisible(document: Any) -> None:
-    """Refuse a document if any of its texts has invisible characters.
+    """Raise an error if a text in the document has invisible characters.
 
     Raises:
         FieldError: if a text has them; the message lists the first three.
@@ -205,7 +205,7 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def is_origin(text: str) -> bool:
-    """Return true if a text is an origin that devices may send to: https, or http on this machine."""
+    """Return true if devices may send to this origin: https, or http on the same machine."""
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
@@ -289,14 +289,14 @@ def check_fields(plan: Mapping[str, Any]) -> None:
 
 
 def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
-    """Return the values of a plan, without placeholders.
+    """Return the domain of a plan's values, without placeholders.
 
     Args:
-        plan: as JSON.
+        plan: the plan as JSON.
         sensitive: a ``(|X|,)`` mask; None for all values, if only codes are needed.
 
     Raises:
-        PlanError: if the plan describes no such domain.
+        PlanError: if the plan does not describe a valid domain.
     """
     table = plan["domain"]
     kinds = [kind for kind in _KINDS if fits(table, _DOMAIN) and table.get(kind) is not None]
@@ -338,8 +338,8 @@ def placeholders_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Placeholde
     """Return the placeholders of a personalized plan, or None for other plans.
 
     Args:
-        plan: as JSON.
-        sensitive: ``(|X|,)`` booleans: which values are sensitive for everybody.
+        plan: the plan as JSON.
+        sensitive: ``(|X|,)`` booleans: true for values that are sensitive for everybody.
 
     Raises:
         PlanError: if the plan's tags or cells are malformed.
@@ -404,7 +404,7 @@ def code_of(domain: Domain, value: Any) -> int:
 
 
 def _in_order(space: LabelSpace, value: Any) -> Any:
-    """Return a value with named parts as a tuple in the domain's order; any other value unchanged."""
+    """Return a value with named parts as a tuple in the domain's order, and any other value unchanged."""
     names = space.column_names
     if not names or not isinstance(value, Mapping):
         return value
@@ -421,37 +421,37 @@ _MOST_WITH_PLACEHOLDERS = 1 << 18
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Collection:
-    """A collection whose signature, fields and epsilon were checked; made by `open_envelope`.
+    """A collection whose signature, fields and epsilon were checked. `open_envelope` makes it.
 
     Attributes:
         id: SHA-256 of the document, 32 bytes.
         envelope: the bytes as received.
-        name: of the collection; all versions of a name share one lifetime budget.
-        version: increases with every new document of the name.
+        name: the name of the collection; all versions of a name share one lifetime budget.
+        version: a number that increases with every new document of the name.
         state: ``"open"`` or ``"withdrawn"``.
         title: a text for people.
         purpose: a text for people.
         contact: a text for people.
         plan: the complete plan as JSON.
-        simulated: whether it is for a simulation only.
+        simulated: whether the collection is for a simulation only.
         linkable: whether the operator warns that permanent reports may identify people.
-        fingerprint: of the plan's mechanism.
+        fingerprint: the fingerprint of the plan's mechanism.
         sampler: the integers for drawing reports.
         answers: ``"once"``, ``"fresh"`` or ``"permanent"``.
         epsilon: privacy loss of one report, in nats.
         lifetime: largest privacy loss of all reports of one person under this name, in nats.
-        epochs: when people may answer.
+        epochs: the epochs in which people may answer.
         late: seconds after an epoch's end in which the collector still accepts its reports.
         spread: largest random delay before a report is sent, in seconds.
         least: least number of reports for an estimate.
         retention: number of days before sealed reports are erased.
         collectors: origins to which devices may send reports.
-        listed: whether collectors list it publicly.
-        language: of its texts.
+        listed: whether collectors list the collection publicly.
+        language: the language of its texts.
         question: the question; empty if the title is the question.
         languages: texts in other languages, by language; see `texts`.
-        memo: terms of permanent answers with a second coin, with a larger epsilon than one report; None without them.
-        survey: the survey with this collection as a question; None if it stands alone.
+        memo: the terms of permanent answers with a second coin, whose epsilon exceeds one report's; None without them.
+        survey: the survey in which this collection is a question; None if it belongs to no survey.
     """
 
     id: bytes
@@ -485,35 +485,35 @@ class Collection:
 
     @property
     def cost(self) -> float:
-        """Privacy loss of a new answer, in nats: of one report, or for permanent answers of all its reports."""
+        """Privacy loss of a new answer, in nats: of one report, or of all reports of a permanent answer."""
         return self.epsilon if self.memo is None else self.memo.epsilon
 
     @property
     def truth(self) -> int:
-        """S, or S_1 for permanent answers with a second coin: the truth has probability S / 2^64."""
+        """S, or S_1 for permanent answers with a second coin. The truth is reported with probability S / 2^64."""
         return self.sampler.truth if self.memo is None else self.memo.truth
 
     def answered(self, mechanism: BlockMechanism) -> BlockMechanism:
-        """Return the mechanism of all reports on one answer together: the plan's, or the memo's if it has one."""
+        """Return the mechanism of all reports on one answer together. It differs from the plan's for a second coin."""
         return mechanism if self.memo is None else Memo(mechanism, self.memo.epsilon).permanent
 
     def __repr__(self) -> str:
         return f"Collection({self.name!r}, version {self.version}, {self.state}, id={self.id.hex()[:12]})"
 
     def epoch_at(self, now: float) -> int | None:
-        """Return the epoch at a time in seconds since 1970; None before the first and after the last."""
+        """Return the number of the epoch at a time in seconds since 1970; None before the first and after the last."""
         if not self.epochs.start <= now < self.epochs.end:
             return None
         return int((now - self.epochs.start) // self.epochs.seconds)
 
     def window(self, epoch: int) -> tuple[int, int, int]:
-        """Return an epoch's start, its end, and the end of accepting its reports, in seconds since 1970."""
+        """Return an epoch's start, its end, and the last time for its reports, in seconds since 1970."""
         start = self.epochs.start + epoch * self.epochs.seconds
         return start, start + self.epochs.seconds, start + self.epochs.seconds + self.late
 
     @cached_property
     def domain(self) -> Domain:
-        """The values, without placeholders, for looking up codes; the sampler decides which values are sensitive."""
+        """The values, without placeholders, for looking up codes. The sampler decides which values are sensitive."""
         domain = domain_of(self.plan)
         if domain.numbers is None or self.sampler.size < domain.size:
             return domain
@@ -522,12 +522,12 @@ class Collection:
 
     @cached_property
     def sensitive(self) -> BoolArray:
-        """``(|X|,)`` booleans: which values the sampler protects."""
+        """``(|X|,)`` booleans: true for values that the sampler protects."""
         return self._is_sensitive[: self.domain.size]
 
     @cached_property
     def _is_sensitive(self) -> BoolArray:
-        """``(m,)`` booleans: which values and placeholders the sampler protects."""
+        """``(m,)`` booleans: true for values and placeholders that the sampler protects."""
         mask = np.zeros(self.sampler.size, dtype=np.bool_)
         for start, stop in self.sampler.sensitive:
             mask[start:stop] = True
@@ -547,7 +547,7 @@ class Collection:
         return code_of(self.domain, value)
 
     def texts(self, language: str = "") -> SurveyTexts:
-        """Return the texts for people, in a language if the collection has it, or else in its own language."""
+        """Return the texts for people in a language; in the collection's own language if it has no other."""
         texts = self.languages.get(language, {})
         title, purpose = texts.get("title", self.title), texts.get("purpose", self.purpose)
         question = texts.get("question", self.question) or title
@@ -555,7 +555,7 @@ class Collection:
 
     @property
     def sensitive_count(self) -> int:
-        """Number of values that are protected for everybody."""
+        """The number of values that are protected for everybody."""
         size = self.domain.size
         return sum(min(stop, size) - min(start, size) for start, stop in self.sampler.sensitive)
 
@@ -587,7 +587,7 @@ class Collection:
             self._check_names()
 
     def _check_names(self) -> None:
-        """Refuse labels that are not in normal form C, and labels that read alike if only one is protected."""
+        """Raise an error for labels not in normal form C, or labels that read alike if only one is protected."""
         domain = self.plan["domain"]
         check_composed(self.plan)
         lists = [labels for _, labels in domain.get("product") or []] or [domain.get("labels")]
@@ -599,16 +599,16 @@ class Collection:
 
 
 def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
-    """Return the collection in an envelope after checking its signature, fields, epsilon and plan.
+    """Check the signature, fields, epsilon and plan in an envelope, and return the collection.
 
     Args:
         envelope: the bytes as received.
         trust: public keys, 32 bytes each, pinned by the application.
-        is_known: whether it was accepted before; earlier versions allowed invisible characters.
+        is_known: whether the collection was accepted before; earlier versions allowed invisible characters.
 
     Raises:
         ParameterError: if ``trust`` is no list of such keys.
-        CollectionError: a class for each reason.
+        CollectionError: a subclass for each reason.
     """
     collection = promised(*read_document(envelope, trust, is_known=is_known), envelope)
     collection.check_plan(is_known=is_known)
@@ -616,7 +616,7 @@ def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
 
 
 def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> tuple[bytes, dict[str, Any]]:
-    """Return the id and the fields of a document after checking its signature and its fields.
+    """Check a document's signature and fields, and return its id and its fields.
 
     A notice of withdrawal may have invisible characters: it asks nobody, and every device must be able to read it.
 
@@ -649,11 +649,11 @@ def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
 
 
 def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collection:
-    """Return a collection after checking that its sampler does not exceed the promised epsilon.
+    """Check that the sampler does not exceed the promised epsilon, and return the collection.
 
     Args:
-        id_: of the document.
-        fields: its fields; see `read_document`.
+        id_: the id of the document.
+        fields: the fields of the document; see `read_document`.
         envelope: the bytes as received.
 
     Raises:
@@ -678,7 +678,7 @@ def promised(id_: bytes, fields: Mapping[str, Any], envelope: bytes) -> Collecti
 
 
 def rebuild(collection: Collection) -> BlockMechanism:
-    """Return the mechanism that the plan describes, after comparing it with the sampler and the fingerprint.
+    """Build the plan's mechanism, compare it with the sampler and the fingerprint, and return it.
 
     Raises:
         PlanError: if the plan describes no mechanism.

@@ -1,4 +1,4 @@
-"""Signed envelopes: the bytes of a document with Ed25519 signatures, and an error class for each refusal.
+"""Signed envelopes: the bytes of a document with Ed25519 signatures, and a class for each error.
 
     {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
 
@@ -21,7 +21,7 @@ from discreet.errors import DataError, ParameterError
 
 
 class CollectionError(DataError):
-    """The device refuses a collection and stores nothing of it.
+    """Raised if the device refuses a collection. Nothing of the collection is stored.
 
     Attributes:
         reason: the reason in one word, the same in every language.
@@ -31,97 +31,97 @@ class CollectionError(DataError):
 
 
 class SizeError(CollectionError):
-    """The envelope or its document is too large."""
+    """Raised if the envelope or its document is too large."""
 
     reason = "size"
 
 
 class EnvelopeError(CollectionError):
-    """The envelope is malformed: no JSON, wrong fields, or base64 in another form."""
+    """Raised if the envelope is malformed: no JSON, wrong fields, or base64 in another form."""
 
     reason = "envelope"
 
 
 class UntrustedError(CollectionError):
-    """No trusted key signed the document."""
+    """Raised if no trusted key signed the document."""
 
     reason = "untrusted"
 
 
 class SignatureError(CollectionError):
-    """The signature of a trusted key does not fit the document."""
+    """Raised if the signature of a trusted key does not fit the document."""
 
     reason = "signature"
 
 
 class FormatError(CollectionError):
-    """The document has a format that this version does not know."""
+    """Raised if the document has a format that this version of the software does not know."""
 
     reason = "format"
 
 
 class FieldError(CollectionError):
-    """A field of the document is missing, unknown, of another type or out of range."""
+    """Raised if a field of the document is missing, unknown, of another type or out of range."""
 
     reason = "field"
 
 
 class RollbackError(CollectionError):
-    """A higher version of this name was seen before."""
+    """Raised if the device has seen a higher version of the collection's name."""
 
     reason = "rollback"
 
 
 class EquivocationError(CollectionError):
-    """Another document with this name and version was seen before."""
+    """Raised if the device has seen another document with the same name and version."""
 
     reason = "equivocation"
 
 
 class PromiseError(CollectionError):
-    """The sampler guarantees no epsilon, or a larger one than the document promises."""
+    """Raised if the sampler guarantees no epsilon, or a larger one than the document promises."""
 
     reason = "promise"
 
 
 class LawError(CollectionError):
-    """The sampler's block law is unknown: from a later version or from a package that is not installed."""
+    """Raised if the sampler's block law is unknown: from a later version, or from a package that is not installed."""
 
     reason = "law"
 
 
 class CapError(CollectionError):
-    """A report costs more than the application allows."""
+    """Raised if a report has a larger epsilon than the application allows."""
 
     reason = "cap"
 
 
 class LifetimeError(CollectionError):
-    """The collection costs more in total, or in one epoch, than the application allows."""
+    """Raised if all reports, or the reports of one epoch, have a larger epsilon than the application allows."""
 
     reason = "lifetime"
 
 
 class PlanError(CollectionError):
-    """The plan in the document is malformed, or does not fit the sampler."""
+    """Raised if the plan in the document is malformed, or does not fit the sampler."""
 
     reason = "plan"
 
 
 class RebuiltError(CollectionError):
-    """The plan describes a mechanism with another sampler or another fingerprint."""
+    """Raised if the plan describes a mechanism with another sampler or another fingerprint."""
 
     reason = "rebuilt"
 
 
 class UnloggedError(CollectionError):
-    """The public log lacks the collection, or lacks entries that it had before."""
+    """Raised if the public log lacks the collection, or lacks entries that it had before."""
 
     reason = "log"
 
 
 class SimulatedError(CollectionError):
-    """A simulated collection came to a person's device, or a real one to a simulated device."""
+    """Raised for a simulated collection on a person's device, or a real collection on a simulated device."""
 
     reason = "simulated"
 
@@ -168,7 +168,7 @@ def _shared_integer(digits: str) -> int:
 
 
 def parsed(written: bytes) -> Any:
-    """Return the value of strict JSON in UTF-8.
+    """Parse strict JSON in UTF-8, and return the value.
 
     Raises:
         ValueError: for other bytes, a repeated key, ``NaN``, half of a character, or nesting that is too deep.
@@ -207,12 +207,12 @@ def signed(document: bytes, keys: Sequence[Ed25519PrivateKey]) -> bytes:
 
 
 def public_key(key: Ed25519PrivateKey) -> bytes:
-    """Return the public half of a key, 32 bytes."""
+    """Return the public key of a private key, 32 bytes."""
     return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
 def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
-    """Return the bytes of a document after checking that a trusted key signed it.
+    """Check that a trusted key signed the document in an envelope, and return the document's bytes.
 
     Args:
         envelope: the bytes as received.
@@ -254,7 +254,7 @@ def signers(envelope: bytes) -> list[bytes]:
 
 
 def checked_trust(trust: Any) -> frozenset[bytes]:
-    """Return trusted keys, checked.
+    """Check the trusted public keys, and return them.
 
     Raises:
         ParameterError: if there are no keys, or a key does not have 32 bytes.
@@ -278,7 +278,7 @@ def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
 
 
 def _bytes(text: str, length: int | None = None) -> bytes:
-    """Decode base64 in its canonical form only, so that a document has one envelope."""
+    """Decode base64 in its canonical form only, so that a document has exactly one envelope."""
     data = b64decode(text.encode("ascii"), validate=True)
     if _base64(data) != text or (length is not None and len(data) != length):
         raise ValueError("not as it is written")

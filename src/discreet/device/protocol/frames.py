@@ -1,4 +1,4 @@
-"""Frames: the bytes in which devices send records of one collection and epoch, each with a random id.
+"""Frames: the message in which a device sends records of one collection and epoch, each with a random id.
 
     "DSC1", collection (32 bytes), epoch (u32), n (u32), then n times: id (16 bytes), record
 
@@ -46,7 +46,7 @@ LARGEST_RECORD = LARGEST_FRAME - _HEAD.size - ID_BYTES
 
 
 class FrameError(DataError):
-    """The bytes are not a valid frame.
+    """Raised if bytes are not a valid frame.
 
     Attributes:
         reason: "size" (too long), "structure" (malformed), "records" (zero or too many records), or "length" (does not
@@ -64,12 +64,12 @@ class Frame:
 
     Attributes:
         collection: the id of the collection, 32 bytes.
-        epoch: its number, from 0 on.
+        epoch: the number of the epoch, from 0 on.
         ids: ``(n, 16)`` random bytes, all different.
         records: ``(n, W)`` bytes.
 
     Raises:
-        FrameError: if they make no frame.
+        FrameError: if the fields do not form a frame.
         FlawedRowsError: if an id is repeated.
 
     Example:
@@ -86,7 +86,7 @@ class Frame:
     records: AnyArray
 
     def __post_init__(self) -> None:
-        """Check that the parts make a frame."""
+        """Check that the fields form a frame."""
         rows = _is_bytes(self.ids) and _is_bytes(self.records) and len(self.ids) == len(self.records)
         if not rows or self.ids.shape[1] != ID_BYTES or not isinstance(self.collection, bytes):
             raise FrameError("frame.wrong-ids", reason="structure", n=ID_BYTES)
@@ -96,7 +96,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Number of bytes of the frame."""
+        """The number of bytes of the frame."""
         return _HEAD.size + self.ids.nbytes + self.records.nbytes
 
     def pack(self) -> bytes:
@@ -106,14 +106,14 @@ class Frame:
 
     @classmethod
     def parse(cls, data: bytes, width: int) -> "Frame":
-        """Return the frame in received bytes.
+        """Parse received bytes, and return the frame.
 
         Args:
             data: the bytes as received.
             width: W, the bytes of a record of the collection.
 
         Raises:
-            FrameError: if they are not a frame of such records.
+            FrameError: if the bytes are not a frame of such records.
             FlawedRowsError: if an id is repeated.
         """
         collection, epoch, n = head(data)
@@ -129,7 +129,7 @@ def _is_bytes(rows: object) -> bool:
 
 
 def head(data: bytes) -> tuple[bytes, int, int]:
-    """Return the collection, the epoch and the number of records of a frame, from its first bytes.
+    """Return a frame's collection id, epoch and number of records, from the first bytes of the frame.
 
     Raises:
         FrameError: if the head is malformed, or the frame is too long.
@@ -151,7 +151,7 @@ def _check_head(collection: bytes, n: int, size: int) -> None:
 
 
 def refuse_repeated(ids: AnyArray) -> None:
-    """Refuse repeated ids in ``(n, 16)`` rows; only the later rows count as flawed.
+    """Raise an error for repeated ids in ``(n, 16)`` rows. Only the later rows count as flawed.
 
     Raises:
         FlawedRowsError: if an id is repeated.
@@ -173,13 +173,13 @@ def refuse_repeated(ids: AnyArray) -> None:
 
 
 def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Frame:
-    """Return the frame in a JSON document, checked.
+    """Check a frame that is a JSON document, and return it as a `Frame`.
 
     Args:
         data: UTF-8: ``{"collection": "<hex>", "epoch": 3, "reports": [{"id": "<base64url>", "symbol": 3}, ...]}``,
             reports with the fields of one report as JSON.
-        mechanism: the collection's.
-        codec: of its records.
+        mechanism: the collection's mechanism.
+        codec: the codec of its records.
 
     Raises:
         FrameError: if this is not a frame in this form.
@@ -199,7 +199,7 @@ def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Fram
 
 
 def head_of_json(data: bytes) -> tuple[bytes, int, int]:
-    """Return the collection, the epoch and the number of reports of a frame as JSON; see `head`."""
+    """Return the collection id, the epoch and the number of reports of a frame in JSON; see `head`."""
     collection, epoch, listed = _parts(data)
     _check_head(collection, len(listed), len(data))
     return collection, epoch, len(listed)

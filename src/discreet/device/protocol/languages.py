@@ -26,9 +26,9 @@ class SurveyTexts:
     """The texts of a collection that people read, in one language.
 
     Attributes:
-        language: of the texts.
-        title: of the survey.
-        purpose: of the survey.
+        language: the language of the texts.
+        title: the title of the survey.
+        purpose: the purpose of the survey.
         question: the question; the title if a collection has no question.
         labels: words for labels, attributes and tags of the plan; a label without a word is shown itself.
     """
@@ -41,10 +41,10 @@ class SurveyTexts:
 
 
 def checked_languages(name: str, content: Any) -> Mapping[str, Mapping[str, Any]]:
-    """Return the field of languages, checked by itself.
+    """Check the form of the field ``languages``, and return it.
 
     Raises:
-        FieldError: if it is malformed.
+        FieldError: if the field is malformed.
     """
     if type(content) is not dict or not content or not all(map(_are_texts, content.items())):
         raise FieldError("languages.wrong-form", name=name)
@@ -57,13 +57,13 @@ def _are_texts(of_language: tuple[str, Any]) -> bool:
 
 
 def check_language_fields(content: Mapping[str, Any]) -> None:
-    """Check that languages differ from the document's own, and have a question if the document has one.
+    """Check that the other languages differ from the document's language, and have a question if it has one.
 
     Args:
         content: checked fields of a document.
 
     Raises:
-        FieldError: if they do not.
+        FieldError: if a language fails this check.
     """
     languages = content.get("languages", {})
     if content.get("language", BASE) in languages:
@@ -97,11 +97,11 @@ def check_labels(languages: Mapping[str, Mapping[str, Any]], lists: Sequence[Seq
 
 
 def label_lists(plan: Mapping[str, Any], tags: Sequence[str]) -> Iterator[Sequence[Any]]:
-    """Yield the lists of labels between which people choose: of values, attributes, each attribute, and tags.
+    """Yield lists of labels from which people choose: values, attributes, each attribute's labels, and tags.
 
     Args:
-        plan: as JSON, with a domain that was checked.
-        tags: that people give to their secret values.
+        plan: the plan as JSON, with a checked domain.
+        tags: the tags that people give to their secret values.
     """
     yield tags
     domain = plan["domain"]

@@ -20,11 +20,11 @@ _MOST_NAMES = 6
 
 
 def notice(collection: Collection, language: str = BASE) -> tuple[str, ...]:
-    """Return the sentences that a person reads before consent: the survey, its reports, its protection and limits.
+    """Return the sentences that a person reads before consent: on the survey, the reports, protection and limits.
 
     Args:
-        collection: shown with its own texts, in the language if it has them.
-        language: of the catalogue.
+        collection: the collection, whose texts are in this language if it has them.
+        language: a language of the catalogue.
 
     Raises:
         ParameterError: if the catalogue has no such language.
@@ -41,7 +41,7 @@ def notice(collection: Collection, language: str = BASE) -> tuple[str, ...]:
 
 
 def sections(collection: Collection, words: Wording) -> Mapping[str, list[str]]:
-    """Return the sentences of each part of a notice."""
+    """Return the sentences of a notice, by part."""
     return {
         "sent": _sent(collection, words),
         "protected": _protected(collection, words),
@@ -80,13 +80,13 @@ def _protected(collection: Collection, words: Wording) -> list[str]:
         sentences.append(words.say("protected.more" if more else "protected.names", names=names, count=more))
     if collection.placeholders is not None:
         sentences.append(words.say("protected.secret"))
-    # For a permanent answer: by all its reports together.
+    # For a permanent answer this is the protection of all its reports together.
     share, rare = sureness(collection.cost), 1 / (1 + 99 * float(np.exp(-collection.cost)))
     return [*sentences, words.say("protected.sure", share=share, rare=rare, epsilon=collection.cost)]
 
 
 def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
-    """Return the labels of the first values that are protected for everybody."""
+    """Return the first few labels that are protected for everybody."""
     size, codes = collection.domain.size, list[int]()
     for start, stop in collection.sampler.sensitive:
         codes.extend(range(start, min(stop, size, start + _MOST_NAMES - len(codes))))
@@ -103,7 +103,7 @@ def _names(collection: Collection, texts: SurveyTexts) -> list[str]:
 
 
 def _digits(number: float) -> str:
-    """Return a number with six digits, in the format of the survey page."""
+    """Return a number with six significant digits, in the format of the survey page."""
     rounded = float(f"{number:.6g}")
     return f"{Decimal(repr(rounded)):f}".removesuffix(".0")
 

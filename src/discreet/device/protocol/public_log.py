@@ -31,8 +31,8 @@ class LogHead:
     """The head of a log: its size and the root of its tree.
 
     Attributes:
-        size: number of ids.
-        root: root of the tree over the ids, 32 bytes.
+        size: the number of ids.
+        root: the root of the tree over the ids, 32 bytes.
 
     Example:
         >>> ids = [bytes([place]) * 32 for place in range(5)]
@@ -46,11 +46,11 @@ class LogHead:
 
     @classmethod
     def of(cls, ids: Sequence[bytes]) -> "LogHead":
-        """Return the head of a log with these ids."""
+        """Return the head of the log that contains these ids."""
         return cls(len(ids), _root(ids))
 
     def includes(self, id_: bytes, index: int, path: Sequence[bytes]) -> bool:
-        """Return true if a path proves that the log has an id at a position."""
+        """Return true if `path` proves that the log has an id at position `index`."""
         place, last, node = index, self.size - 1, _leaf(id_)
         for step in path:
             if not last:
@@ -64,7 +64,7 @@ class LogHead:
         return index < self.size and not last and node == self.root
 
     def continues(self, before: "LogHead", path: Sequence[bytes]) -> bool:
-        """Return true if a path proves that this log is an earlier log with zero or more ids added."""
+        """Return true if `path` proves that this log is an earlier log with zero or more ids added."""
         if not before.size or before.size == self.size:
             return not path and (not before.size or before == self)
         # An earlier log that is a complete subtree of this one is the path's first step itself.
@@ -88,7 +88,7 @@ class LogHead:
 
 
 def inclusion(ids: Sequence[bytes], index: int) -> list[bytes]:
-    """Return the proof that a log has the id at an index: the path to the root."""
+    """Return the path to the tree's root, which proves that a log has an id at `index`."""
     if len(ids) == 1:
         return []
     cut = _cut(len(ids))
@@ -98,7 +98,7 @@ def inclusion(ids: Sequence[bytes], index: int) -> list[bytes]:
 
 
 def consistency(ids: Sequence[bytes], size: int, *, whole: bool = True) -> list[bytes]:
-    """Return the proof that an earlier log is the beginning of this one: a path.
+    """Return the path which proves that a log starts with all ids of an earlier log.
 
     Args:
         ids: all ids of this log.
@@ -138,13 +138,13 @@ def log_answer(ids: Sequence[bytes], key: Ed25519PrivateKey, id_: bytes | None =
 
 
 def checked_log(answer: bytes, key: bytes, id_: bytes, before: LogHead) -> LogHead:
-    """Return the head of a log after checking that the log has an id and continues an earlier head.
+    """Check that a log has an id and continues an earlier log, and return the log's head.
 
     Args:
         answer: the collector's answer, as received.
         key: the public key of the log, 32 bytes, pinned by the application.
         id_: id of a collection.
-        before: the head seen before; of size 0 for the first time.
+        before: the head seen before; a head of size 0 if none was seen.
 
     Raises:
         UnloggedError: if a check fails.
@@ -211,7 +211,7 @@ def _root(ids: Sequence[bytes]) -> bytes:
 
 
 def _cut(size: int) -> int:
-    """Return the largest power of two below a size of at least 2."""
+    """Return the largest power of two that is less than `size`, which is at least 2."""
     return 1 << (size - 1).bit_length() - 1
 
 

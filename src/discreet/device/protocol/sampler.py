@@ -39,11 +39,11 @@ _SHAPE = {"size": int, "sensitive": [(int, int)], "truth": _TRUTH, "clear_blocks
 
 
 class SamplerError(DataError):
-    """The sampler is not usable on devices."""
+    """Raised if devices cannot use the sampler."""
 
 
 class UnknownSamplerError(SamplerError):
-    """The sampler has an unknown block law, so its epsilon cannot be computed."""
+    """Raised if the sampler has an unknown block law, so that its epsilon cannot be computed."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Sampler:
     law: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        """Check the integers."""
+        """Check the integers of the sampler."""
         if not _is_int(self.size, 1, _LARGEST_SIZE):
             raise SamplerError("sampler.wrong-size", most=_LARGEST_SIZE, size=shown(self.size))
         _check_ranges(self.sensitive, self.size)
@@ -103,7 +103,7 @@ class Sampler:
 
     @classmethod
     def of(cls, mechanism: object) -> "Sampler":
-        """Return the sampler of a block mechanism, or of a personalized one's common mechanism.
+        """Return the sampler of a block mechanism, or of a personalized plan's common mechanism.
 
         Raises:
             SamplerError: if the mechanism is not a block mechanism, or protects nobody.
@@ -117,10 +117,10 @@ class Sampler:
 
     @classmethod
     def parse(cls, document: Any) -> "Sampler":
-        """Return the sampler in a JSON object, checked strictly.
+        """Parse a JSON object, and return the sampler.
 
         Raises:
-            SamplerError: if it differs from the form of `document`.
+            SamplerError: if the object does not have the form that `document` returns.
         """
         if not fits(document, _SHAPE):
             raise SamplerError("sampler.wrong-form")
@@ -139,12 +139,12 @@ class Sampler:
 
     @cached_property
     def sensitive_count(self) -> int:
-        """|Z_S|, the number of sensitive codes."""
+        """The number of sensitive codes, |Z_S|."""
         return sum(stop - start for start, stop in self.sensitive)
 
     @cached_property
     def block_law(self) -> BlockLaw:
-        """The block law, made from its description.
+        """The block law, built from its description.
 
         Raises:
             SamplerError: if the description is malformed.
@@ -162,23 +162,23 @@ class Sampler:
         return self.realised_at(self.truth)
 
     def realised_at(self, truth: int) -> float:
-        """Return epsilon for a truthful report with probability ``truth / 2^64``, as for permanent answers."""
+        """Return epsilon if a report is truthful with probability ``truth / 2^64``, as for permanent answers."""
         return logarithm(likelihood_ratio(truth, self.block_law.inclusion))
 
     @cached_property
     def codec(self) -> RecordCodec:
-        """The codec of its records."""
+        """The codec for the records of this sampler."""
         in_clear = Column(CLEAR, smallest_unsigned(self.size), bound=self.size)
         columns = (in_clear, *self.block_law.columns) if self.sensitive_count < self.size else self.block_law.columns
         return RecordCodec(columns, self.clear_blocks)
 
     def record(self, code: int, random: RandomSource, truth: int | None = None) -> bytes:
-        """Draw the report on one value, as the bytes of a record.
+        """Draw the report on one value, and return the bytes of its record.
 
         Random words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
 
         Args:
-            code: of the value, 0..size - 1.
+            code: the code of the value, 0..size - 1.
             random: the source of words; another author's source must have passed
                 `discreet.core.random.checked_source`.
             truth: a report is truthful with probability ``truth / 2^64``; None for the sampler's own S.
@@ -196,7 +196,7 @@ class Sampler:
         return self.codec.encode(reports).tobytes()
 
     def round_record(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
-        """Draw the report of a round: the permanent record with probability ``threshold / 2^64``, else fresh noise.
+        """Draw the report of one round: the permanent record with probability ``threshold / 2^64``, else fresh noise.
 
         Args:
             memo: the permanent record, W bytes.
@@ -218,14 +218,14 @@ class Sampler:
 
 
 class _Ranks:
-    """Ranks of sensitive codes, computed from ranges: ten million values need no array of ranks."""
+    """The ranks of sensitive codes, computed from ranges, so that ten million values need no array of ranks."""
 
     def __init__(self, sensitive: tuple[tuple[int, int], ...]) -> None:
         self._starts, self._stops = np.array(sensitive, dtype=np.int64).T
         self._before = np.cumsum(self._stops - self._starts) - (self._stops - self._starts)
 
     def __getitem__(self, codes: IntArray) -> IntArray:
-        """Return the ranks of sensitive codes, and -1 for others."""
+        """Return the ranks of sensitive codes, and -1 for other codes."""
         place = np.maximum(np.searchsorted(self._starts, codes, side="right") - 1, 0)
         inside = (codes >= self._starts[place]) & (codes < self._stops[place])
         ranks: IntArray = np.where(inside, self._before[place] + codes - self._starts[place], -1)

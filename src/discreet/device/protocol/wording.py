@@ -1,4 +1,4 @@
-"""Sentences that people read, in every language, from one catalogue for Python and JavaScript.
+"""The sentences that people read, in every language. Python and JavaScript share one catalogue.
 
 The files are in ``js/languages``, where the survey page reads them too, one file for each language. On the page the
 browser formats numbers and dates; here the catalogue formats them, with dates in UTC.
@@ -33,22 +33,22 @@ _NONE_OR_ONE, _NEVER_ONE = {"fr", "pt", "hi"}, {"zh", "ja", "ko"}
 
 @dataclass(frozen=True)
 class Wording:
-    """The sentences of a language, and its formats for numbers, times and counts.
+    """The sentences of one language, and its formats for numbers, times and counts.
 
     Attributes:
         language: one of `LANGUAGES`.
-        catalogue: the content of its file.
+        catalogue: the content of the language's file.
     """
 
     language: str
     catalogue: Mapping[str, Any]
 
     def say(self, key: str, **parts: Any) -> str:
-        """Return a sentence of the catalogue with its parts filled in.
+        """Return a sentence of the catalogue with numbers and texts filled in.
 
         Args:
-            key: of the sentence.
-            parts: texts, numbers or shares, by the names in braces.
+            key: the key of the sentence.
+            parts: texts, numbers or shares, by the names that the sentence has in braces.
         """
         return _PART.sub(lambda part: self._formatted(part[1], parts[part[1]]), self.catalogue["sentences"][key])
 
@@ -58,7 +58,7 @@ class Wording:
         return f"\u2068{text}\u2069" if self.catalogue["dir"] == "rtl" else text
 
     def number(self, number: float) -> str:
-        """Return a number as text: integers exactly, others rounded up to four digits."""
+        """Return a number as text. Integers are exact, other numbers are rounded up to four digits."""
         plain = str(int(number)) if number == int(number) else rounded_up(number)
         whole, point, rest = plain.partition(".")
         group, decimal = self.catalogue["separators"]
@@ -66,7 +66,7 @@ class Wording:
         return grouped + (decimal if point else "") + rest
 
     def percent(self, share: float) -> str:
-        """Return a share in percent, rounded up; more digits near 0 and 1, so that only certainty is 100%."""
+        """Return a share in percent, rounded up, with more digits near 0 and 1, so that no share below 1 gives 100%."""
         more = 2 if share > 0.999 else 0 if 0.01 <= share <= 0.99 else 1
         # The float's shortest decimal form, as in `discreet.core.guarantee`.
         percents = ceil(Decimal(repr(float(min(share, _LARGEST)))).scaleb(2 + more)) / 10**more
@@ -74,18 +74,18 @@ class Wording:
         return str(self.catalogue["percent"]).replace("{n}", text)
 
     def counted(self, unit: str, count: int) -> str:
-        """Return a number with its unit, in the language's form for this number."""
+        """Return a number with its unit, in the plural form that the language has for the number."""
         forms = self.catalogue["units"][unit]
         form: str = forms.get(plural(self.language, count), forms["other"])
         return form.replace("{n}", self.number(count))
 
     def length(self, seconds: int) -> str:
-        """Return a length of time in the largest unit that divides it."""
+        """Return a length of time in the largest unit without a remainder."""
         size, unit = next(unit for unit in _UNITS if seconds % unit[0] == 0)
         return self.counted(unit, seconds // size)
 
     def date(self, seconds: int) -> str:
-        """Return a date and time in UTC, or the seconds since 1970 if no calendar has the date."""
+        """Return a date and time in UTC, or the seconds since 1970 if the calendar ends before the date."""
         try:
             return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
         except (ValueError, OverflowError, OSError):
@@ -105,7 +105,7 @@ def plural(language: str, count: int) -> str:
 
 @cache
 def wording(language: str = "en") -> Wording:
-    """Return the sentences of a language.
+    """Return the sentences and formats of a language.
 
     Raises:
         ParameterError: if the catalogue has no such language.
