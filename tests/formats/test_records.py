@@ -61,10 +61,10 @@ def test_turned_records_are_those_of_the_other_order(mechanism: RandomizedRespon
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(1))
     records, other = codec.encode(reports), RecordCodec(codec.columns, codec.clear_blocks, order=">")
     before = records.copy()
-    assert np.array_equal(codec.turned(records), other.encode(reports))
-    assert np.array_equal(other.turned(codec.turned(records)), records)
+    assert np.array_equal(codec.swap_byte_order(records), other.encode(reports))
+    assert np.array_equal(other.swap_byte_order(codec.swap_byte_order(records)), records)
     assert np.array_equal(records, before)
-    assert codec.turned(records[:0]).shape == (0, codec.width)
+    assert codec.swap_byte_order(records[:0]).shape == (0, codec.width)
 
 
 def test_a_personalized_mechanism_has_the_records_of_its_extended_domain() -> None:

@@ -55,7 +55,7 @@ def test_every_word_of_a_small_machine(bits: int, rest: int, symbols: int) -> No
         # What is not decided draws the second part, and the symbol anew, uniform.
         for word in undecided:
             seconds = np.arange(1 << rest, dtype=np.uint32)
-            settled = shares.told(np.full(1 << rest, word, dtype=np.uint32), seconds)
+            settled = shares.truth_of(np.full(1 << rest, word, dtype=np.uint32), seconds)
             assert settled.tolist() == [(int(word) << rest) + second >= noise for second in range(1 << rest)]
             told += int(settled.sum())
         assert told == 64 - noise

@@ -11,7 +11,7 @@ import click
 from discreet.cli.options import Count, OptionGroup, at_a_terminal, option
 from discreet.cli.output import prints_json, say, show
 from discreet.cli.sensitive import SensitiveLabels, known_labels
-from discreet.core.checks import meant
+from discreet.core.checks import suggestion
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.tables.cuts import Cut
 from discreet.tables.labels import (
@@ -270,7 +270,7 @@ def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]
         names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
         for name in names:
             if name not in looks:
-                raise ParameterError("column.unknown", name=name, near=meant(name, looks))
+                raise ParameterError("column.unknown", name=name, near=suggestion(name, looks))
         return tuple(dict.fromkeys(names))
 
     return choose

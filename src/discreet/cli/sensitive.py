@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.cli.output import alike_in
-from discreet.core.checks import meant
+from discreet.core.checks import suggestion
 from discreet.core.domain import Domain
 from discreet.core.labels.reading import reading, visible
 from discreet.errors import ParameterError
@@ -74,7 +74,7 @@ def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: J
     by_form = {same(str(label)): label for label in labels}
     unknown = [text for text in texts if same(text) not in by_form]
     if unknown or not texts:
-        shown = f"{unknown[0]!r}{meant(unknown[0], [str(label) for label in labels])}" if unknown else "none"
+        shown = f"{unknown[0]!r}{suggestion(unknown[0], [str(label) for label in labels])}" if unknown else "none"
         raise ParameterError("sensitive.unknown", name=name, shown=shown)
     if join == "exact":
         return [by_form[same(text)] for text in texts]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from discreet.core.checks import meant
+from discreet.core.checks import suggestion
 from discreet.device.protocol.collection import is_origin
 from discreet.errors import ParameterError
 from discreet.files.paths import is_url
@@ -200,7 +200,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
             continue
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
         if name not in Settings.__struct_fields__:
-            raise ParameterError("setting.unknown", name=variable, near=meant(name, Settings.__struct_fields__))
+            raise ParameterError("setting.unknown", name=variable, near=suggestion(name, Settings.__struct_fields__))
         part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text
         parts = table.setdefault(name, {}) if inner else table
         if not isinstance(parts, dict) or (name in table and not inner):

@@ -1,1 +1,4 @@
-"""Core classes: domains, reports, tallies, estimates, guarantees, random sources. They need NumPy only."""
+"""Core classes: domains, reports, tallies, guarantees, result tables and random sources.
+
+They need only NumPy and cryptography.
+"""

@@ -1,7 +1,7 @@
-"""Arrow arrays and NumPy arrays over the same memory.
+"""Conversion between Arrow arrays and NumPy arrays that share their memory.
 
 Arrow's own conversions (`pyarrow.array`, `numpy.asarray`, ``to_numpy``) import pandas where it is installed, which
-takes longer than reading a million reports. These read and write the buffers instead.
+takes longer than reading a million reports. The functions here read and write the buffers instead.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,24 +17,24 @@ _LETTER = 8
 
 
 def chunks_of(column: Any) -> list[Any]:
-    """Return the Arrow arrays of a column, chunked or not."""
+    """Return the chunks of an Arrow column as a list; an unchunked column is one chunk."""
     return list(column.chunks) if isinstance(column, pa.ChunkedArray) else [column]
 
 
 def one_array(column: Any) -> Any:
-    """Return a column as one Arrow array."""
+    """Return an Arrow column as one array, with its chunks combined."""
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values of a column: the entries of a dictionary, not their numbers."""
+    """Return the Arrow type of a column's values; if it is dictionary-encoded, the type of the dictionary's entries."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def spelled_out(column: Any) -> Any:
-    """Return a column of a dictionary as a plain column of its values; any other column as it is."""
+    """Return a dictionary-encoded column as a plain column of its values; any other column unchanged."""
     if pa.types.is_string_view(value_type(column.type)) and column.type != pa.string_view():
-        # An Enum of polars, which Arrow cannot spell out as it is.
+        # Arrow cannot decode an Enum of polars directly.
         parts = [(chunk.indices, chunk.dictionary.cast(pa.large_string())) for chunk in chunks_of(column)]
         column = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts])
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
@@ -46,12 +46,12 @@ def is_textual(kind: pa.DataType) -> bool:
 
 
 def is_plain(kind: pa.DataType) -> bool:
-    """Return true if values of an Arrow type are numbers in NumPy's own form: integers and floats."""
+    """Return true if an Arrow type stores integers or floats, which NumPy can read from the same memory."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def arrow_numbers(column: Any) -> AnyArray:
-    """Return the ``(n,)`` numbers of a column, 0 or anything else where one is missing.
+    """Return the ``(n,)`` numbers of an Arrow column; the number in the place of a null is arbitrary.
 
     Args:
         column: integers or floats in Arrow, chunked or not; one chunk is not copied.
@@ -69,14 +69,14 @@ def _entries(array: Any, dtype: np.dtype[Any]) -> AnyArray:
 
 
 def rows_of_bytes(array: Any, width: int) -> AnyArray:
-    """Return the ``(n, width)`` bytes of an Arrow array of fixed-size binary, anything where one is missing."""
+    """Return the ``(n, width)`` bytes of an Arrow array of fixed-size binary; bytes at a null are arbitrary."""
     start = array.offset * width
     flat = np.frombuffer(array.buffers()[1] or b"", np.uint8)[start : start + len(array) * width]
     return flat.reshape(-1, width)
 
 
 def present(column: Any) -> BoolArray:
-    """Return ``(n,)`` booleans: the entries of a column that are not null."""
+    """Return ``(n,)`` booleans: true where the entry of an Arrow column is not null."""
     parts = [_present(chunk) for chunk in chunks_of(column)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.bool_), *parts])
 
@@ -89,7 +89,7 @@ def _present(array: Any) -> BoolArray:
 
 
 def flags(array: Any) -> BoolArray:
-    """Return the ``(n,)`` booleans of an Arrow array without nulls."""
+    """Return the ``(n,)`` booleans of a boolean Arrow array without nulls."""
     bits = array.buffers()[1]
     return np.empty(0, np.bool_) if bits is None else _unpacked(bits, array.offset, len(array))
 
@@ -102,7 +102,7 @@ def _unpacked(bits: Any, offset: int, count: int) -> BoolArray:
 
 
 def array_of(entries: AnyArray, present: BoolArray | None = None) -> Any:
-    """Return integers or floats as an Arrow array over their memory.
+    """Return a NumPy array of integers or floats as an Arrow array that shares its memory.
 
     Args:
         entries: ``(n,)`` numbers.
@@ -113,17 +113,20 @@ def array_of(entries: AnyArray, present: BoolArray | None = None) -> Any:
 
 
 def from_buffer(kind: pa.DataType, entries: AnyArray, present: BoolArray | None = None) -> Any:
-    """Return an Arrow array of a fixed-width type over the memory of ``(n,)`` or ``(n, width)`` entries, contiguous."""
+    """Return a contiguous NumPy array as an Arrow array of a fixed-width type.
+
+    The arrays share memory; the entries are ``(n,)`` or ``(n, width)``.
+    """
     return pa.Array.from_buffers(kind, len(entries), [validity(present), pa.py_buffer(entries)])
 
 
 def validity(present: BoolArray | None) -> Any:
-    """Return the buffer of Arrow's bits of the rows that are not null; None where all are."""
+    """Return Arrow's validity bitmap of the rows that are not null, as a buffer; None if no row is null."""
     return None if present is None or present.all() else pa.py_buffer(np.packbits(present, bitorder="little"))
 
 
 def table_of(columns: Mapping[str, AnyArray]) -> Any:
-    """Return named ``(n,)`` columns of labels or numbers as a table of Arrow."""
+    """Return an Arrow table of named ``(n,)`` columns of labels or numbers."""
     return pa.Table.from_arrays([_column_of(entries) for entries in columns.values()], list(columns))
 
 
@@ -136,14 +139,14 @@ def _column_of(entries: AnyArray) -> Any:
 
 
 def flags_of(entries: BoolArray) -> Any:
-    """Return booleans as an Arrow array."""
+    """Return a NumPy array of booleans as an Arrow array."""
     return pa.Array.from_buffers(
         pa.bool_(), len(entries), [None, pa.py_buffer(np.packbits(entries, bitorder="little"))]
     )
 
 
 def texts_of(texts: Sequence[str], *, large: bool = False) -> Any:
-    """Return texts as an Arrow array of strings, or of large strings, which may be longer than 2^31 bytes together."""
+    """Return texts as an Arrow array of strings. With ``large``, their total length may exceed 2^31 bytes."""
     letters = [text.encode() for text in texts]
     kind, width = (pa.large_string(), np.int64) if large else (pa.string(), np.int32)
     offsets = np.fromiter(accumulate(map(len, letters), initial=0), width, len(letters) + 1)

@@ -1,8 +1,8 @@
-"""Batches: the names and numbers of reports by which sources are recognised, so that no report counts twice.
+"""Batches: a name and a number of reports, by which the same reports are recognised and never count twice.
 
-A batch is named by the collection and the epochs that were sealed, by whoever wrote the reports, or by 128 random bits
-that are drawn when the reports are made or written. The name says nothing about the reports, and proves nothing
-against somebody who forges it.
+The name of a sealed batch is its collection and epochs. Any other name comes from the writer of the reports, or is 128
+random bits that are drawn when the reports are made or written. A name reveals nothing about the reports. It can be
+forged.
 """
 
 import os
@@ -28,7 +28,7 @@ _MOST_EPOCHS, _LETTERS_SHOWN = 1 << 32, 12
 
 @dataclass(frozen=True, slots=True, order=True)
 class NamedBatch:
-    """A batch of reports, or a part of one.
+    """The name of a batch of reports, and the number of its reports that are present.
 
     Attributes:
         name: the name of the batch.
@@ -47,17 +47,17 @@ class NamedBatch:
 
     @property
     def is_whole(self) -> bool:
-        """True if all reports of the batch are here."""
+        """True if all reports of the batch are present."""
         return self.n == self.size
 
     @property
     def entry(self) -> list[Any]:
-        """The batch as the file of a tally lists it."""
+        """The batch as a list, the form in which the file of a tally stores it."""
         return [self.name, self.n] if self.is_whole else [self.name, self.n, self.size]
 
     @classmethod
     def of_entry(cls, entry: Any) -> "NamedBatch":
-        """Return a batch as the file of a tally lists it; the digest in an entry of earlier versions is ignored.
+        """Return the batch that an entry of a tally's file stores; a digest in entries of earlier versions is ignored.
 
         Raises:
             ValueError: if the entry lists no batch.
@@ -77,23 +77,23 @@ class NamedBatch:
 
 
 def new_name() -> str:
-    """Return a name that no other batch has: 128 random bits, in hexadecimal."""
-    # A name protects nothing and is part of no report, so it takes no words from the source of coins.
+    """Return a new, unique name for a batch: 128 random bits in hexadecimal."""
+    # A name protects nothing and is part of no report, so it needs no words from the random source.
     return os.urandom(_NAME_BYTES).hex()
 
 
 def new_batches(n: int) -> tuple[NamedBatch, ...]:
-    """Return the batch that n new reports are, with a new name; none for a report alone."""
+    """Return the batch of n new reports under a new name, as a tuple; an empty tuple if n is 0 or 1."""
     return (NamedBatch(new_name(), n, n),) if n > 1 else ()
 
 
 def is_name(name: object) -> TypeGuard[str]:
-    """Return true if a batch can have this name."""
+    """Return true if an object is a valid name of a batch."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def checked_name(name: object) -> str:
-    """Return a name for a batch; a new one for None.
+    """Return a valid name of a batch unchanged, and a new name for None.
 
     Raises:
         ParameterError: if the name has other characters than ASCII's, or too many.
@@ -110,12 +110,12 @@ def checked_name(name: object) -> str:
 
 
 def batch_facts(name: str, n: int) -> dict[str, Any]:
-    """Return the facts that a file says about its batch."""
+    """Return the metadata entries that identify a batch in a file: its name and its number of reports."""
     return {NAME: name, NUMBER: n}
 
 
 def batch_name(facts: Mapping[str, Any]) -> str:
-    """Return the name of a batch by the facts of its file; empty if they do not say a name.
+    """Return the name of the batch in a file's metadata; empty if the metadata identify no batch.
 
     Example:
         >>> names = [batch_name({"collection": "8f" * 32, **epochs}) for epochs in ({"epoch": 3}, {"epochs": [3, 5]})]
@@ -139,9 +139,9 @@ def batch_name(facts: Mapping[str, Any]) -> str:
 
 
 def batch_in(facts: Mapping[str, Any], n: int) -> NamedBatch | None:
-    """Return the batch of n reports with the facts of their file; None if they do not say a name.
+    """Return the batch of n reports that the metadata of their file identify; None if the metadata identify no batch.
 
-    A file that does not say how many reports its batch has is taken to hold all of them.
+    A file whose metadata do not give the size of the batch is assumed to hold the whole batch.
 
     Example:
         >>> batch_in({"name": "monday", "n": 5}, 2), batch_in({"name": "monday"}, 2), batch_in({"n": 5}, 2)
@@ -152,7 +152,7 @@ def batch_in(facts: Mapping[str, Any], n: int) -> NamedBatch | None:
 
 
 def merged(batches: Iterable[NamedBatch]) -> tuple[NamedBatch, ...]:
-    """Return batches and parts of batches in the order of their names, parts of one batch together.
+    """Return batches sorted by name, with the parts of one batch added up.
 
     Raises:
         MismatchError: if there are more reports of a batch than it has.

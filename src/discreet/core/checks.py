@@ -1,4 +1,4 @@
-"""Arguments, checked at one door: whole numbers, real numbers, shares, yes or no, names from a list.
+"""Checks of arguments: whole numbers, real numbers, shares, booleans, and names from a list.
 
 An error message gives the rule, the argument and the remedy. ``True`` and text are not numbers. NumPy's scalars count
 as Python's.
@@ -16,14 +16,17 @@ from discreet.errors import DiscreetError, ParameterError
 
 _LARGEST_EPSILON = 200.0
 _LARGEST = (1 << 63) - 1
-# Characters of a text, and bits of an integer, that a refusal quotes.
+# Most characters of a text, and most bits of an integer, that an error message quotes.
 _QUOTED = 64
-# Integers by their classes: NumPy's timedelta64 is a signedinteger.
+# Subclasses of integers that are no integers: NumPy's timedelta64 is a signedinteger.
 _NO_NUMBERS = (bool, np.timedelta64)
 
 
 def shown(argument: object) -> str:
-    """Return the form in which a refusal quotes a parameter: numbers and short texts as such, others by type."""
+    """Return the text by which an error message quotes an argument.
+
+    Numbers and short texts are quoted as they are, any other object by its type.
+    """
     if is_whole(argument) and int(argument).bit_length() > _QUOTED:
         return f"an integer of {int(argument).bit_length()} bits"
     short = isinstance(argument, str) and len(argument) <= _QUOTED
@@ -31,27 +34,27 @@ def shown(argument: object) -> str:
 
 
 def is_whole(argument: object) -> TypeGuard[Integral]:
-    """Return true for an integer of any size, Python's or NumPy's; booleans and lengths of time are not integers."""
+    """Return true for an integer of any size, Python's or NumPy's; booleans and time differences are not integers."""
     return isinstance(argument, Integral) and not isinstance(argument, _NO_NUMBERS)
 
 
 def is_flag(argument: object) -> TypeGuard[bool]:
-    """Return true if this is a truth value, Python's or NumPy's."""
+    """Return true if an object is a boolean of Python or NumPy."""
     return isinstance(argument, bool | np.bool_)
 
 
 def is_single(argument: object) -> bool:
-    """Return true if this is one value and no column: a text, or an object without entries."""
+    """Return true if an object is a single value and not a column: text, bytes, or an object that is not iterable."""
     return isinstance(argument, str | bytes | bytearray | memoryview) or not isinstance(argument, Iterable)
 
 
 def is_real(argument: object) -> TypeGuard[Real]:
-    """Return true for a real number, also nan and inf; booleans and lengths of time are not numbers."""
+    """Return true for a real number, including nan and inf; booleans and time differences are not numbers."""
     return isinstance(argument, Real) and not isinstance(argument, _NO_NUMBERS)
 
 
 def real_number(argument: object) -> float:
-    """Return a number as a float; nan if it is no real number, inf if it is too large for one."""
+    """Return a number as a float: nan for an object that is no real number, inf for a number too large for a float."""
     try:
         return float(argument) if is_real(argument) else nan
     except OverflowError:
@@ -61,14 +64,14 @@ def real_number(argument: object) -> float:
 def checked_whole(
     name: str, argument: object, least: int = 1, most: int = _LARGEST, *, error: type[DiscreetError] = ParameterError
 ) -> int:
-    """Return an integer in least..most as an ``int``, or refuse it under its name.
+    """Return an integer from ``least`` to ``most`` as an ``int``; raise an error for anything else.
 
     Args:
-        name: what it is called.
+        name: the argument's name in messages.
         argument: the number.
-        least: what it must be at least.
-        most: what it must be at most.
-        error: what to raise, where the number is data.
+        least: the lower bound, included.
+        most: the upper bound, included.
+        error: the class of the error; another one for numbers in data.
 
     Raises:
         ParameterError: if it is no integer in least..most.
@@ -80,7 +83,7 @@ def checked_whole(
 
 
 def checked_n(n: object) -> int:
-    """Return a number of reports, or refuse it."""
+    """Return a number of reports as an ``int``; raise an error if it is not a positive integer."""
     return checked_whole("n", n)
 
 
@@ -92,7 +95,7 @@ def _checked_real(name: str, argument: object, holds: Callable[[float], bool], c
 
 
 def checked_positive(name: str, argument: object) -> float:
-    """Return a finite number above 0 as a float, or refuse it.
+    """Return a finite number above 0 as a float; raise an error for anything else.
 
     Raises:
         ParameterError: if it is not a positive number.
@@ -101,7 +104,7 @@ def checked_positive(name: str, argument: object) -> float:
 
 
 def checked_finite(name: str, argument: object, least: float = 0) -> float:
-    """Return a finite number of at least another one as a float, or refuse it.
+    """Return a finite number of at least ``least`` as a float; raise an error for anything else.
 
     Raises:
         ParameterError: if it is not a finite number, or too small.
@@ -110,7 +113,7 @@ def checked_finite(name: str, argument: object, least: float = 0) -> float:
 
 
 def checked_between(name: str, argument: object, low: float = 0, high: float = 1) -> float:
-    """Return a number strictly between two others as a float, or refuse it.
+    """Return a number strictly between ``low`` and ``high`` as a float; raise an error for anything else.
 
     Raises:
         ParameterError: if it is not a number between the two.
@@ -119,7 +122,7 @@ def checked_between(name: str, argument: object, low: float = 0, high: float = 1
 
 
 def checked_share(name: str, argument: object) -> float:
-    """Return a number in 0..1 as a float, or refuse it.
+    """Return a number from 0 to 1 as a float; raise an error for anything else.
 
     Raises:
         ParameterError: if it is not a number from 0 to 1.
@@ -128,19 +131,19 @@ def checked_share(name: str, argument: object) -> float:
 
 
 def checked_level(level: object) -> float:
-    """Return a confidence level, in (0, 1), as a float, or refuse it."""
+    """Return a confidence level, strictly between 0 and 1, as a float; raise an error for anything else."""
     return checked_between("level", level)
 
 
 def checked_mass(mass: object, clear_count: int) -> float:
-    """Return a sensitive mass, the share of people whose value is sensitive, as a float, or refuse it.
+    """Return the share of people whose value is sensitive as a float; raise an error if the share is invalid.
 
     Args:
         mass: the share.
-        clear_count: how many values are not sensitive.
+        clear_count: number of values that are not sensitive.
 
     Raises:
-        ParameterError: if it is not in 0..1, or not 1 where every value is sensitive.
+        ParameterError: if the share is not in 0..1, or not 1 although every value is sensitive.
     """
     number = checked_share("sensitive_mass", mass)
     if clear_count == 0 and number != 1:
@@ -149,7 +152,7 @@ def checked_mass(mass: object, clear_count: int) -> float:
 
 
 def checked_flag(name: str, argument: object) -> bool:
-    """Return a truth value as a ``bool``, or refuse it.
+    """Return a boolean as a ``bool``; raise an error for anything else.
 
     Raises:
         ParameterError: if it is neither True nor False.
@@ -160,7 +163,7 @@ def checked_flag(name: str, argument: object) -> bool:
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """Return ``epsilon`` as a float, or refuse it.
+    """Return ``epsilon`` as a float; raise an error if it is not positive, or so large that it protects nothing.
 
     Raises:
         ParameterError: if it is not a finite number above 0, or so large that it protects nothing.
@@ -174,7 +177,9 @@ def checked_epsilon(epsilon: object) -> float:
 
 
 def check_truth_possible(epsilon: float, threshold: float) -> None:
-    """Raise if epsilon is so small that the truth would never be sent: S, or another threshold, is below 1.
+    """Raise an error if epsilon is so small that the truth would never be sent.
+
+    Then the sampler's threshold, S or another integer, is below 1.
 
     Raises:
         ParameterError: if the threshold is below 1.
@@ -184,12 +189,12 @@ def check_truth_possible(epsilon: float, threshold: float) -> None:
 
 
 def are_names(names: Collection[object]) -> bool:
-    """Return true if these are texts, all different and none of them empty."""
+    """Return true if all names are texts, different, and not empty."""
     return all(isinstance(name, str) and name for name in names) and len(set(names)) == len(names)
 
 
 def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
-    """Return a name from a list, or refuse it.
+    """Return a name that is among the known names; raise an error for any other object.
 
     Args:
         what: the argument's name in messages.
@@ -197,18 +202,25 @@ def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
         known: all names.
 
     Raises:
-        ParameterError: if it is another one, or no text; with the list, and the likeliest one meant.
+        ParameterError: if it is no known name; the message lists the known names and suggests the most similar one.
     """
     names = list(known)
     if isinstance(argument, str) and argument in names:
         return argument
     raise ParameterError(
-        "argument.not-among", argument=what, names=", ".join(names), value=shown(argument), meant=meant(argument, names)
+        "argument.not-among",
+        argument=what,
+        names=", ".join(names),
+        value=shown(argument),
+        meant=suggestion(argument, names),
     )
 
 
-def meant(argument: object, known: Iterable[str]) -> str:
-    """Return "; perhaps ... was meant", the end of a refusal without its full stop; empty if no name is similar."""
+def suggestion(argument: object, known: Iterable[str]) -> str:
+    """Return a text such as "; perhaps 'mle' was meant", with the most similar known name; empty without one.
+
+    It ends an error message, before the full stop.
+    """
     names = {name.casefold(): name for name in known}
     near = get_close_matches(argument.casefold(), list(names), 1) if isinstance(argument, str) else []
     return f"; perhaps {names[near[0]]!r} was meant" if near else ""

@@ -1,8 +1,8 @@
-"""Columns of values from any holder: NumPy, pandas, polars, Arrow or a plain sequence.
+"""Conversion of columns of values from NumPy, pandas, polars, Arrow or plain sequences.
 
 Numbers become a NumPy array. Text from Python or NumPy becomes a list, so that a device needs no other library, and
-text from a library of tables an Arrow array. Error messages of libraries about values are suppressed, not chained: they
-may quote a value.
+text from a library of tables becomes an Arrow array. Errors that libraries raise about values are suppressed, not
+chained: their messages may quote a value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set, Sized
@@ -25,21 +25,21 @@ MISSING = -2
 OUTSIDE = -1
 """Code of a value that is not in the domain."""
 CLIPPED = "lie outside the range, and count as its nearest end"
-"""What a report of a run says of numbers that are clipped."""
+"""Words about clipped numbers in the summary of a run."""
 READ = "are taken for the label that they read like"
-"""What a report of a run says of texts that are no labels."""
+"""Words about texts that are no labels in the summary of a run."""
 
 
-# Integers for each one that occurs, up to which they are marked and not sorted.
+# Span per entry up to which integers are marked in an array instead of sorted.
 _SPARSE = 32
-# Numbers that are looked at before all of them are, and at a time.
+# Numbers that are checked first, and numbers per block of the full check.
 _HEAD, _BLOCK = 64, 1 << 15
-# Digits of a short decimal, and the whole numbers below which sixteenths have no more.
+# Significant digits of a short decimal; multiples of 1/16 below this number have no more digits.
 _SHORT, _EXACT = 12, 1 << 20
 
 
 def integers(values: Any, wanted: str = "values") -> IntArray:
-    """Return a column of integers as ``(n,)`` int64; missing values are refused.
+    """Return a column of integers as ``(n,)`` int64; raise an error if a value is missing.
 
     Raises:
         DataError: if it holds anything but integers.
@@ -54,29 +54,29 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
 
 
 def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different integers of a column, ascending, and ``(n,)`` the place of each among them."""
+    """Return the different integers of a column in ascending order, and the ``(n,)`` index of each entry among them."""
     if not len(keys):
         return keys, keys
     low = int(keys.min())
     span = int(keys.max()) - low + 1
     if span > _SPARSE * len(keys) + (1 << 16):
         return np.unique(keys, return_inverse=True)
-    # A mark for each integer between: an eighth of the time of sorting.
+    # Marks for all integers in the span take an eighth of the time of sorting.
     marked = np.zeros(span, dtype=np.bool_)
     marked[keys - low] = True
     return np.flatnonzero(marked) + low, (np.cumsum(marked) - 1)[keys - low]
 
 
 def numbers(values: Any, wanted: str = "values") -> FloatArray:
-    """Return a column of numbers as ``(n,)`` float64; missing ones are nan."""
+    """Return a column of numbers as ``(n,)`` float64; missing numbers become nan."""
     return floats(values, wanted).astype(np.float64, copy=False)
 
 
 def floats(values: Any, wanted: str = "values") -> AnyArray:
-    """Return a column of numbers as ``(n,)`` floats of the column's own type: float16, float32 or float64.
+    """Return a column of numbers as ``(n,)`` floats of the column's type: float16, float32 or float64.
 
-    Numbers of any other type become float64, and missing ones are nan. A float32 of 0.7 is less than 0.7, so whoever
-    compares numbers with an end of a range rounds the end to the type of the column first.
+    Numbers of any other type become float64, and missing numbers become nan. The float32 of 0.7 is less than 0.7. So a
+    bound of a range must be rounded to the type of the column before the column is compared with the bound.
 
     Raises:
         DataError: if the column holds anything but numbers, or floats of several types.
@@ -93,7 +93,7 @@ def floats(values: Any, wanted: str = "values") -> AnyArray:
 
 
 def _narrow(kind: Any) -> np.dtype[Any] | None:
-    """Return a type of floats with fewer digits than float64, in this machine's order of bytes; None for any other."""
+    """Return a type of floats narrower than float64 in the machine's byte order; None for any other type."""
     kind = np.dtype(kind)
     is_narrow = kind.kind == "f" and kind.itemsize < np.dtype(np.float64).itemsize
     return kind.newbyteorder("=") if is_narrow else None
@@ -115,13 +115,13 @@ def _floats_of(objects: Any, wanted: str) -> AnyArray:
 
 
 def _as(kind: Any, numbers: AnyArray) -> AnyArray:
-    """Return numbers in another type of floats; those that are too large for it become infinite."""
+    """Return numbers converted to another type of floats; numbers that are too large for the type become infinite."""
     with np.errstate(over="ignore"):
         return numbers.astype(kind)
 
 
 def float32(values: Any, wanted: str = "values") -> AnyArray:
-    """Return a column of numbers as ``(n,)`` float32, which they were before they became float64.
+    """Return a column of numbers as ``(n,)`` float32, for numbers that were float32 before they became float64.
 
     Raises:
         DataError: if one of the numbers is no float32.
@@ -135,7 +135,9 @@ def float32(values: Any, wanted: str = "values") -> AnyArray:
 
 
 def were_float32(numbers: AnyArray) -> bool:
-    """Return true if float64 numbers were float32 before: all of them are, and some are no short decimals.
+    """Return true if an array of float64 numbers was float32 before.
+
+    Then every number is a float32, and at least one has more than 12 significant digits as a float64.
 
     As a float64, a float32 of 0.7 is 0.699999988079071.
     """
@@ -152,7 +154,7 @@ def _has_long(numbers: AnyArray) -> bool:
 
 
 def text(values: Any, wanted: str = "values") -> Any:
-    """Return a column of text as an Arrow array of strings or of a dictionary of strings.
+    """Return a column of text as an Arrow array of strings, plain or dictionary-encoded.
 
     Raises:
         DataError: if it holds anything but text.
@@ -172,7 +174,9 @@ def text(values: Any, wanted: str = "values") -> Any:
 
 
 def listed(values: Any, wanted: str = "values") -> list[Any] | None:
-    """Return a column in Python or NumPy as a list of texts, maybe with other objects; None for any other column.
+    """Return a Python or NumPy column of text as a list, and None for a column of another library.
+
+    The list may still hold objects that are no text.
 
     Raises:
         DataError: if it is no column, or cannot hold text.
@@ -193,10 +197,10 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
 
 
 def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return the missing rows among some rows; all others must be text.
+    """Return the given rows whose entry is missing; raise an error if any other of these entries is no text.
 
     Raises:
-        DataError: if one is neither; it says how many and where.
+        DataError: if an entry is neither missing nor text; the message says how many and where.
     """
     other = [row for row in rows if not isinstance(plain[row], str)]
     missing = [row for row in other if _is_missing(plain[row])]
@@ -207,7 +211,7 @@ def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values
 
 
 def marks(values: Any, wanted: str) -> AnyArray:
-    """Return a column of true and false as ``(n,)`` booleans; a missing mark is refused, never taken for false.
+    """Return a column of booleans as an ``(n,)`` array; a missing entry raises an error and never counts as false.
 
     Raises:
         DataError: if it holds anything else.
@@ -223,7 +227,7 @@ def marks(values: Any, wanted: str) -> AnyArray:
 
 
 def reals(values: Any, wanted: str) -> FloatArray:
-    """Return an array of any shape as float64; text is refused, and so are masked entries.
+    """Return an array of real numbers of any shape as float64; raise an error for text and for masked entries.
 
     Raises:
         ParameterError: if it holds anything but real numbers.
@@ -240,10 +244,10 @@ def reals(values: Any, wanted: str) -> FloatArray:
 
 
 def absent(values: Any, wanted: str = "values") -> BoolArray:
-    """Return ``(n,)`` booleans: which values of a column are missing.
+    """Return ``(n,)`` booleans: true where a value of a column is missing.
 
-    Null in Arrow and polars, None, nan, NaT and NA elsewhere, and what a masked array hides. An empty text is not: only
-    who reads a text file knows that nothing was written there.
+    Missing are null in Arrow and polars; None, nan, NaT and NA in other columns; and masked entries. An empty text is
+    not missing: only the reader of a text file knows that nothing was written.
 
     Raises:
         DataError: if this is no column of values of one kind.
@@ -254,21 +258,21 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
 
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
-    # Where a dictionary holds a missing entry, its rows count only once the column is decoded.
+    # Rows that refer to a null entry of a dictionary count as missing only after the column is decoded.
     column = spelled_out(_arrow_column(values, wanted))
     gone = ~present(column)
     return gone | np.isnan(arrow_numbers(column)) if pa.types.is_floating(column.type) else gone
 
 
 def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]]:
-    """Return a column of categories as ``(n,)`` codes and the different labels, in order.
+    """Return a column of categories as ``(n,)`` codes, and the different labels in sorted order.
 
     Args:
-        values: text, integers, or true and false; a column of categories in pandas or Arrow is one of its labels.
-        wanted: what the column is called.
+        values: text, integers, or booleans; a categorical column of pandas or Arrow counts as a column of its labels.
+        wanted: the column's name in messages.
 
     Raises:
-        DataError: if it holds anything else, or some are missing; it says how many and where.
+        DataError: if the column holds anything else, or entries are missing; the message says how many and where.
     """
     import pyarrow as pa
 
@@ -287,12 +291,12 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
 
 
 def category_order(values: Any) -> list[Any]:
-    """Return the categories of a column of categories (pandas, polars, Arrow) in its own order; none for any other."""
+    """Return the ordered categories of a categorical column (pandas, polars, Arrow); empty for any other column."""
     import pyarrow as pa
 
     kind: Any = getattr(values, "dtype", None)
     if type(kind).__module__.startswith("polars") and str(kind) == "Categorical":
-        # Numbered as they first came, in whatever column: that is no order.
+        # polars numbers these categories by first appearance, which is no order.
         return []
     if type(kind).__name__ == "CategoricalDtype":
         return list(kind.categories)
@@ -304,10 +308,10 @@ def category_order(values: Any) -> list[Any]:
 
 
 def named(table: Any, name: str, argument: str = "column") -> Any:
-    """Return a column of a table by its name, or by a name with the same normal form C.
+    """Return a column of a table by its name; names with the same Unicode normal form C count as equal.
 
     Raises:
-        DataError: if the table has no such column. The argument that named the column is at fault.
+        DataError: if the table has no such column. The error is about the given argument.
     """
     for spelling in chain((name,), _spellings(table, name)):
         try:
@@ -321,7 +325,7 @@ def named(table: Any, name: str, argument: str = "column") -> Any:
 
 
 def names_of(table: Any) -> list[Any] | None:
-    """Return the names of the columns of a table; None for one column."""
+    """Return the names of a table's columns; None for an object that is a single column."""
     structure = getattr(getattr(table, "dtype", None), "names", None)
     names = (
         table if isinstance(table, Mapping) else getattr(table, "column_names", getattr(table, "columns", structure))
@@ -330,7 +334,7 @@ def names_of(table: Any) -> list[Any] | None:
 
 
 def _spellings(table: Any, name: str) -> Iterator[str]:
-    """Yield the names of a table's columns that differ from a name by Unicode normalization alone."""
+    """Yield the names of a table's columns that differ from a name only by Unicode normalization."""
     if name.isascii():
         return
     for other in names_of(table) or ():
@@ -339,7 +343,7 @@ def _spellings(table: Any, name: str) -> Iterator[str]:
 
 
 def unmasked(array: Any, wanted: str) -> Any:
-    """Return an array without mask, and any other object as it is; masked entries are missing, and refused."""
+    """Return a masked array as a plain array, and any other object unchanged; raise an error if an entry is masked."""
     if is_masked(array):
         hidden = np.ma.getmaskarray(array)
         if hidden.any():
@@ -349,7 +353,7 @@ def unmasked(array: Any, wanted: str) -> Any:
 
 
 def sized(values: Any) -> Any:
-    """Return a collection as it is, and any other iterable as a list."""
+    """Return a collection unchanged, and any other iterable as a list."""
     return values if isinstance(values, Sized) else list(values)
 
 
@@ -357,7 +361,7 @@ def _refuse_single(values: Any, wanted: str) -> None:
     if is_single(values):
         raise DataError("column.not-sequence", wanted=wanted, kind=type(values).__name__)
     if isinstance(values, Set | Mapping):
-        # Whose report is in which row would be for the set to say.
+        # The rows of a set or mapping have no order of people.
         raise DataError("column.unordered", wanted=wanted, kind=type(values).__name__)
 
 
@@ -404,7 +408,7 @@ def _from_arrow(values: Any, wanted: str) -> AnyArray:
     if column.null_count:
         refuse_missing(~present(column), wanted)
     if pa.types.is_decimal(column.type):
-        # By their text, which is exact.
+        # Decimals are converted by way of their text, which is exact.
         column = column.cast(pa.string()).cast(pa.float64())
     return arrow_numbers(column) if is_plain(column.type) else np.asarray(column)
 
@@ -423,13 +427,13 @@ def _from_sequence(values: Any, wanted: str) -> AnyArray:
     if bool in kinds:
         raise DataError("column.mixed-flags", wanted=wanted)
     if len(kinds) > 1 and any(issubclass(kind, np.floating) and _narrow(kind) for kind in kinds):
-        # As they are: NumPy has widened the narrow floats among them.
+        # A list of objects: NumPy has widened the narrow floats among the numbers.
         return np.fromiter(plain, dtype=object, count=len(plain))
     return column if len(column) else column.astype(np.int64)
 
 
 def _is_missing(value: Any) -> bool:
-    # By name: these belong to pandas, which may not be there. nan is the one number that differs from itself.
+    # By name: these types belong to pandas, which may not be installed. nan is the one number unequal to itself.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(value != value)  # noqa: PLR0124
@@ -442,10 +446,10 @@ def _missing(column: AnyArray) -> BoolArray:
 
 
 def refuse_missing(gone: BoolArray, wanted: str = "values") -> None:
-    """Refuse a column with missing values, which ``(n,)`` booleans mark.
+    """Raise an error if any of the ``(n,)`` booleans marks a missing value.
 
     Raises:
-        DataError: if there is one; it says how many and where.
+        DataError: if there is one; the message says how many and where.
     """
     rows = np.flatnonzero(gone)
     if len(rows):
@@ -454,7 +458,9 @@ def refuse_missing(gone: BoolArray, wanted: str = "values") -> None:
 
 @contextmanager
 def of_parameter(place: str = "") -> Iterator[None]:
-    """Turn faults of data into faults of the parameter that holds the data; name the parameter or a place in it.
+    """Turn an error about data into an error about the parameter that holds the data.
+
+    The new error names the parameter, or a place in it.
 
     Raises:
         ParameterError: if the data are refused inside.
@@ -474,12 +480,12 @@ def _described(column: AnyArray) -> str:
 def missing_error(
     count: int, total: int, row: int | str, wanted: str = "values", advice: str = "filter them out"
 ) -> DataError:
-    """Return the error of missing values: their number and the row of the first one, without any value."""
+    """Return the error for missing values: it gives their number and the row of the first one, but no value."""
     return DataError("values.missing", count=count, total=total, row=row, wanted=wanted, advice=advice)
 
 
 def outside_error(count: int, total: int, row: int | str, alike: int, advice: str = "filter them out") -> DataError:
-    """Return the error of values outside the domain: their number, the row of the first one, and how many read alike.
+    """Return the error for values outside the domain: it gives their number and the row of the first one, but no value.
 
     Args:
         count: number of values outside the domain.
@@ -493,15 +499,15 @@ def outside_error(count: int, total: int, row: int | str, alike: int, advice: st
 
 
 def all_below(numbers: IntArray, limit: int) -> bool:
-    """Return true if all integers, signed or not, are in 0..limit - 1, from one pass through them."""
+    """Return true if all integers are in 0..limit - 1, checked in one pass; their type may be signed or unsigned."""
     if not len(numbers):
         return True
-    # Without its sign a negative number is larger than all that the signed type holds.
+    # Read as unsigned, a negative number is larger than every number of the signed type.
     unsigned, greatest = _unsigned(numbers.dtype)
     return int(np.maximum.reduce(numbers.view(unsigned))) <= min(limit - 1, greatest)
 
 
 @cache
 def _unsigned(kind: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
-    """Return the integers of the same size without a sign, and the largest number of this kind."""
+    """Return the unsigned integer type of the same size, and the largest integer of the given type."""
     return np.dtype(kind.str.replace("i", "u")), int(np.iinfo(kind).max)

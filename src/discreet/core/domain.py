@@ -1,8 +1,8 @@
 """The domain: the values of a plan, their labels, and which of them are sensitive.
 
 Sensitive subsets are given by labels, masks, predicates or patterns. The extended domain of a personalized mechanism
-has the values, and then one placeholder per tag [ULDP, section 5]. Placeholders are public and sensitive; the
-values that a user's device replaces by them stay on the device.
+has the values, and then one placeholder per tag [ULDP, section 5]. Placeholders are public and sensitive. A user's
+device replaces values by placeholders, and these values never leave the device.
 """
 
 import hashlib
@@ -33,11 +33,11 @@ SIGN = "⊥"
 class WithPlaceholders(LabelSpace):
     """A label space followed by one placeholder per tag.
 
-    No value encodes to a placeholder: devices put placeholders in the place of codes themselves.
+    No value is encoded as a placeholder: devices replace codes by placeholders themselves.
 
     Attributes:
         space: the labels, with codes 0..space.size - 1.
-        tags: texts, all different, kept as a tuple; the placeholder of the k-th one has the code space.size + k.
+        tags: different texts, stored as a tuple; the placeholder of the k-th tag has the code space.size + k.
     """
 
     space: LabelSpace
@@ -45,10 +45,10 @@ class WithPlaceholders(LabelSpace):
     is_ordered: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Refuse tags that repeat or look alike.
+        """Raise an error if tags repeat or look alike, or if the label space already has placeholders.
 
         Raises:
-            ParameterError: if there are none, or they are not different texts, or the space has placeholders already.
+            ParameterError: if the tags are not at least one text, all different, or the space has placeholders already.
         """
         if self.space.plain is not self.space:
             raise ParameterError("placeholders.repeated")
@@ -56,7 +56,7 @@ class WithPlaceholders(LabelSpace):
 
     @property
     def plain(self) -> LabelSpace:
-        """The labels without placeholders."""
+        """The label space without placeholders."""
         return self.space
 
     @property
@@ -65,11 +65,11 @@ class WithPlaceholders(LabelSpace):
         return self.space.size + len(self.tags)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of values; see the space without placeholders."""
+        """Return ``(n,)`` codes of values, as the label space without placeholders encodes them."""
         return self.space.encode(values)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return one column of names: labels as they are, and the tags of placeholders after a sign."""
+        """Return one column of names: labels unchanged, and each placeholder as ⊥ followed by its tag."""
         codes = np.asarray(codes)
         placeholders = codes >= self.space.size
         spelled = np.empty(len(codes), dtype=object)
@@ -78,15 +78,15 @@ class WithPlaceholders(LabelSpace):
         return {"value": spelled.astype(np.dtypes.StringDType())}
 
     def describe(self) -> dict[str, Any]:
-        """Return the space's description and the tags."""
+        """Return the description of the label space, and the tags."""
         return {"extended": self.space.describe(), "tags": list(self.tags)}
 
 
 def checked_tags(tags: Any) -> tuple[str, ...]:
-    """Return tags as a tuple.
+    """Return tags as a tuple; raise an error unless they are different texts.
 
     Raises:
-        ParameterError: if they are not different texts, at least one.
+        ParameterError: if the tags are not at least one text, all different.
     """
     if isinstance(tags, str) or not isinstance(tags, Sequence):
         raise ParameterError("tags.not-list", argument="tags", kind=type(tags).__name__)
@@ -101,7 +101,7 @@ Sensitivity: TypeAlias = "Sequence[Any] | AnyArray | Callable[..., bool] | Mappi
 
 
 def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
-    """Return the ``(|X|,)`` mask of the sensitive values; None if all are.
+    """Return the ``(|X|,)`` mask of the sensitive values; None if all values are sensitive.
 
     Args:
         space: the labels.
@@ -112,7 +112,7 @@ def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
         ``(|X|,)`` booleans, or None if every value is sensitive.
 
     Raises:
-        ParameterError: if it names a value outside the domain.
+        ParameterError: if a value is not in the domain.
     """
     if sensitive is None:
         return None
@@ -121,17 +121,17 @@ def sensitive_mask(space: LabelSpace, sensitive: Any) -> BoolArray | None:
 
 
 def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, closed: bool = False) -> BoolArray:
-    """Return the ``(|X|,)`` mask of some values.
+    """Return the ``(|X|,)`` mask of the values that labels, a mask, a predicate or patterns select.
 
     Args:
         space: the labels.
         values: as for `sensitive_mask`, but never None.
-        name: of the argument, in refusals.
+        name: the argument's name in messages.
         closed: whether ranges of numbers are sensitive ones, which include their upper ends and may be narrower than
             a bin.
 
     Raises:
-        ParameterError: if it names a value outside the domain.
+        ParameterError: if a value is not in the domain.
     """
     if callable(values):
         return _by_predicate(space, values)
@@ -202,7 +202,7 @@ def _selection(space: LabelSpace, pattern: Mapping[str, Any], where: str, *, clo
 
 
 def numbers_in(sensitive: Any) -> Iterator[float]:
-    """Yield the numbers in the argument ``sensitive``: ends of ranges, single numbers (for their bins), and labels."""
+    """Yield the numbers in the argument ``sensitive``: bounds of ranges, single numbers, and labels."""
     are_numbers = getattr(getattr(sensitive, "dtype", None), "kind", "O") in "iuf"
     if is_real(sensitive):
         yield real_number(sensitive)
@@ -228,19 +228,20 @@ class Domain:
         allow_unprotected: accept that no value is sensitive, so that everything is reported in clear.
         exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa.
 
-    Text labels are kept in Unicode's normal form C. Labels read alike if they differ only by case, width, spaces,
-    invisible characters, kinds of dashes and quotes, or compatibility forms; of a product, in every attribute.
+    Text labels are stored in Unicode's normal form C. Labels read alike if they differ only by case, width, spaces,
+    invisible characters, kinds of dashes and quotes, or compatibility forms. Combinations of a product read alike if
+    they do in every attribute.
 
     Attributes:
         space: the label space.
         size: |X|.
         exact: whether alike labels may differ in sensitivity. The fingerprint does not depend on it.
-        attribute: the attribute of a survey that the values are of; empty for a domain that stands alone. Two
-            attributes with the same labels are different domains, so that no report is taken for one about the other.
+        attribute: the survey's attribute to which the values belong; empty outside surveys. Two attributes with the
+            same labels are different domains, so that reports on one never count as reports on the other.
 
     Raises:
-        ParameterError: if there are no labels, some repeat, something sensitive is not among them, nothing is
-            sensitive and that was not allowed by name, or alike labels differ in sensitivity.
+        ParameterError: if there are no labels, a label repeats, a sensitive value is no label, no value is sensitive
+            without ``allow_unprotected``, or labels that read alike differ in sensitivity.
 
     Example:
         >>> import discreet as dc
@@ -287,12 +288,12 @@ class Domain:
 
     @classmethod
     def over(cls, space: LabelSpace, sensitive: BoolArray | None, *, exact: bool | Collection[str] = False) -> Self:
-        """Return the domain of a label space.
+        """Return the domain of a label space and a mask of its sensitive values.
 
         Args:
             space: the labels.
-            sensitive: ``(|X|,)`` booleans, any of them true, or none; None if all are.
-            exact: as for `Domain`; or the attributes of a product whose labels are exact.
+            sensitive: ``(|X|,)`` booleans, which may all be false; None if all values are sensitive.
+            exact: as for `Domain`; or the attributes of a product whose labels may read alike.
         """
         if isinstance(exact, bool):
             return cls._of(space, sensitive, True, exact)
@@ -309,7 +310,7 @@ class Domain:
         allow_unprotected: bool = False,
         exact: bool = False,
     ) -> Self:
-        """Make a domain of every combination of the attributes' labels.
+        """Make a domain of all combinations of the attributes' labels.
 
         Args:
             attributes: name of each attribute and its labels; the last one varies fastest in the codes.
@@ -351,8 +352,8 @@ class Domain:
         Args:
             lat: lowest and highest latitude, in degrees.
             lon: lowest and highest longitude, in degrees.
-            rows: how many regions along the latitude.
-            cols: how many regions along the longitude.
+            rows: number of regions along the latitude.
+            cols: number of regions along the longitude.
             sensitive: as for `Domain`; labels are (lat, lon) points, each standing for its region.
             allow_unprotected: as for `Domain`.
 
@@ -368,7 +369,7 @@ class Domain:
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def about(self, attribute: str) -> Self:
-        """Return the same values as the values of a survey's attribute."""
+        """Return the same domain as the domain of a survey's attribute."""
         domain = self._of(self.space, self._mask, True, self.exact)
         object.__setattr__(domain, "attribute", composed(attribute))
         return domain
@@ -385,14 +386,14 @@ class Domain:
         sensitive: Any = None,
         allow_unprotected: bool = False,
     ) -> Self:
-        """Make a domain of the numbers from low to high, in bins.
+        """Make a domain of the numbers from ``low`` to ``high``, divided into bins.
 
         Args:
             low: the least number.
-            high: the largest one.
-            bins: how many bins, 2 to 4,096.
+            high: the largest number.
+            bins: number of bins, 2 to 4,096.
             scale: ``"linear"``, or ``"log1p"`` for bins in which ln(1 + x) grows by as much.
-            clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
+            clip: whether a number outside the range counts as the nearest bound; otherwise it raises an error.
             sensitive: ranges ``[low, high]`` of numbers, both included, rounded outward to whole bins: from low's bin
                 to high's bin. Or as for `Domain`, single numbers standing for their bins.
             allow_unprotected: as for `Domain`.
@@ -415,33 +416,33 @@ class Domain:
 
     @property
     def numbers(self) -> Numbers | None:
-        """The bins of numbers; None if the values are no numbers in bins."""
+        """The bins of a domain of numbers; None for any other domain."""
         return self.space if isinstance(self.space, Numbers) else None
 
     @property
     def grid_cells(self) -> Grid | None:
-        """The regions of a map; None if the values are no regions."""
+        """The regions of a map; None for any other domain."""
         return self.space if isinstance(self.space, Grid) else None
 
     @cached_property
     def sensitive_count(self) -> int:
-        """|X_S|."""
+        """|X_S|, the number of sensitive values."""
         return self.size if self._mask is None else int(np.count_nonzero(self._mask))
 
     @property
     def clear_count(self) -> int:
-        """|X_N|, the number of values that may go in clear."""
+        """|X_N|, the number of values that may be reported in clear."""
         return self.size - self.sensitive_count
 
     @property
     def in_words(self) -> str:
-        """The numbers of values and of protected values: "5 values, 2 protected"."""
+        """A text with the number of values and of protected values: "5 values, 2 protected"."""
         protected = f"{self.sensitive_count:,}" if self.clear_count else "all"
         return f"{self.size:,} values, {protected} protected"
 
     @cached_property
     def sensitive(self) -> BoolArray:
-        """``(|X|,)`` booleans: which values are sensitive."""
+        """``(|X|,)`` booleans: true for the sensitive values."""
         return sealed(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
 
     @cached_property
@@ -451,12 +452,12 @@ class Domain:
 
     @cached_property
     def clear_codes(self) -> IntArray:
-        """``(|X_N|,)`` codes of the other values, ascending."""
+        """``(|X_N|,)`` codes of the values that are not sensitive, ascending."""
         return sealed(np.flatnonzero(~self.sensitive))
 
     @cached_property
     def slots(self) -> AnyArray | None:
-        """``(|X|,)`` int32: rank among the sensitive values, or ~rank among the others; None if all are sensitive."""
+        """``(|X|,)`` int32: rank of a value in X_S, or ~rank of a value in X_N; None if all values are sensitive."""
         if self._mask is None:
             return None
         slots = np.empty(self.size, dtype=np.int32)
@@ -466,7 +467,7 @@ class Domain:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the labels, of the sensitive subset, and of the attribute if there is one."""
+        """SHA-256 digest of the labels, the sensitive subset, and the survey's attribute, if there is one."""
         mask = "all" if self._mask is None else hashlib.sha256(np.packbits(self._mask).tobytes()).hexdigest()
         about = [self.attribute] if self.attribute else []
         spelled = json.dumps([self.space.describe(), mask, *about], sort_keys=True, ensure_ascii=False)
@@ -478,16 +479,16 @@ class Domain:
         Args:
             values: ``(n,)`` values in NumPy, pandas, polars, Arrow or a plain sequence; for products a table with a
                 column per attribute or a sequence of tuples; for grids (lat, lon) pairs or a table with both.
-            float32: whether numbers are read as float32, which they were before they became float64.
-            as_read: whether a text that is no label is read as the only label that reads alike. If several labels read
-                alike, only the label that differs by spaces and invisible characters alone, if there is one.
+            float32: whether to read numbers as float32, because they were float32 before they became float64.
+            as_read: whether a text that is no label counts as the one label that reads alike. If several labels read
+                alike, it counts as the one that differs only by spaces and invisible characters, if there is one.
 
         Returns:
             ``(n,)`` int64 codes.
 
         Raises:
-            DataError: if some are missing, not in the domain or of the wrong kind; it says how many and where. Also if
-                numbers are to be read as float32 and some are none.
+            DataError: if values are missing, not in the domain or of the wrong kind; the message says how many and
+                where. Also if ``float32`` is set and a number is no float32.
             ParameterError: if ``float32`` is set and the domain has no numbers.
 
         Example:
@@ -503,11 +504,14 @@ class Domain:
 
     @cached_property
     def space_as_read(self) -> LabelSpace:
-        """The labels without placeholders, and the texts that `encode` reads as labels with ``as_read``."""
+        """The label space without placeholders that also encodes the texts which `encode` accepts with ``as_read``."""
         return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:
-        """Return codes; raise if any code marks a missing or unknown value, with the value if ``values`` is passed."""
+        """Return codes if none of them marks a missing or unknown value, and raise an error otherwise.
+
+        If ``values`` are passed, the error counts the unknown values that read like a label.
+        """
         if len(codes) and codes.min() < 0:
             columns.refuse_missing(codes == MISSING)
             outside = np.flatnonzero(codes == OUTSIDE)
@@ -517,10 +521,10 @@ class Domain:
         return codes
 
     def code_of(self, value: Any) -> IntArray:
-        """Return the code of one value, ``(1,)``.
+        """Return the code of one value as a ``(1,)`` array.
 
         Raises:
-            KeyError: if it is not in the domain; it is not quoted.
+            KeyError: if the value is not in the domain; the message does not quote the value.
         """
         try:
             return self.encode([value])
@@ -529,12 +533,12 @@ class Domain:
 
     @cached_property
     def alike(self) -> tuple[AlikeLabels, ...]:
-        """The groups of labels that read alike, of each attribute."""
+        """The groups of labels that read alike, attribute by attribute."""
         plain = self.space.plain
         return tuple(alike_labels(plain, self.sensitive[: plain.size]))
 
     def check_codes(self, codes: Any) -> IntArray:
-        """Return ``codes`` as ``(n,)`` integers if all are in 0..|X| - 1.
+        """Return ``codes`` as ``(n,)`` integers; raise an error unless all are in 0..|X| - 1.
 
         Raises:
             DataError: otherwise.
@@ -557,28 +561,28 @@ class Domain:
         return checked.astype(np.int64) if checked.dtype == np.uint64 else checked
 
     def table(self, codes: IntArray | None = None) -> dict[str, AnyArray]:
-        """Return named label columns for ``codes`` (every value if None)."""
+        """Return the labels of ``codes`` as named columns; the labels of all values if ``codes`` is None."""
         return self.space.table(np.arange(self.size) if codes is None else self.check_codes(codes))
 
     def names(self, codes: IntArray | None = None) -> list[str]:
-        """Return one readable name per code (every value if None)."""
+        """Return a readable name for each code; for each value if ``codes`` is None."""
         return self.space.names(np.arange(self.size) if codes is None else self.check_codes(codes))
 
     def with_placeholders(self, tags: Sequence[str]) -> Self:
-        """Return the domain extended by one placeholder per tag, all of them sensitive: Z = X + ⊥, Z_S = X_S + ⊥.
+        """Return the domain extended by one sensitive placeholder per tag: Z = X + ⊥, Z_S = X_S + ⊥.
 
         Args:
             tags: different texts.
 
         Raises:
-            ParameterError: if they are not, or the domain has placeholders already.
+            ParameterError: if tags repeat, or the domain has placeholders already.
         """
         space = WithPlaceholders(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
         return self._of(space, mask, False, self.exact).about(self.attribute)
 
     def distribution(self, values: Any, probabilities: Any) -> FloatArray:
-        """Return the ``(|X|,)`` distribution that gives the listed values their probabilities, and 0 to the others.
+        """Return the ``(|X|,)`` distribution with the given probabilities of the listed values, and 0 for all others.
 
         Args:
             values: ``(n,)`` different values; see `encode`.
@@ -598,9 +602,9 @@ class Domain:
         return self.check_distribution(whole)
 
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` of X_S and ``(N,)`` of the others.
+        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` numbers of X_S and ``(N,)`` of X_N.
 
-        So are rows of them: ``(g, |X|)`` from ``(g, v)`` and ``(g, N)``.
+        Rows are arranged in the same way: ``(g, |X|)`` from ``(g, v)`` and ``(g, N)``.
         """
         if self.clear_count == 0:
             return sensitive
@@ -613,10 +617,10 @@ class Domain:
         """Return ``p`` as a ``(|X|,)`` probability distribution over the domain.
 
         Args:
-            p: ``(|X|,)`` probabilities, or a mapping from values to them; others have 0 then.
+            p: ``(|X|,)`` probabilities, or a mapping from values to probabilities; other values then have 0.
 
         Raises:
-            ParameterError: if it is not one (entries at least 0 that sum to 1 within 1e-6).
+            ParameterError: if ``p`` is no distribution (entries at least 0 that sum to 1 within 1e-6).
             DataError: if a value of a mapping is not in the domain.
         """
         if isinstance(p, Mapping):
@@ -635,10 +639,10 @@ class Domain:
 
 
 def checked_domain(argument: object) -> Domain:
-    """Return a domain, or refuse any other object.
+    """Return a domain unchanged; raise an error for any other object.
 
     Raises:
-        ParameterError: if not.
+        ParameterError: if the object is no domain.
     """
     if not isinstance(argument, Domain):
         raise ParameterError("domain.wrong-type", argument="domain", kind=type(argument).__name__)

@@ -1,4 +1,4 @@
-"""Groupings: people by public columns beside their reports, and values by cells over which estimates are summed."""
+"""Groups of people by public columns, and cells of values over which estimates are summed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -13,20 +13,20 @@ from discreet.core.columns import categories, names_of
 from discreet.errors import DataError, ParameterError
 
 MINIMUM = 20
-"""People in the smallest group that is estimated, where nothing else is asked for."""
+"""Default number of people in the smallest group that is estimated."""
 
 SMALL = ("refuse", "leave-out")
-"""Treatments of groups with fewer people."""
+"""Treatments of groups with fewer people: raise an error, or leave them out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grouping:
-    """The groups of a batch of reports.
+    """The groups of a batch of reports, and the group of each report.
 
     Attributes:
-        names: of the columns; empty for one column without a name.
-        labels: of the groups, in order; tuples where there are several columns.
-        codes: ``(n,)`` the group of each report, a place in ``labels``.
+        names: names of the columns; empty for one column without a name.
+        labels: labels of the groups, in order; tuples if there are several columns.
+        codes: ``(n,)`` the group of each report, as an index of ``labels``.
 
     Example:
         >>> import discreet as dc
@@ -42,13 +42,13 @@ class Grouping:
 
     @classmethod
     def of(cls, groups: Any) -> "Grouping":
-        """Return the groups of a column, or of all combinations of a table's columns that occur.
+        """Return the grouping by one column, or by the combinations of a table's columns that occur.
 
         Args:
             groups: ``(n,)`` texts, integers, or true and false; or a table or a mapping of such columns.
 
         Raises:
-            DataError: if it is no such column, columns differ in length, or some are missing.
+            DataError: if a column holds anything else, columns differ in length, or entries are missing.
         """
         if isinstance(groups, Grouping):
             return groups
@@ -72,15 +72,15 @@ class Grouping:
         return cls(tuple(names), labels, codes.reshape(-1))
 
     def take(self, rows: IntArray) -> "Grouping":
-        """Return the groups of some of the reports, without groups that then have none."""
+        """Return the grouping of some of the reports; groups without any of these reports are dropped."""
         places, codes = np.unique(self.codes[rows], return_inverse=True)
         return Grouping(self.names, [self.labels[place] for place in places.tolist()], codes.reshape(-1))
 
     def check_rows(self, rows: int) -> "Grouping":
-        """Return these groups, after a check that each report has one.
+        """Return this grouping; raise an error unless it has one group for each of ``rows`` reports.
 
         Raises:
-            DataError: if there are more or fewer.
+            DataError: if the numbers differ.
         """
         if len(self.codes) != rows:
             raise DataError("groups.wrong-length", argument="groups", n=len(self.codes), rows=rows)
@@ -89,7 +89,7 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class SmallGroups:
-    """The rule for groups with few people: they are refused or left out, and never named.
+    """The rule for groups with too few people: raise an error or leave them out, without naming them.
 
     Attributes:
         minimum: people in the smallest group that is estimated, at least 2.
@@ -100,7 +100,7 @@ class SmallGroups:
     treatment: str = "refuse"
 
     def __post_init__(self) -> None:
-        """Refuse an invalid rule.
+        """Raise an error if the minimum or the treatment is invalid.
 
         Raises:
             ParameterError: if the rule is invalid.
@@ -109,10 +109,10 @@ class SmallGroups:
         checked_choice("small", self.treatment, SMALL)
 
     def check(self, sizes: Mapping[Any, int]) -> list[Any]:
-        """Return the groups that are large enough, in order.
+        """Return the labels of the groups that are large enough, in order.
 
         Raises:
-            DataError: if some are not, and are to be refused, or none is.
+            DataError: if a group is too small and the treatment is ``"refuse"``, or if all groups are too small.
         """
         large = [label for label, people in sizes.items() if people >= self.minimum]
         few = len(sizes) - len(large)
@@ -124,7 +124,7 @@ class SmallGroups:
 
 
 class ValueCells(ABC):
-    """Cells of values, which share none; values may be in no cell.
+    """Disjoint cells of values; a value may be in no cell.
 
     Attributes:
         size: m, the number of cells.
@@ -136,16 +136,16 @@ class ValueCells(ABC):
 
     @abstractmethod
     def total(self, each: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` sums over the cells of ``(|X|,)`` numbers."""
+        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
 
     @abstractmethod
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` weights of the values, from ``(m,)`` weights of their cells; 0 for those in none."""
+        """Return ``(|X|,)`` weights: each value has the weight of its cell, or 0 if it is in no cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellPartition(ValueCells):
-    """Cells as a list of values.
+    """Disjoint cells, stored as a list of values with the cell of each value.
 
     Attributes:
         size: m, the number of cells.
@@ -160,11 +160,11 @@ class CellPartition(ValueCells):
     cells: IntArray
 
     def total(self, each: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` sums over the cells."""
+        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
         return np.asarray(np.bincount(self.cells, each[self.codes], self.size), np.float64)
 
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` weights of the values."""
+        """Return ``(|X|,)`` weights: each value has the weight of its cell, or 0 if it is in no cell."""
         of_values = np.zeros(self.whole)
         of_values[self.codes] = weights[self.cells]
         return of_values
@@ -172,12 +172,12 @@ class CellPartition(ValueCells):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxisPartition(ValueCells):
-    """The marginal of some axes of an array: cells are the combinations of their places, the last axis fastest.
+    """Cells of a marginal of an array: one for each combination of indices on some axes, the last axis fastest.
 
     Attributes:
         size: m, the number of cells.
-        shape: of the array, whose entries in order are the values.
-        kept: the axes, in the order of the marginal.
+        shape: shape of the array, whose entries in order are the values.
+        kept: axes of the marginal, in order.
     """
 
     size: int
@@ -189,11 +189,11 @@ class AxisPartition(ValueCells):
         return tuple(axis for axis in range(len(self.shape)) if axis not in self.kept)
 
     def total(self, each: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` sums over the cells."""
+        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
         summed = each.reshape(self.shape).sum(axis=self._dropped)
         return np.ascontiguousarray(summed.transpose(np.argsort(np.argsort(self.kept)))).reshape(-1)
 
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` weights of the values."""
+        """Return ``(|X|,)`` weights: each value has the weight of its cell."""
         in_order = weights.reshape([self.shape[axis] for axis in self.kept]).transpose(np.argsort(self.kept))
         return np.broadcast_to(np.expand_dims(in_order, self._dropped), self.shape).reshape(-1)

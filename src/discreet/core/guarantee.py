@@ -1,9 +1,8 @@
-"""The guarantee of a mechanism: its promise and its realised epsilon, and how these are put into digits.
+"""The guarantee of a mechanism: its promised and realised epsilon, and how privacy bounds are rounded for print.
 
-A promise is an upper end, and rounded to the nearest it may be stated too small. So every promise is rounded upwards
-here, and a bound that no number of users lowers is rounded downwards. Both start from the shortest decimal number that
-a float stands for, 0.1 and not the 0.1000000000000000055 that it holds; no other tolerance takes "a little above 1"
-for 1.
+A promise is an upper bound, and rounding to the nearest digit could print it too small. So upper bounds are rounded up,
+and lower bounds are rounded down. Both start from the shortest decimal number that stands for a float: from 0.1, and
+not from 0.1000000000000000055. There is no other tolerance: a number slightly above 1 is never printed as 1.
 """
 
 from dataclasses import dataclass
@@ -16,11 +15,11 @@ from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultTable
 
 DIGITS = 4
-"""Digits of a promise, where nothing else is said."""
+"""Default number of digits of a promise."""
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Return a number of at least 0 with this many digits, rounded up: a printed bound is never too small.
+    """Return a number of at least 0 as text with this many digits, rounded up: a printed bound is never too small.
 
     Args:
         number: an epsilon, a delta, a chance or a percentage.
@@ -34,7 +33,7 @@ def rounded_up(number: float, digits: int = DIGITS) -> str:
 
 
 def rounded_down(number: float, digits: int = DIGITS) -> str:
-    """Return a number of at least 0 with this many digits, rounded down: for lower ends and floors.
+    """Return a number of at least 0 as text with this many digits, rounded down, for lower bounds.
 
     Example:
         >>> rounded_down(0.0889699), rounded_down(3.0)
@@ -51,11 +50,13 @@ def _rounded(number: float, digits: int, way: str) -> str:
 
 
 def sureness(epsilon: float, before: float = 0.5) -> float:
-    """Return the share that 50% becomes at most, in whoever learns epsilon: e^epsilon / (1 + e^epsilon).
+    """Return the largest posterior probability after a privacy loss of epsilon.
+
+    With a prior of 50% it is e^epsilon / (1 + e^epsilon).
 
     Args:
         epsilon: the privacy loss, in nats.
-        before: another share than 50%, in (0, 1).
+        before: the prior probability, in (0, 1).
 
     Example:
         >>> round(sureness(2.0), 3), sureness(0.0), sureness(1000.0), round(sureness(2.0, 0.01), 4)
@@ -66,12 +67,12 @@ def sureness(epsilon: float, before: float = 0.5) -> float:
 
 
 def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
-    """Return `sureness` in percent, rounded up; "100" if and only if epsilon is infinite.
+    """Return `sureness` in percent as text, rounded up; "100" if and only if epsilon is infinite.
 
     Args:
         epsilon: the privacy loss, in nats.
-        before: another share than 50%, in (0, 1).
-        digits: of the percentage; it has more where it would be 100.
+        before: the prior probability, in (0, 1).
+        digits: digits of the percentage; it has more if it would otherwise be 100.
 
     Example:
         >>> percent_sure(0.2), percent_sure(5.0), percent_sure(9.0), percent_sure(60.0), percent_sure(inf)
@@ -87,7 +88,7 @@ def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
 
 
 def share_sure(epsilon: float) -> float:
-    """Return the share of `percent_sure` as a number below 1; beyond 99.99% as near to `sureness` as a float can be."""
+    """Return `percent_sure` as a number below 1; beyond 99.99%, `sureness`, or the largest float below 1."""
     percent = percent_sure(epsilon)
     return min(sureness(epsilon), nextafter(1, 0)) if percent.endswith("...") else float(percent) / 100
 
@@ -105,7 +106,7 @@ _LARGEST_SHARE = 0.9999
 
 
 def in_odds(epsilon: float) -> str:
-    """Return a sentence on what a large epsilon does to the odds of a suspicion; empty up to 4 nats.
+    """Return a sentence on how a large epsilon changes the odds of a protected value; empty up to 4 nats.
 
     Args:
         epsilon: in nats; may be infinite.
@@ -118,12 +119,12 @@ def in_odds(epsilon: float) -> str:
     factor = f"{ceil(ratio):,}" if ratio < _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0e}"
     return (
         f"In odds: those of a protected value may grow by a factor of {factor}, so that whoever held it at 1% "
-        f"before may hold it at {held_after(ratio)} after."
+        f"before may hold it at {posterior_of_1_percent(ratio)} after."
     )
 
 
-def held_after(ratio: float) -> str:
-    """Return the share, in words, that 1% becomes where odds grow by a ratio."""
+def posterior_of_1_percent(ratio: float) -> str:
+    """Return the posterior probability in percent, as text, if the prior is 1% and the odds grow by a ratio."""
     # 1% is 1 to 99.
     after = ratio / (ratio + 99)
     return f"{rounded_up(100 * after, 3)}%" if after < 0.999 else "more than 99.9%"
@@ -156,17 +157,17 @@ class Guarantee:
 
     @property
     def size(self) -> int:
-        """|X|."""
+        """|X|, the number of values."""
         return self.domain.size
 
     @property
     def sensitive_count(self) -> int:
-        """|X_S|."""
+        """|X_S|, the number of sensitive values."""
         return self.domain.sensitive_count
 
     @property
     def sensitive_names(self) -> str:
-        """Names of X_S; of many, the first ones and the number of the others."""
+        """The names of the sensitive values; if they are many, the first names and the number of the others."""
         codes = self.domain.sensitive_codes
         if self.domain.numbers is not None:
             return "; ".join(self.domain.numbers.spelled_ranges(codes))
@@ -176,7 +177,7 @@ class Guarantee:
 
     @property
     def not_protected(self) -> str:
-        """The sentence on values that nothing is promised for; empty where every value is sensitive."""
+        """A sentence on the values that are not protected; empty if every value is protected."""
         rest = self.size - self.sensitive_count
         if self.tags:
             return (
@@ -187,7 +188,7 @@ class Guarantee:
 
     @property
     def brief(self) -> str:
-        """The protection of one answer, in a clause without a full stop."""
+        """A clause without a full stop: which values are protected, and with which epsilon."""
         epsilon, rest = rounded_up(self.realised), self.size - self.sensitive_count
         if self.notion == "none":
             return "No answer is protected: every value is reported in clear"
@@ -241,14 +242,14 @@ _EXACT_DIGITS = 120
 
 
 def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
-    """Return e^eps as realised by the sampler: 1 + s / ((1 - s) pi), exactly."""
+    """Return e^epsilon as it follows exactly from the sampler's integers: 1 + s / ((1 - s) pi)."""
     return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio) of an exact fraction of any size, rounded up, so that no leak is understated.
+    """Return the natural logarithm of an exact fraction, rounded up to a float: no privacy loss is understated.
 
-    An epsilon that ln(ratio) does not exceed, it does not exceed after rounding either.
+    If an epsilon is at least ln(ratio), it is also at least the rounded logarithm.
     """
     if ratio == 1:
         return 0.0

@@ -1,22 +1,23 @@
-"""Random words, and the coins and choices made of them.
+"""Random words, and the random booleans ("coins") and integers that are drawn from them.
 
 A source gives 64-bit words of AES-256 in counter mode. A mechanism compares the words with integers, so that every
-probability is an exact fraction. The secure source takes its key from the operating system. The seeded one, for
-simulation only, runs the same path, and its reports are marked as simulated. Callers may pass sources of their own:
-every draw goes through `fresh_words` and every source through `checked_source`, because words of a wrong type would
-make devices report the truth.
+probability is an exact fraction. The secure source takes its key from the operating system. The seeded source, for
+simulation only, runs the same code, and its reports are marked as simulated. Callers may pass their own sources. Every
+draw goes through `fresh_words` and every source through `checked_source`, because words of a wrong type would make
+devices report the truth.
 
-A coin is true with the probability S / 2^64 exactly. A batch takes fewer random bits than one report after the other:
-a half word, 32 bits, nearly always decides the coin, and the noise too. Where it cannot, more bits are drawn for that
-report alone. Probabilities are exactly as for whole words: with N = 2^64 - S, a word W tells the truth if W >= N, and
+A coin is true with the probability S / 2^64 exactly. A large batch needs fewer random bits than single reports: a half
+word, 32 bits, nearly always decides both the coin and the noise. If it does not, more bits are drawn for that report.
+The probabilities are exactly as for whole words. With N = 2^64 - S, a word W means truth if W >= N. With v symbols of
+noise and the width w = N // (v 2^32), the first half h of a word is one of three kinds:
 
-- of half words h, all with h >= N / 2^32 have W >= N whatever their other half is. With the width w = N // (v 2^32),
-  those with h < v w have W < N, and h // w is one of v symbols, each of w half words;
-- the others, v + 1 of 2^32 at most, draw their other half, and then the symbol anew.
+- h >= N / 2^32: W >= N for every second half, so the report is the truth.
+- h < v w: W < N for every second half, so the report is noise. The symbol is h // w, and each symbol has w halves.
+- The other halves, at most v + 1 of 2^32: the second half is drawn, and then a new symbol.
 
-So P(truth) = S / 2^64, and every symbol has the same share of the noise. A report that needs more bits takes longer,
-which shows of at most v + 1 in 2^32 reports of a batch that they are likelier to be noise. Devices, with one report at
-a time, and small batches use whole words.
+So P(truth) = S / 2^64, and all symbols of noise are equally likely. A report that needs more bits takes longer. The
+time thus reveals that at most v + 1 in 2^32 reports of a batch are likelier to be noise. Small batches, and devices,
+which make one report at a time, use whole words.
 """
 
 import hashlib
@@ -44,12 +45,12 @@ _ZEROS = memoryview(bytes(1 << 17))
 
 
 def counter_stream(key: bytes) -> CipherContext:
-    """Return the encryptor of AES-256 in counter mode, from block 0 on."""
+    """Return an AES-256 encryptor in counter mode, starting at block 0."""
     return Cipher(algorithms.AES256(key), modes.CTR(bytes(_BLOCK))).encryptor()
 
 
 class Keystream:
-    """The bytes that AES-256 in counter mode makes from a key, in order.
+    """The stream of bytes that AES-256 in counter mode generates from a key.
 
     Args:
         key: 32 bytes.
@@ -61,13 +62,13 @@ class Keystream:
         self._stream = counter_stream(key)
 
     def fill(self, target: memoryview) -> None:
-        """Write the next bytes over a writable view of bytes."""
+        """Fill a writable view of bytes with the next bytes of the stream."""
         for start in range(0, len(target), len(_ZEROS)):
             part = target[start : start + len(_ZEROS)]
             self._stream.update_into(_ZEROS[: len(part)], part)
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` words, those that follow the ones before."""
+        """Return the next ``(n,)`` words of the stream."""
         words, target = _empty_words(n)
         self.fill(target)
         return words
@@ -80,7 +81,7 @@ KEY_CALLS, KEY_BYTES = 1 << 16, 1 << 30
 
 _WORD = np.dtype("<u8")
 _PARTS = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
-# Of one word chance makes two alike once in 2^64 times.
+# First words that are compared with earlier ones; one word is equal by chance once in 2^64 times.
 _PREFIX = 4
 
 
@@ -102,7 +103,7 @@ def _empty_words(n: int) -> tuple[WordArray, memoryview]:
     return words, words.data.cast("B") if n else memoryview(bytearray())
 
 
-# An entry for each fork. A child may bear the process number of its parent (in a namespace, or when numbers are used
+# An entry for each fork. A child may have the process number of its parent (in a namespace, or when numbers are used
 # again).
 _FORKS: list[None] = []
 
@@ -146,7 +147,7 @@ class SecureRandom:
 
 
 class _Key:
-    """A secure key in use: its process, and the calls and bytes that it may still serve."""
+    """A secure key in use: its process, and the numbers of calls and bytes left before it is replaced."""
 
     __slots__ = ("bytes", "calls", "process", "stream")
 
@@ -192,7 +193,7 @@ class SeededRandom:
 
 
 class KeyedRandom(Keystream):
-    """A source of the words that follow from a key, which nobody can predict without it.
+    """A source of words that are derived from a key; without the key nobody can predict them.
 
     Each key serves one report: two reports under one key have the same noise.
 
@@ -200,7 +201,7 @@ class KeyedRandom(Keystream):
         key: 32 bytes, secret and uniform; AES-256 in counter mode from zero, as in every source here.
 
     Raises:
-        ParameterError: if these are no 32 bytes.
+        ParameterError: if the key is not 32 bytes.
 
     Example:
         >>> import discreet as dc
@@ -218,11 +219,11 @@ class KeyedRandom(Keystream):
 
 
 def fresh_words(random: RandomSource, n: int) -> WordArray:
-    """Return ``(n,)`` words of a source, checked; every draw goes through this function.
+    """Return ``(n,)`` words of a source after a check of their type and shape; every draw uses this function.
 
     Raises:
-        ParameterError: if the source hands out anything else. Narrower, signed or floating numbers would pass for
-            words, and devices would tell the truth.
+        ParameterError: if the source returns anything else. Narrower, signed or floating numbers would pass for
+            words, and devices would report the truth.
     """
     words = random.words(n)
     if type(words) is not np.ndarray or words.dtype != _WORD or words.shape != (n,):
@@ -239,16 +240,16 @@ def _form(words: object) -> str:
     return f"type {words.dtype} and shape {words.shape}{kind}"
 
 
-class _Seen:
-    """The first and the last words of another author's source."""
+class _EarlierWords:
+    """A check that a third-party random source does not repeat its words or reuse its memory."""
 
     def __init__(self) -> None:
         self._starts: tuple[list[int], list[int]] = [], []
         self._last: WordArray | None = None
 
     def check(self, words: WordArray) -> None:
-        """Refuse memory or words that the source returned before."""
-        # Only while the last array is held can no other one lie where it lay.
+        """Raise an error if the source returned the same memory or the same words before."""
+        # The last array stays referenced, or a new array could have its address.
         if self._last is not None and np.may_share_memory(self._last, words):
             raise ParameterError("random.same-memory")
         start = words[:_PREFIX].tolist()
@@ -258,36 +259,36 @@ class _Seen:
 
 
 class GuardedRandom:
-    """A guard round another author's random source: its words are compared with earlier ones, and copied.
+    """A wrapper of a third-party random source that compares its words with earlier ones, and copies them.
 
     Args:
-        source: what hands out words.
+        source: the source of the words.
     """
 
     def __init__(self, source: RandomSource) -> None:
         self.secure = bool(source.secure)
-        self._source, self._seen = source, _Seen()
-        # A source that cannot be a key is remembered within this guard alone, not between calls.
+        self._source, self._earlier = source, _EarlierWords()
+        # The words of a source that cannot be a dictionary key are remembered by this guard only.
         with suppress(TypeError):
-            self._seen = _SEEN.setdefault(source, self._seen)
+            self._earlier = _EARLIER.setdefault(source, self._earlier)
 
     def words(self, n: int) -> WordArray:
         """Return ``(n,)`` fresh words.
 
         Raises:
-            ParameterError: if they are no words, or came before.
+            ParameterError: if the source returns no words, or the same words as before.
         """
         words = fresh_words(self._source, n)
         if n:
-            self._seen.check(words)
+            self._earlier.check(words)
         return words.copy()
 
 
-_SEEN: WeakKeyDictionary[RandomSource, _Seen] = WeakKeyDictionary()
+_EARLIER: WeakKeyDictionary[RandomSource, _EarlierWords] = WeakKeyDictionary()
 
 
 def checked_source(random: RandomSource | None) -> RandomSource:
-    """Return a new secure source for None, and another author's source behind a guard.
+    """Return a random source: a new secure source for None, and a third-party source behind a guard.
 
     Raises:
         ParameterError: if it is no random source, or a class instead of an instance.
@@ -309,14 +310,14 @@ def uniform_below(
 ) -> AnyArray:
     """Draw ``n`` integers uniform on 0..bound - 1, exactly.
 
-    Numbers beyond the last multiple of ``bound`` are thrown away and drawn again, so there is no bias at all. Which
-    numbers are thrown away depends on the words alone.
+    Numbers beyond the last multiple of ``bound`` are rejected and drawn again, so there is no bias at all. The
+    rejections depend on the random words only, and not on any value of a person.
 
     Args:
         bound: at least 1; at most 2^32 - 1 for 32-bit lanes.
-        n: how many.
-        random: the words.
-        lane: bits that one number is drawn from, and the type of the result; 32 take half the words, but only suit a
+        n: number of integers.
+        random: the source of words.
+        lane: type of the result, whose bits one number is drawn from; 32 bits use half the words, but suit only a
             small bound.
 
     Returns:
@@ -333,13 +334,13 @@ def uniform_below(
 
 
 def fresh_lanes(n: int, random: RandomSource, lane: Any) -> AnyArray:
-    """Return ``(n,)`` fresh words, or parts of words, of an unsigned type; the rest of the last word is dropped."""
+    """Return ``(n,)`` fresh integers of an unsigned type, cut from words; unused bits of the last word are dropped."""
     parts = _PARTS[np.dtype(lane).itemsize]
     return fresh_words(random, -(-n // (_WORD.itemsize // parts.itemsize))).view(parts)[:n]
 
 
 BATCH = 1 << 12
-"""Reports from which on coins and noise are drawn together."""
+"""Size of a batch from which on coins and noise are drawn together."""
 
 _HALF_BITS = WORD_BITS // 2
 # Fewer symbols than this fit into half a word.
@@ -348,12 +349,12 @@ _NOBODY: IntArray = np.empty(0, dtype=np.int64)
 
 
 class Coins(NamedTuple):
-    """The coins of reports, and the noise that was drawn along with them.
+    """The truth-or-noise decisions of reports, and the noise if it was drawn along with them.
 
     Attributes:
-        truth: ``(n,)`` booleans: whether a report tells the truth.
-        noise: ``(n,)`` symbols of noise as the law of blocks draws them, of no meaning where the truth is told; None if
-            the law draws it later.
+        truth: ``(n,)`` booleans: true if a report is the truth.
+        noise: ``(n,)`` symbols of noise of the block law, without meaning where the report is the truth; None if the
+            law draws noise later.
     """
 
     truth: BoolArray
@@ -365,11 +366,11 @@ class Coins(NamedTuple):
 
 
 def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw ``n`` coins that are True with probability ``threshold / 2^64`` exactly, from a word each.
+    """Draw ``n`` booleans that are True with probability ``threshold / 2^64`` exactly, each from one word.
 
     Args:
         n: the number of coins.
-        threshold: 0..2^64; the coin is certain, and takes no word, at either end.
+        threshold: 0..2^64; at 0 and at 2^64 the coin is certain and needs no word.
         random: the words.
 
     Returns:
@@ -381,7 +382,9 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw coins as `toss` does, from half a word each; a second half decides if the first equals the threshold's.
+    """Draw booleans with the probabilities of `toss`, from half a word each.
+
+    A second half is drawn only if the first half equals the high half of the threshold.
 
     Args:
         n: the number of coins.
@@ -397,7 +400,7 @@ def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray:
-    """Return the ``(n,)`` coins of the high halves of words; see `half_toss`, but for thresholds 0 and 2^64."""
+    """Return the ``(n,)`` booleans of `half_toss` for given first halves; the threshold is neither 0 nor 2^64."""
     high, low = divmod(threshold, 1 << _HALF_BITS)
     truth: BoolArray = halves < np.uint32(high)
     tied = np.flatnonzero(halves == np.uint32(high))
@@ -416,7 +419,7 @@ def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
         random: the words.
 
     Returns:
-        The coins and the noise, 0..v - 1 wherever the truth is not told.
+        The coins and the noise, which is in 0..v - 1 where the report is noise.
     """
     if not 0 < threshold < WORD_RANGE:
         lane = np.uint32 if symbols <= _FEW else np.uint64
@@ -426,21 +429,21 @@ def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
     truth, noise, undecided = shares.decide(words)
     if len(undecided):
         if shares.rest:
-            truth[undecided] = shares.told(words[undecided], fresh_lanes(len(undecided), random, np.uint32))
+            truth[undecided] = shares.truth_of(words[undecided], fresh_lanes(len(undecided), random, np.uint32))
         noise[undecided] = uniform_below(symbols, len(undecided), random, lane=words.dtype.type)
     return Coins(truth, noise)
 
 
 @dataclass(frozen=True, slots=True)
 class WordShares:
-    """The shares of the first parts of words: of each symbol of noise, of the truth, and of those that do not decide.
+    """Boundaries that divide the first parts of words into symbols of noise, truth, and undecided parts.
 
     Attributes:
-        noise: N, the words that tell noise, at least 1.
-        rest: the bits of the second part of a word.
-        width: first parts for each symbol; parts below ``end`` are noise.
-        end: v times the width.
-        top: parts from here on are truth.
+        noise: N, the number of words that mean noise, at least 1.
+        rest: the number of bits of the second part of a word.
+        width: the number of first parts of each symbol.
+        end: v times the width; first parts below ``end`` mean noise.
+        top: first parts from ``top`` on mean truth.
     """
 
     noise: int
@@ -452,31 +455,31 @@ class WordShares:
     @classmethod
     @lru_cache(maxsize=1 << 8)
     def of(cls, noise: int, symbols: int, rest: int) -> Self:
-        """Return the shares of N words of noise and v symbols, where a word's second part has ``rest`` bits."""
+        """Return the boundaries for N words of noise and v symbols, if the second part of a word has ``rest`` bits."""
         width = noise // (symbols << rest)
         return cls(noise, rest, width, symbols * width, -(-noise >> rest))
 
     def decide(self, words: AnyArray) -> tuple[BoolArray, AnyArray, IntArray]:
-        """Return the coins and the symbols by the first parts of words, and the rows that need the second."""
+        """Return coins and symbols by the first parts of words, and the rows that also need the second parts."""
         lane = words.dtype.type
         noise = words // lane(max(self.width, 1))
         truth: BoolArray = words > lane(self.top - 1)
         beyond, gap = words - lane(self.end), lane(self.top - self.end)
-        # Next to no batch has such words, and the least number is found faster than they are.
+        # Almost no batch has such words, and a minimum is faster than a search.
         within = np.flatnonzero(beyond < gap) if np.minimum.reduce(beyond, initial=gap) < gap else _NOBODY
         return truth, noise, within
 
-    def told(self, words: AnyArray, rest: AnyArray) -> BoolArray:
-        """Return the coins of whole words, from their first parts and as many second parts."""
+    def truth_of(self, words: AnyArray, rest: AnyArray) -> BoolArray:
+        """Return the coins of whole words, which first parts and as many second parts make up."""
         return (words.astype(np.uint64) << np.uint64(self.rest) | rest) >= np.uint64(self.noise)
 
 
 def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
-    """Return lanes of bits, each True with probability ``threshold / 2^depth`` exactly, from ``depth`` words.
+    """Return words whose bits are True with probability ``threshold / 2^depth`` exactly, each from ``depth`` words.
 
     Args:
-        words: ``(depth, ...)`` words: a bit of a lane has the digits of its integer in this bit of the words, which are
-            compared from the last digit to the first, all at once. Overwritten.
+        words: ``(depth, ...)`` words, which are overwritten. The bits at one position of the ``depth`` words are the
+            digits of one integer; all integers are compared with the threshold at once, from the last digit on.
         threshold: an odd integer below 2^depth.
     """
     below: AnyArray = words[0]
@@ -487,17 +490,22 @@ def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
 
 
 def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
-    """Return the ranks that are told, and -1 for the others; without a branch, whose time would reveal the coin."""
+    """Return the ranks where the report is the truth, and -1 elsewhere.
+
+    There is no branch, because its running time would reveal the coin.
+    """
     members: IntArray = np.bitwise_or(ranks, truth.view(np.int8) - np.int8(1), dtype=np.int64)
     return members
 
 
 def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
-    """Write the values where they are told, and noise elsewhere, without a branch, whose time would tell which.
+    """Write the values where the report is the truth, and noise elsewhere.
+
+    There is no branch, because its running time would reveal the coin.
 
     Args:
         truthful: ``(n,)`` booleans.
-        values: ``(n,)`` integers of any type; of no meaning where they are not told.
+        values: ``(n,)`` integers of any type, without meaning where the report is noise.
         noise: ``(n,)`` integers.
         out: ``(n,)`` unsigned integers, in whose type the choice is made.
     """

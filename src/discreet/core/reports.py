@@ -1,7 +1,7 @@
-"""Reports in columns, a row each: as they leave devices, in canonical order, as bytes, and as a table of Arrow.
+"""Reports in columns, one row per report: as devices send them, in canonical order, as bytes, and as an Arrow table.
 
-As bytes a report has a constant length, so that devices send it and canonical order compares it. A table has a stamp
-with the plan's fingerprint in the metadata of its schema.
+Reports of one plan all have the same number of bytes. Devices send these bytes, and canonical order compares them. The
+schema of a table has a stamp with the plan's fingerprint in its metadata.
 """
 
 import json
@@ -27,14 +27,14 @@ Blocks: TypeAlias = Mapping[str, AnyArray]
 _MOST_REPORTS = 1 << 62
 
 CLEAR, PLAN, SIMULATED = "clear", "plan", "simulated"
-"""Name of the column of codes of values in clear."""
+"""Names of the columns with codes of values in clear, with the plan, and with the mark of simulation."""
 
 RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
-"""Names of columns that mean something beside the reports of any plan."""
+"""Names of columns that have a meaning in tables of reports of every plan."""
 
 
 def is_count(name: str) -> bool:
-    """Return true if a column may say of how many people a row is: ``count``, in small or capital letters."""
+    """Return true if a column's name is ``count`` in any case: such a column may count the people of a row."""
     return name.strip().lower() == "count"
 
 
@@ -62,16 +62,16 @@ class Column:
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Return the shape of a column with this number of blocks."""
+        """Return the shape of this column for a number of blocks."""
         return (rows,) if self.width is None else (rows, self.width)
 
     def out_of_bounds(self, entries: AnyArray) -> BoolArray | None:
-        """Return ``(m,)`` booleans: the rows with an entry that is negative or not below the bound; None without any.
+        """Return ``(m,)`` booleans: true for rows with an entry below 0 or not below the bound; None without such rows.
 
         Args:
             entries: ``(m,)`` or ``(m, width)`` integers.
         """
-        # Nearly always all is well, which a sweep or two that write nothing show.
+        # Nearly always all entries are valid, which a minimum and a maximum show without a new array.
         at_least_0 = entries.dtype.kind == "u" or not entries.size or entries.min() >= 0
         if self.bound is None or not entries.size or (at_least_0 and entries.max() < self.bound):
             return None
@@ -81,7 +81,7 @@ class Column:
 
 
 def report_columns(size: int, has_clear: bool, block: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Return the columns of a report: of the code of a value in clear, where there are such values, and of a block."""
+    """Return the columns of a report: the code of a value in clear, if there are such values, and the block."""
     return (Column(CLEAR, smallest_unsigned(size), bound=size), *block) if has_clear else block
 
 
@@ -96,16 +96,16 @@ class Reports:
     """A batch of reports of one mechanism, in columns; row i is the report on the i-th value.
 
     Attributes:
-        fingerprint: of the plan.
+        fingerprint: fingerprint of the plan.
         n: number of reports.
-        in_clear: ``(n,)`` booleans, which reports state a value in clear; None if none does.
+        in_clear: ``(n,)`` booleans, true for reports that state a value in clear; None if no report does.
         clear: ``(F,)`` codes of these values, in the order of the rows.
         blocks: columns of the blocks, in the order of the rows with a block.
         simulated: whether the noise is from a seeded source, so that it protects nobody.
-        columns: formats of the columns as they are written; empty for reports that somebody put together by hand, and
-            where the blocks are not of these columns.
-        batches: the batches that the reports are of, as far as they are known, in the order of their names. Reports
-            that a mechanism makes are a new batch; reports that somebody put together by hand are of none.
+        columns: formats of the columns in files; empty for reports that were put together by hand, or whose blocks have
+            other columns.
+        batches: the batches to which the reports belong, as far as known, in the order of their names. Reports that a
+            mechanism makes are a new batch; reports that were put together by hand belong to no batch.
 
     ``reports[mask]`` and ``reports[10:20]`` return the reports of some rows. ``monday + tuesday`` joins two batches of
     one plan. polars, pandas, DuckDB and Arrow read reports as a table (``polars.DataFrame(reports)``).
@@ -131,11 +131,11 @@ class Reports:
     batches: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the columns read-only; their contents are for the mechanism to judge.
+        """Check the shapes and make the columns read-only; the mechanism checks the contents.
 
         Raises:
-            DataError: if they are no columns of integers, or do not fit together.
-            MismatchError: if a batch has more reports here than it can have.
+            DataError: if the columns do not hold integers, or do not fit together.
+            MismatchError: if there are more reports of a batch than its size.
         """
         check_header(self.fingerprint, self.n, self.simulated)
         object.__setattr__(self, "batches", merged(self.batches))
@@ -152,11 +152,11 @@ class Reports:
         object.__setattr__(self, "clear", frozen(self.clear))
         object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - clear_count, rows)))
         if {column.name for column in self.columns} - {CLEAR} != {*self.blocks}:
-            # Somebody put other blocks in their place.
+            # The blocks have other columns than the formats.
             object.__setattr__(self, "columns", ())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Sealed columns cannot be pickled as they are; batches travel between processes all the same.
+        # A read-only mapping cannot be pickled, but reports are sent between processes.
         header = self.fingerprint, self.n, self.in_clear, self.clear
         return type(self), (*header, dict(self.blocks), self.simulated, self.columns, self.batches)
 
@@ -180,11 +180,11 @@ class Reports:
 
     @property
     def batch(self) -> NamedBatch | None:
-        """The batch that all reports are of, or the part of it; None if they are of several, or it is not known."""
+        """The batch, or the part of one batch, that holds all reports; None if there are several or it is unknown."""
         return self.batches[0] if len(self.batches) == 1 and self.batches[0].n == self.n else None
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the reports of rows start..stop - 1 as a batch."""
+        """Return the reports of rows start..stop - 1."""
         start, stop, _ = slice(start, stop).indices(self.n)
         stop = max(start, stop)
         if self.in_clear is None:
@@ -196,13 +196,13 @@ class Reports:
         return self._with(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return the reports of some rows, in their order.
+        """Return the reports of some rows, in the order of the rows.
 
         Args:
-            rows: a slice, or ``(n,)`` booleans of any holder: NumPy, pandas, polars, Arrow, a list.
+            rows: a slice, or ``(n,)`` booleans in NumPy, pandas, polars, Arrow or a list.
 
         Raises:
-            DataError: if a mask does not say true or false of every report.
+            DataError: if a mask does not have one boolean for every report.
             ParameterError: if a slice goes backwards or is not of whole numbers.
         """
         if isinstance(rows, slice):
@@ -214,21 +214,21 @@ class Reports:
         return self.take(np.flatnonzero(mask))
 
     __iter__ = None
-    """Reports are columns: there is nothing to be had of one report alone."""
+    """Reports cannot be iterated: there is no object for a single report."""
 
     def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
         blocks, batches = {name: column[rows] for name, column in self.blocks.items()}, self._batches_of(n)
         return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns, batches)
 
     def _batches_of(self, n: int) -> tuple[NamedBatch, ...]:
-        """Return the batches that some of the rows are of, as far as their number says it."""
+        """Return the batches to which n of the reports belong, as far as their number determines it."""
         if n == self.n:
             return self.batches
         batch = self.batch
         return () if batch is None or not 0 < n < batch.n else (NamedBatch(batch.name, n, batch.size),)
 
     def __add__(self, other: Self) -> Self:
-        """Return the reports of both batches, in order; of more than two, see `concatenate`.
+        """Return the reports of both batches, in order; for more than two batches, see `concatenate`.
 
         Raises:
             MismatchError: if they belong to different plans, or some reports are in both, as far as batches show it.
@@ -236,11 +236,11 @@ class Reports:
         return self.concatenate([self, other]) if isinstance(other, Reports) else NotImplemented
 
     def __radd__(self, other: object) -> Self:
-        """Return these reports for 0, so that ``sum`` works."""
+        """Return these reports if the other operand is 0, so that ``sum`` works."""
         return self if is_whole(other) and other == 0 else NotImplemented
 
     def to_arrow(self) -> Any:
-        """Return a `pyarrow.Table` with the columns of a file of reports, the mark of the plan and of the batch.
+        """Return a `pyarrow.Table` with the columns of a file of reports; its metadata identify the plan and the batch.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
@@ -255,11 +255,11 @@ class Reports:
         return self.columns
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return the columns as a stream of Arrow, which polars, pandas, DuckDB and Arrow read as a table."""
+        """Return the columns as an Arrow stream, which polars, pandas, DuckDB and Arrow read as a table."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def take(self, rows: IntArray) -> Self:
-        """Return the reports of some rows as a batch, in this order.
+        """Return the reports of some rows, in this order.
 
         Args:
             rows: ``(m,)`` places in 0..n - 1.
@@ -272,7 +272,7 @@ class Reports:
         return self._with(len(rows), chosen, self.clear[(places - 1)[chosen]], blocks)
 
     def sealed(self) -> Self:
-        """Return the reports in canonical order: sorted by what they say, so that the order of people is gone.
+        """Return the reports in canonical order: sorted by their contents, so that the order of people is lost.
 
         Files of them, of any number of reports, are written by `discreet.formats.sealed_files.write_sealed`.
 
@@ -323,7 +323,7 @@ class Reports:
 
 
 def _ends(rows: slice, n: int) -> tuple[int, int, int]:
-    """Return first, stop and step of a slice that goes forwards."""
+    """Return start, stop and step of a slice; raise an error if it goes backwards."""
     try:
         start, stop, step = rows.indices(n)
     except (TypeError, ValueError):
@@ -334,7 +334,7 @@ def _ends(rows: slice, n: int) -> tuple[int, int, int]:
 
 
 def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
-    """Return read-only columns, all of one of these lengths."""
+    """Return columns of blocks as read-only; all must have the same length, one of the two given."""
     if not isinstance(blocks, Mapping) or not blocks:
         raise DataError("blocks.empty", argument="blocks")
     sealed = {}
@@ -347,17 +347,17 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
 
 
 def is_plain(array: object, kinds: str = "iu", axes: int = 1) -> bool:
-    """Return true if this is an unmasked NumPy array of these kinds of numbers, with at most this number of axes."""
+    """Return true for an unmasked NumPy array with these kinds of numbers, and with at most this number of axes."""
     return (
         isinstance(array, np.ndarray) and array.dtype.kind in kinds and 1 <= array.ndim <= axes and not is_masked(array)
     )
 
 
 def check_header(fingerprint: object, n: object, simulated: object) -> None:
-    """Refuse an invalid fingerprint, number of reports or mark of simulation.
+    """Raise an error for an invalid fingerprint, number of reports or mark of simulation.
 
     Raises:
-        DataError: if there is no fingerprint, n is no number of reports, or it is not said whether they are simulated.
+        DataError: if there is no fingerprint, n is no number of reports, or the mark of simulation is no boolean.
     """
     if type(fingerprint) is not str or not fingerprint:
         raise DataError("fingerprint.wrong-type", argument="fingerprint", kind=type(fingerprint).__name__)
@@ -373,7 +373,7 @@ def block_count(blocks: Blocks) -> int:
 
 
 def check_same_plan(fingerprints: set[str]) -> None:
-    """Refuse to combine reports or tallies of different plans.
+    """Raise an error for reports or tallies of different plans.
 
     Raises:
         MismatchError: if there is more than one fingerprint.
@@ -389,12 +389,13 @@ BLOCK, IN_CLEAR, BOTH = 1, 2, 3
 
 @dataclass(frozen=True)
 class RecordForm:
-    """The form of records: a byte that says what follows, then the columns of a report, then zeros.
+    """The layout of a binary record: a tag byte (1 block, 2 value in clear, 3 both), columns, and zeros.
 
     Attributes:
-        columns: of a report: of the code of a value in clear, where there are such values, and of a block.
-        clear_blocks: whether reports in clear carry a block too.
-        order: ``"<"`` on the wire; ``">"``, the highest byte first, where records are to compare as their numbers do.
+        columns: columns of a report: the code of a value in clear, if there are such values, and the block.
+        clear_blocks: whether reports in clear have a block too.
+        order: byte order of numbers: ``"<"`` for sending; ``">"``, the highest byte first, for sorting records by their
+            numbers.
     """
 
     columns: tuple[Column, ...]
@@ -403,7 +404,7 @@ class RecordForm:
 
     @cached_property
     def clear(self) -> Column | None:
-        """The column of codes of values in clear; None where no report states one."""
+        """The column with the code of a value in clear; None if no report states one."""
         return next((column for column in self.columns if column.name == CLEAR), None)
 
     @cached_property
@@ -417,7 +418,7 @@ class RecordForm:
 
     @cached_property
     def _block_at(self) -> int:
-        """The place of a block's first byte."""
+        """The position of a block's first byte."""
         return 1 + (self._clear_bytes if self.clear_blocks else 0)
 
     @cached_property
@@ -426,11 +427,14 @@ class RecordForm:
 
     @cached_property
     def width(self) -> int:
-        """W, the bytes of a record."""
+        """W, the number of bytes of a record."""
         return max(self._block_end, 1 + self._clear_bytes)
 
     def encode(self, reports: Reports, width: int | None = None) -> AnyArray:
-        """Return ``(n, W)`` bytes, a record for each report; with zeros up to another width than W, if one is given."""
+        """Return ``(n, W)`` bytes, one record per report.
+
+        With ``width``, zeros fill each record up to this many bytes.
+        """
         in_clear = reports.in_clear
         if in_clear is None or self.clear is None:
             return self.of_blocks(reports.blocks, width)
@@ -447,7 +451,7 @@ class RecordForm:
         return records
 
     def of_codes(self, codes: AnyArray, width: int | None = None) -> AnyArray:
-        """Return ``(m, W)`` bytes, the records of reports with nothing but a value in clear; ``width`` as there."""
+        """Return ``(m, W)`` bytes, the records of reports with only a value in clear; ``width`` as for `encode`."""
         records = np.zeros((len(codes), width or self.width), dtype=np.uint8)
         records[:, 0] = IN_CLEAR
         if self.clear is not None:
@@ -455,7 +459,7 @@ class RecordForm:
         return records
 
     def of_blocks(self, blocks: Blocks, width: int | None = None) -> AnyArray:
-        """Return ``(m, W)`` bytes, the records of reports with nothing but a block; ``width`` as there."""
+        """Return ``(m, W)`` bytes, the records of reports that only have a block; ``width`` as for `encode`."""
         records, at = np.zeros((block_count(blocks), width or self.width), dtype=np.uint8), self._block_at
         records[:, 0] = BLOCK
         for column in self.block:
@@ -464,24 +468,24 @@ class RecordForm:
         return records
 
     def _put(self, records: AnyArray, column: Column, at: int, entries: AnyArray) -> None:
-        """Write the entries of a column into ``(n, W)`` records, from byte ``at`` on."""
+        """Write the entries of a column into ``(n, W)`` records, starting at byte ``at``."""
         kind, places = np.dtype(column.dtype).newbyteorder(self.order), records[:, at : at + column.bytes]
         if column.width is None:
             places.view(kind)[:, 0] = entries
             return
-        # Rows as a whole, of a few bytes each: copied entry by entry they take three times as long.
+        # Rows of a few bytes are copied as a whole; entry by entry takes three times as long.
         whole = np.dtype((np.void, column.bytes))
         places.view(whole)[:] = np.ascontiguousarray(entries, dtype=kind).view(whole)
 
     def _entries(self, records: AnyArray, column: Column, at: int) -> AnyArray:
-        """Return the entries of a column in ``(n, W)`` records."""
+        """Return the entries of a column in ``(n, W)`` records, starting at byte ``at``."""
         spelled = np.ascontiguousarray(records[:, at : at + column.bytes])
         entries = spelled.view(np.dtype(column.dtype).newbyteorder(self.order)).astype(column.dtype, copy=False)
         return entries.reshape(column.shape(len(records)))
 
-    def turned(self, records: AnyArray) -> AnyArray:
-        """Return ``(n, W)`` records with the bytes of every number in the other order; nothing is checked."""
-        blocks, in_clear = self._turns
+    def swap_byte_order(self, records: AnyArray) -> AnyArray:
+        """Return ``(n, W)`` records with the bytes of every number in reverse order; nothing is checked."""
+        blocks, in_clear = self._positions_before_swap
         swapped = np.take(records, blocks, axis=1)
         if in_clear != blocks:
             is_clear = records[:, 0] == IN_CLEAR
@@ -489,23 +493,23 @@ class RecordForm:
         return swapped
 
     @cached_property
-    def _turns(self) -> tuple[list[int], list[int]]:
-        """Sources of the bytes of turned numbers: in records with a block, and in those with only a value."""
+    def _positions_before_swap(self) -> tuple[list[int], list[int]]:
+        """Positions of bytes before the swap: in records with a block, and in records with only a value in clear."""
         blocks, in_clear, at = list(range(self.width)), list(range(self.width)), self._block_at
         for column in self.block:
-            _turn(blocks, column, at)
+            _reverse_bytes(blocks, column, at)
             at += column.bytes
         if self.clear is None:
             return blocks, blocks
         if self.clear_blocks:
-            _turn(blocks, self.clear, 1)
+            _reverse_bytes(blocks, self.clear, 1)
             return blocks, blocks
-        _turn(in_clear, self.clear, 1)
+        _reverse_bytes(in_clear, self.clear, 1)
         return blocks, in_clear
 
 
-def _turn(places: list[int], column: Column, at: int) -> None:
-    """Turn the bytes of each number of a column, whose first byte is at a place."""
+def _reverse_bytes(places: list[int], column: Column, at: int) -> None:
+    """Reverse the positions of the bytes of each number of a column that starts at byte ``at``."""
     size = np.dtype(column.dtype).itemsize
     for start in range(at, at + column.bytes, size):
         places[start : start + size] = reversed(places[start : start + size])
@@ -525,7 +529,7 @@ def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
 def report_schema(
     columns: Sequence[Column], fingerprint: str, *, simulated: bool = False, facts: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the Arrow schema of reports with such columns; ``facts`` are said in its metadata besides."""
+    """Return the Arrow schema of reports with such columns; its metadata also hold the ``facts``."""
     import pyarrow as pa
 
     entries = {**(facts or {}), "simulated": simulated}
@@ -534,7 +538,7 @@ def report_schema(
 
 
 def report_table(reports: Reports, columns: Sequence[Column], facts: Mapping[str, Any] | None = None) -> Any:
-    """Return reports as a table with `report_schema`; ``facts`` as there.
+    """Return reports as an Arrow table with the schema of `report_schema`; ``facts`` as for `report_schema`.
 
     Raises:
         DataError: if a number does not fit into its column, in reports that were put together by hand.
@@ -564,7 +568,7 @@ def _type(column: Column) -> Any:
 
 
 def _array(column: Column, dense: AnyArray, rows: BoolArray | None) -> Any:
-    """Return entries as a column of reports, on the rows where they are present, nulls elsewhere."""
+    """Return entries as an Arrow column of reports, with null in the rows that have no entry."""
     import pyarrow as pa
 
     from discreet.core.arrow import array_of, from_buffer, validity

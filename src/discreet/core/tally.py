@@ -1,4 +1,4 @@
-"""Tallies: the integer counts that linear decoding needs, and the batches that were counted.
+"""Tallies: the integer counts that linear estimates need, and the batches that were counted.
 
 Tallies of disjoint reports add up exactly, also by group and with weights.
 """
@@ -23,16 +23,16 @@ class Tally:
     """The counts of a batch of reports; a commutative monoid under ``+`` whose zero is `Mechanism.empty_tally`.
 
     Attributes:
-        fingerprint: of the plan.
+        fingerprint: fingerprint of the plan.
         n: number of reports.
         support: T, the counts of blocks. By default ``(v,)``: T_x counts the blocks that contain x. A design with two
-            block sizes counts both apart, ``(2 v,)``; a law with a small alphabet counts each of its blocks, such as
-            ``(m g,)`` buckets of a pool; an explicit channel counts each output, ``(|Y|,)``.
-        clear: ``(|X_N|,)`` F, the counts of reports that state each other value in clear.
+            block sizes counts each size separately, ``(2 v,)``. A law with a small alphabet counts each of its blocks,
+            such as ``(m g,)`` buckets of a pool. An explicit channel counts each output, ``(|Y|,)``.
+        clear: ``(|X_N|,)`` F: for each value that is not sensitive, the number of reports that state it in clear.
         simulated: whether any of the reports was simulated.
-        batches: the batches that were counted, as far as they are known, in the order of their names.
+        batches: the batches that were counted, as far as known, in the order of their names.
 
-    Tallies are equal if their counts are, however reports were split and sealed.
+    Tallies with equal counts are equal, even if their reports were split into batches in different ways.
 
     Example:
         >>> import discreet as dc
@@ -51,10 +51,10 @@ class Tally:
     batches: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the counts 64-bit integers and read-only; their mechanism judges them further.
+        """Check the counts and make them 64-bit integers and read-only; the mechanism makes further checks.
 
         Raises:
-            DataError: if they are no counts, or exceed the number of reports.
+            DataError: if they are no counts, or a count exceeds the number of reports.
             MismatchError: if more reports of a batch were counted than it has.
         """
         check_header(self.fingerprint, self.n, self.simulated)
@@ -87,27 +87,27 @@ class Tally:
 
     @property
     def people(self) -> int:
-        """Number of reports, each of one person, as of `WeightedTally`."""
+        """Number of people who reported: n, because each report is of one person."""
         return self.n
 
     @property
     def weights(self) -> Self:
-        """The tally in which reports count as their weights say: this one, as all of them count alike."""
+        """The tally of weighted reports: this tally, because all weights are 1."""
         return self
 
     @property
     def square_parts(self) -> tuple[tuple[float, "Tally"], ...]:
-        """The tallies in which reports count as the squares of their weights say, each times a number."""
+        """The counts by squared weights, as pairs of a factor and a tally to add up; here all weights are 1."""
         return ((1.0, self),)
 
     @property
     def rest_n(self) -> int:
-        """Number of reports without a known batch."""
+        """Number of reports that belong to no known batch."""
         return self.n - sum(batch.n for batch in self.batches)
 
     @property
     def clear_total(self) -> int:
-        """F: how many reports were in clear."""
+        """F, the number of reports in clear."""
         return total(self.clear)
 
     def __add__(self, other: Self) -> Self:
@@ -120,7 +120,7 @@ class Tally:
 
     @classmethod
     def together(cls, tallies: Iterable[Self]) -> Self:
-        """Return the tally of one batch or more; errors as for ``+``."""
+        """Return the sum of one or more tallies; it raises the same errors as ``+``."""
         first, *others = tallies
         check_same_plan({first.fingerprint, *(tally.fingerprint for tally in others)})
         support, clear, batches = first.support.copy(), first.clear.copy(), [*first.batches]
@@ -134,13 +134,13 @@ class Tally:
         return cls(first.fingerprint, n, support, clear, simulated, tuple(batches))
 
     def without(self, other: Self) -> Self:
-        """Return the tally without batches that it has counted.
+        """Return the tally without the reports of batches that it counted.
 
         Args:
             other: the tally of those batches, and of no other report.
 
         Raises:
-            MismatchError: if it belongs to another plan, or has counted anything else.
+            MismatchError: if ``other`` belongs to another plan, or counted reports that this tally did not count.
 
         Example:
             >>> import discreet as dc
@@ -157,19 +157,19 @@ class Tally:
         return type(self)(self.fingerprint, self.n - other.n, *counts, self.simulated, tuple(left))
 
     def __radd__(self, other: object) -> Self:
-        """Return this tally for 0, so that ``sum`` works."""
+        """Return this tally if the other operand is 0, so that ``sum`` works."""
         return self if is_whole(other) and other == 0 else NotImplemented
 
 
 def total(counts: IntArray, largest: int | None = None) -> int:
-    """Return the exact sum of counts of at least 0, however large; ``largest`` is the largest, where it is known."""
+    """Return the exact sum of counts of at least 0, of any size. ``largest`` is the largest count, if it is known."""
     # A sum of forged counts could wrap.
     small = not len(counts) or int(counts.max() if largest is None else largest) * len(counts) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))
 
 
 DIGIT = 20
-"""Binary digits of a weight beyond the largest's first: weights are multiples of 2^-20 of the largest."""
+"""Binary digits of the largest weight after its first: all weights are multiples of 2^-20 of the largest."""
 
 
 def scaled(tally: Tally, times: int) -> Tally:
@@ -179,13 +179,13 @@ def scaled(tally: Tally, times: int) -> Tally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedTally:
-    """The counts of reports with weights, which are integers: multiples of a unit.
+    """The counts of reports with weights; each weight is an integer multiple of a unit.
 
     Attributes:
         people: number of reports.
         unit: the weight that counts 1.
         weights: the tally in which each report counts as often as its weight.
-        squares: ``(low, high)`` tallies in which it counts as the square of its weight: low + 2^20 high.
+        squares: ``(low, high)``, two tallies; in low + 2^20 high each report counts as the square of its weight.
     """
 
     people: int
@@ -197,7 +197,7 @@ class WeightedTally:
 
     @property
     def square_parts(self) -> tuple[tuple[float, Tally], ...]:
-        """The tallies in which reports count as the squares of their weights say, each times a number."""
+        """The counts by squared weights, as pairs of a factor and a tally to add up."""
         return tuple((times, square) for times, square in zip((1.0, 2.0**DIGIT), self.squares, strict=True) if square.n)
 
     def __add__(self, other: Self) -> Self:
@@ -216,7 +216,7 @@ class WeightedTally:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyStack:
-    """The counts of g groups of people in rows, which decoders that `stacks` take in the place of a tally.
+    """The counts of g groups of people, one group per row, for decoders that can decode several tallies at once.
 
     Attributes:
         n: ``(g, 1)`` numbers of reports.
@@ -230,13 +230,13 @@ class TallyStack:
 
     @classmethod
     def of(cls, tallies: Sequence[Tally]) -> Self:
-        """Return the counts of one tally or more, of one plan."""
+        """Return the counts of one or more tallies of one plan."""
         sizes = np.array([[tally.n] for tally in tallies])
         return cls(sizes, np.stack([tally.support for tally in tallies]), np.stack([tally.clear for tally in tallies]))
 
     @property
     def clear_total(self) -> IntArray:
-        """``(g, 1)`` numbers of reports in clear."""
+        """``(g, 1)`` numbers of reports in clear, one for each group."""
         totals: IntArray = self.clear.sum(axis=1, keepdims=True)
         return totals
 
@@ -246,8 +246,8 @@ class GroupedTally(Mapping[Any, Tally]):
     """A tally for each group of people; a commutative monoid under ``+``.
 
     Attributes:
-        names: of the columns that make the groups; empty for one without a name.
-        tallies: by the label of the group; by tuples of labels where there are several columns.
+        names: names of the columns that make the groups; empty for one column without a name.
+        tallies: the tally of each group, by its label; by a tuple of labels if there are several columns.
 
     Example:
         >>> import discreet as dc
@@ -263,10 +263,10 @@ class GroupedTally(Mapping[Any, Tally]):
     tallies: Mapping[Any, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse tallies of different plans.
+        """Raise an error for tallies of different plans.
 
         Raises:
-            MismatchError: if there are some.
+            MismatchError: if there are two plans or more.
         """
         if len({tally.fingerprint for tally in self.tallies.values()}) > 1:
             raise MismatchError("plan.different-groups")
@@ -284,7 +284,7 @@ class GroupedTally(Mapping[Any, Tally]):
         return f"GroupedTally(n={sum(tally.n for tally in self.tallies.values())}, {len(self)} groups)"
 
     def __add__(self, other: Self) -> Self:
-        """Return the tallies of both batches, in the order of their labels.
+        """Return the tallies of both batches by group, sorted by label.
 
         Raises:
             MismatchError: if they belong to different plans, or are grouped by different columns.
@@ -300,7 +300,7 @@ class GroupedTally(Mapping[Any, Tally]):
 
     @property
     def whole(self) -> Tally:
-        """The tally of all groups together.
+        """The tally of all groups.
 
         Raises:
             DataError: if there is no group.

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.checks import checked_between, checked_choice, meant, real_number, shown
+from discreet.core.checks import checked_between, checked_choice, real_number, shown, suggestion
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -88,7 +88,7 @@ class Method(Generic[Result]):
                 names=", ".join(idle),
                 name=self.name,
                 takes=takes,
-                meant=meant(idle[0], known),
+                meant=suggestion(idle[0], known),
             )
         return {name: known[name].check(name, option) for name, option in options.items()}
 

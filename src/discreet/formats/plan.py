@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeVar, Union
 import msgspec
 from msgspec import NODEFAULT
 
-from discreet.core.checks import meant
+from discreet.core.checks import suggestion
 from discreet.core.domain import Domain
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import PLANS, checked_output, output_of
@@ -178,7 +178,7 @@ def _advice(message: str) -> str:
     named = re.match(r"Invalid value '(.*)' - at ", message)
     if named is None or not message.endswith(_NAME):
         return ""
-    advice = meant(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
+    advice = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
     return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
 
 

@@ -211,7 +211,7 @@ class CanonicalOrder:
 
     def add_records(self, records: AnyArray) -> None:
         """Take reports by their records, as devices send them; they are checked when they are handed out."""
-        self._rows.add(self._wire.turned(records))
+        self._rows.add(self._wire.swap_byte_order(records))
 
     def batches(self) -> Iterator[Reports]:
         """Yield all reports in canonical order, checked; to be called once.

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from discreet.arrays import BoolArray
-from discreet.core.checks import checked_choice, checked_whole, meant
+from discreet.core.checks import checked_choice, checked_whole, suggestion
 from discreet.core.domain import Domain, checked_domain, numbers_in, value_mask
 from discreet.core.labels.products import Product
 from discreet.core.labels.reading import composed, composed_names
@@ -70,7 +70,7 @@ def in_order(attributes: Mapping[str, Any], names: object) -> tuple[str, ...]:
     listed = [composed(str(name)) for name in listed]
     for name in listed:
         if name not in attributes:
-            raise ParameterError("attribute.unknown", name=name, near=meant(name, attributes))
+            raise ParameterError("attribute.unknown", name=name, near=suggestion(name, attributes))
     if not listed or len({*listed}) < len(listed):
         raise ParameterError("attributes.repeated", names=listed)
     return tuple(name for name in attributes if name in listed)

@@ -1,1 +1,1 @@
-"""Labels of values: their spaces and codes, numbers in bins, and texts that read alike."""
+"""Labels of values: label spaces and codes, numbers in bins, and labels that read alike."""

@@ -1,7 +1,7 @@
-"""Alike labels: labels of one attribute whose readings are equal.
+"""Labels of one attribute that read alike: they differ only in case, spaces and similar details of writing.
 
-Where one of two alike labels is sensitive and the other is not, a sensitive answer in the other spelling is reported in
-clear. A domain refuses such labels unless it is exact.
+If only one of two such labels is sensitive, a sensitive answer that is written like the other label is reported in
+clear. A domain with such labels raises an error unless it is exact.
 """
 
 from collections.abc import Collection, Iterator
@@ -19,13 +19,14 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class AlikeLabels:
-    """Labels of one attribute that read alike.
+    """A group of labels of one attribute that read alike.
 
     Attributes:
         attribute: the attribute of a product; empty for a domain of plain labels.
         labels: two texts or more.
-        protected: whether each is sensitive; None for a label of a product that is so in some combinations only.
-        differ: whether one of them is sensitive where another is not.
+        protected: whether each label is sensitive; None for a label of a product that is sensitive in some
+            combinations only.
+        differ: whether the labels differ in sensitivity.
     """
 
     attribute: str
@@ -49,18 +50,18 @@ class AlikeLabels:
 
 
 def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()) -> None:
-    """Refuse labels that read alike if only some of them are sensitive.
+    """Raise an error if labels read alike and only some of them are sensitive.
 
-    Of a product these are combinations that differ in one attribute alone, by labels that read alike. Such pairs make a
-    chain between any two combinations that are alike in every attribute.
+    In a product, two combinations are compared if they differ in one attribute only, by labels that read alike. Chains
+    of such pairs connect any two combinations that read alike in every attribute.
 
     Args:
         space: the labels, without placeholders.
         mask: ``(|X|,)`` booleans: which values are sensitive.
-        exact: the attributes of a product whose labels are what they are.
+        exact: attributes of a product whose labels may read alike and differ in sensitivity.
 
     Raises:
-        ParameterError: if there are such labels; it names two of them.
+        ParameterError: if there are such labels; the message names two of them.
     """
     if not mask.any():
         return
@@ -85,7 +86,7 @@ def refuse_alike(space: LabelSpace, mask: BoolArray, exact: Collection[str] = ()
 
 
 def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
-    """Yield the groups of labels of a space that read alike.
+    """Yield each group of labels of a label space that read alike.
 
     Args:
         space: the labels, without placeholders.
@@ -99,7 +100,9 @@ def alike_labels(space: LabelSpace, mask: BoolArray) -> Iterator[AlikeLabels]:
 
 
 def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]:
-    """Return sentences for each group of alike labels, those that differ in sensitivity first; many are counted.
+    """Return a sentence for each group of alike labels, groups that differ in sensitivity first.
+
+    Only ten groups are listed; a last sentence counts the others.
 
     Args:
         alike: the groups.
@@ -114,7 +117,7 @@ def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]
 
 
 def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> BoolArray:
-    """Return a row for each of some labels of an attribute: which combinations with the label are sensitive."""
+    """Return a row of booleans for each label of an attribute: true for each sensitive combination with the label."""
     shape = [part.size for part in space.flat_parts.values()]
     rows: AnyArray = np.moveaxis(mask.reshape(shape), axis, 0)[codes]
     return rows.reshape(len(codes), -1)

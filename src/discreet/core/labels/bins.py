@@ -1,7 +1,7 @@
-"""Numbers in bins: the label space of the numbers from a low to a high end.
+"""Numbers in bins: the label space of the numbers between two bounds.
 
-Devices hold numbers in floats of several widths. So borders and ends are rounded to the type of a column before the
-column is compared with them, and nobody with a number of a sensitive range gets the code of a bin above it.
+Devices store numbers in floats of several widths. So borders and bounds are rounded to the type of a column before the
+comparison. A number in a sensitive range then never gets the code of a bin above the range.
 """
 
 from collections.abc import Iterable
@@ -28,19 +28,21 @@ _WIDENED = (
     "these numbers were float32 before they were float64, and a float32 may lie below the border that it was written "
     "as; --float32 (float32=True) reads them as float32."
 )
-# Of a bin: a range may be thinner by so much.
+# Share of a bin by which a range may be narrower than the bin.
 _ON_BORDER = 1e-9
 
 
 def are_pairs(values: Any) -> bool:
-    """Return true for ranges of numbers; single numbers stand for their bins."""
+    """Return true if an argument holds ranges of numbers, and false if it holds single numbers."""
     if isinstance(values, list | tuple):
         return bool(values) and not any(map(is_real, values))
     return getattr(values, "ndim", 1) == 2
 
 
 def borders_at(low: float, high: float, count: int, places: IntArray) -> FloatArray:
-    """Return borders between parts of one width, by their places, each as it is written.
+    """Return the borders with the given indices, where ``count`` parts of one width divide the range.
+
+    Each border is the float nearest to its exact decimal value.
 
     0.3 must not lie below the border 0.1 + 0.1 + 0.1.
     """
@@ -57,17 +59,17 @@ def borders_at(low: float, high: float, count: int, places: IntArray) -> FloatAr
 class Numbers(LabelSpace):
     """The numbers from low to high, in bins; a border belongs to the bin above it, and high to the last bin.
 
-    Borders, low and high are rounded to the type of a column (float16, float32), so that a number of this type lies at
-    or above a border if some real number at or above the border is stored as it.
+    Borders, low and high are rounded to the type of a column (float16, float32). A number of this type then lies at or
+    above a border if it may stand for a real number at or above the border.
 
     Attributes:
         low: the least number.
-        high: the largest one.
-        bins: how many bins; at most 4,096.
+        high: the largest number.
+        bins: number of bins; at most 4,096.
         scale: ``"linear"`` for bins of one width, ``"log1p"`` for bins in which ln(1 + x) grows by as much.
         clip: whether numbers outside belong to the first and the last bin; otherwise they have no label.
-        ends: where sensitive ranges end: the largest numbers that are surely sensitive. They change no fingerprint; a
-            number of a narrow type that may be one of them is never in a bin above it.
+        ends: upper bounds of the sensitive ranges: the largest numbers that are surely sensitive. They do not change
+            the fingerprint. A number of a narrow type that may stand for such a bound is never in a bin above it.
         starts: the borders at which sensitive ranges of other combinations of a product begin.
     """
 
@@ -81,10 +83,10 @@ class Numbers(LabelSpace):
     holds: ClassVar[str] = NUMBERS
 
     def __post_init__(self) -> None:
-        """Refuse a range without extent, and bins that are none.
+        """Raise an error for an empty range or for invalid bins.
 
         Raises:
-            ParameterError: if they are such.
+            ParameterError: if the range is empty or the bins are invalid.
         """
         for name in ("low", "high"):
             # No -0.0: one range, one description.
@@ -115,19 +117,19 @@ class Numbers(LabelSpace):
         return borders
 
     def quantities(self) -> FloatArray:
-        """Return the ``(bins,)`` middles of the bins."""
+        """Return the ``(bins,)`` midpoints of the bins."""
         middles: FloatArray = (self.borders[:-1] + self.borders[1:]) / 2
         return middles
 
     def as_float32(self, values: Any) -> AnyArray:
-        """Return numbers as float32."""
+        """Return a column of numbers as float32."""
         return columns.float32(values)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes of a column of numbers.
+        """Return the ``(n,)`` codes of a column of numbers.
 
         Raises:
-            DataError: if the values are no numbers, or of a type that is too coarse for the ranges of a product.
+            DataError: if the values are no numbers, or their type is too coarse for the sensitive ranges of a product.
         """
         numbers = columns.floats(values)
         if numbers.dtype == np.float64 and columns.were_float32(numbers):
@@ -139,13 +141,13 @@ class Numbers(LabelSpace):
         return codes
 
     def outside(self, numbers: AnyArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which floats of any type are below low or above high."""
+        """Return ``(n,)`` booleans: true for floats, of any type, that are below low or above high."""
         low, high = self._rounded((self.low, self.high), numbers.dtype)
         away: BoolArray = (numbers < low) | (numbers > high) | self._unknown(numbers)
         return away
 
     def _unknown(self, numbers: AnyArray) -> BoolArray:
-        """Return ``(n,)`` booleans: infinite floats of a type that does not hold all numbers of the range."""
+        """Return ``(n,)`` booleans: true for infinite floats, if their type cannot represent the whole range."""
         is_small = np.isinf(self._rounded((self.low, self.high), numbers.dtype)).any()
         return np.isinf(numbers) if is_small else np.zeros(len(numbers), dtype=np.bool_)
 
@@ -155,11 +157,11 @@ class Numbers(LabelSpace):
             return np.asarray(numbers, dtype=np.float64).astype(kind)
 
     def _steps(self, kind: np.dtype[Any]) -> AnyArray:
-        """Return ``(bins - 1,)`` the least number of each bin but the first, in a type of floats."""
+        """Return ``(bins - 1,)`` numbers in a type of floats: the least number of each bin but the first."""
         steps = self._rounded(self.borders[1:-1], kind)
         ends, bins = self._rounded(self.ends, kind), self._bins(self.ends)
         inner = bins < self.bins - 1
-        # What may be the end of a sensitive range is not above it. In float64 no border is so near to an end.
+        # A number that may be the bound of a sensitive range is not above it. In float64 no border is that near.
         np.maximum.at(steps, bins[inner], np.nextafter(ends[inner], kind.type(np.inf)))
         steps = np.maximum.accumulate(steps)
         starts = np.searchsorted(steps, self._rounded(self.starts, kind), side="right")
@@ -168,21 +170,23 @@ class Numbers(LabelSpace):
         return steps
 
     def _bins(self, numbers: Any) -> IntArray:
-        """Return the bins of float64 numbers from low to high."""
+        """Return the indices of the bins of float64 numbers from low to high."""
         return np.searchsorted(self.borders[1:-1], np.asarray(numbers, dtype=np.float64), side="right")
 
     def ranges(self, ranges: Any, name: str = "sensitive", *, closed: bool = False, narrow: bool = True) -> BoolArray:
-        """Return the ``(bins,)`` mask of the bins that ranges of numbers reach into: whole bins, rounded outward.
+        """Return the ``(bins,)`` mask of the bins that overlap ranges of numbers.
+
+        A range is rounded outward to whole bins.
 
         Args:
             ranges: pairs of numbers, no two of them overlapping.
-            name: of the argument, in refusals.
-            closed: whether a range includes its upper end, as sensitive ranges do; otherwise an end that is a border
+            name: the argument's name in messages.
+            closed: whether a range includes its upper bound, as sensitive ranges do; otherwise a bound that is a border
                 belongs to the bin above.
             narrow: whether a range may be narrower than a bin.
 
         Raises:
-            ParameterError: if they are none, or one does not lie between low and high.
+            ParameterError: if these are no such pairs, or a range does not lie between low and high.
         """
         pairs = columns.reals(ranges, name)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or not (pairs[:, 0] < pairs[:, 1]).all():
@@ -202,25 +206,28 @@ class Numbers(LabelSpace):
         return mask
 
     def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
-        """Return the ``(bins,)`` mask of ranges of numbers, or of the bins of single numbers."""
+        """Return the ``(bins,)`` mask of the bins that ranges or single numbers select."""
         if are_pairs(labels):
             return self.ranges(labels, name, closed=closed, narrow=closed)
         return super().mask_of(labels, name, closed=closed)
 
     def codes_in(self, wanted: Any, where: str, *, closed: bool = False) -> IntArray:
-        """Return the codes of a number or of ranges; a list of numbers is refused, for it could be one range."""
+        """Return the codes of a number or of ranges.
+
+        A list of numbers raises an error, because it could mean one range.
+        """
         if is_real(wanted):
             return super().codes_in(wanted, where, closed=closed)
         with columns.of_parameter(where):
             return np.flatnonzero(self.ranges(wanted, "pattern", closed=closed, narrow=closed))
 
     def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
-        """Return the same bins that know where sensitive ranges end.
+        """Return the same bins, with the upper bounds of the sensitive ranges.
 
         Args:
             chosen: ``(bins,)`` or ``(bins, m)`` booleans: the sensitive bins, of a product for each of m combinations
                 of the other attributes.
-            numbers: the ends, as far as they are known.
+            numbers: the upper bounds that are known.
         """
         marks, known = chosen.reshape(self.bins, -1), sorted({*self.ends, *map(float, numbers)})
         last = {int(code): number for code, number in zip(self._bins(known), known, strict=True)}
@@ -237,22 +244,22 @@ class Numbers(LabelSpace):
         return next((float(text) for text in texts if low + edge <= float(text) <= high - edge), (low + high) / 2)
 
     def names(self, codes: IntArray) -> list[str]:
-        """Return readable ranges, with as many digits as tell the borders apart."""
+        """Return a readable range for each code, with enough digits to distinguish the borders."""
         largest = max(abs(self.low), abs(self.high))
         digits = min(max(ceil(log10(largest / float(np.diff(self.borders).min()))) + 1, 3), 17)
         spelled = [f"{border:.{digits}g}" for border in self.borders.tolist()]
         return [f"{spelled[code]} to {spelled[code + 1]}" for code in np.asarray(codes).tolist()]
 
     def runs(self, codes: IntArray) -> IntArray:
-        """Return ``(r, 2)`` first and last of the runs of successive bins that some make up, given ascending."""
+        """Return the ``(r, 2)`` first and last bins of the runs of consecutive bins in an ascending list."""
         starts = np.flatnonzero(np.diff(codes, prepend=-2) > 1)
         return np.column_stack([codes[starts], codes[np.append(starts[1:], len(codes)) - 1]])
 
     def closed_ranges(self, codes: IntArray) -> list[list[float]]:
-        """Return ranges of numbers that are read as some bins again, given ascending.
+        """Return ranges of numbers that select the given bins, which are in ascending order.
 
-        The upper end of a range lies within its last bin, and only the last one of all ends at a border, high: the
-        ranges are the same whether an end belongs to its range or not.
+        The upper bound of a range lies inside its last bin; only a range up to the last bin of all has the bound high.
+        So the ranges select the same bins whether or not a bound belongs to its range.
         """
         known = dict(zip(self._bins(self.ends).tolist(), self.ends, strict=True))
         ranges = []
@@ -263,7 +270,7 @@ class Numbers(LabelSpace):
         return ranges
 
     def spelled_ranges(self, codes: IntArray) -> list[str]:
-        """Return the ranges that some bins make up, in words."""
+        """Return the ranges of numbers of the given bins as texts, one for each run of consecutive bins."""
         low, high = self.borders[:-1].tolist(), self.borders[1:].tolist()
         return [
             f"from {low[first]:.9g} up to {'' if last == self.bins - 1 else 'below '}{high[last]:.9g}"
@@ -271,10 +278,10 @@ class Numbers(LabelSpace):
         ]
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return the borders of each bin."""
+        """Return the lower and the upper border of the bin of each code."""
         codes = np.asarray(codes)
         return {"low": self.borders[codes], "high": self.borders[codes + 1]}
 
     def describe(self) -> dict[str, Any]:
-        """Return the numbers of low, high and bins, the scale and the clipping."""
+        """Return a description with low, high, the number of bins, the scale and the clipping."""
         return {"number": [self.low, self.high, self.bins, self.scale, self.clip]}

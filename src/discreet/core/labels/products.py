@@ -1,4 +1,4 @@
-"""Products and grids: labels of several columns, without a stored list of all labels.
+"""Products and grids: label spaces of several columns, without a stored list of all labels.
 
 A product has all combinations of the labels of several attributes. A grid has the rectangular regions of a map, and a
 value is a latitude and a longitude.
@@ -22,14 +22,14 @@ from discreet.errors import DataError, ParameterError
 
 
 def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
-    """Return the columns of these names, all of one length.
+    """Return the columns with the given names; raise an error unless all have the same length.
 
     Args:
-        values: a table with these columns, or a list of rows: tuples of as many entries, or mappings.
-        names: of the columns.
+        values: a table with these columns, or a list of rows: tuples with one entry per column, or mappings.
+        names: names of the columns.
 
     Raises:
-        DataError: if a column is missing or not a column, a row does not fit, or lengths differ.
+        DataError: if a column is missing or not a column, a row has other entries, or lengths differ.
     """
     if isinstance(values, list | tuple):
         rows = [tuple(_entry(row, name) for name in names) if isinstance(row, Mapping) else row for row in values]
@@ -49,7 +49,7 @@ def named_columns(values: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _entry(row: Mapping[Any, Any], name: str) -> Any:
-    """Return the entry of a row by its name in normal form C; None if the row has no such name."""
+    """Return the entry of a row whose name has the given normal form C; None if the row has no such entry."""
     if name in row or name.isascii():
         return row.get(name)
     return next((entry for key, entry in row.items() if as_composed(key) == name), None)
@@ -71,15 +71,15 @@ class Product(LabelSpace):
 
     @property
     def parts(self) -> Mapping[str, LabelSpace]:
-        """The attributes, by name."""
+        """The label space of each attribute, by the attribute's name."""
         return self.attributes
 
     def as_read(self) -> "Product":
-        """Return the product of the attributes, each as it is read."""
+        """Return the product that also encodes texts which read like exactly one label of their attribute."""
         return Product({name: part.as_read() for name, part in self.attributes.items()})
 
     def as_float32(self, values: Any) -> Any:
-        """Return the columns, with columns of numbers as float32."""
+        """Return the columns of a table, with columns of numbers as float32."""
         numbers = [name for name, part in self.attributes.items() if part.holds == NUMBERS]
         if not numbers:
             return LabelSpace.as_float32(self, values)
@@ -87,7 +87,7 @@ class Product(LabelSpace):
         return table | {name: columns.float32(table[name]) for name in numbers}
 
     def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> LabelSpace:
-        """Return the product of attributes whose numbers know where sensitive ranges end."""
+        """Return the product with the upper bounds of the sensitive ranges of its numeric attributes."""
         if not any(part.holds == NUMBERS for part in self.attributes.values()):
             return self
         cells, known = chosen.reshape([part.size for part in self.attributes.values()]), list(numbers)
@@ -113,7 +113,7 @@ class Product(LabelSpace):
         return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return a column for every attribute."""
+        """Return a column of labels for each attribute."""
         columns: dict[str, AnyArray] = {}
         rest = np.asarray(codes)
         for name, space in reversed(self.attributes.items()):
@@ -122,7 +122,7 @@ class Product(LabelSpace):
         return dict(reversed(columns.items()))
 
     def describe(self) -> dict[str, Any]:
-        """Return the attributes' descriptions, in order."""
+        """Return the descriptions of the attributes, in order."""
         return {"product": [[name, space.describe()] for name, space in self.attributes.items()]}
 
 
@@ -141,7 +141,7 @@ class Grid(LabelSpace):
     column_names: ClassVar[tuple[str, ...]] = ("lat", "lon")
 
     def __post_init__(self) -> None:
-        """Refuse a map without extent."""
+        """Raise an error for a map without extent, rows or columns."""
         for name, (low, high) in {"lat": self.lat, "lon": self.lon}.items():
             if not (np.isfinite(low) and np.isfinite(high) and low < high):
                 raise ParameterError("grid.empty-extent", argument=name, low=low, high=high)
@@ -166,11 +166,11 @@ class Grid(LabelSpace):
         return codes
 
     def as_float32(self, values: Any) -> AnyArray:
-        """Return coordinates as float32."""
+        """Return latitudes and longitudes as ``(n, 2)`` float32."""
         return np.column_stack([columns.float32(part) for part in self.coordinates(values)])
 
     def coordinates(self, values: Any) -> tuple[AnyArray, AnyArray]:
-        """Return ``(n,)`` latitudes and longitudes, each in floats of the type of its column."""
+        """Return ``(n,)`` latitudes and ``(n,)`` longitudes, each in the float type of its column."""
         if isinstance(values, list | tuple):
             values = np.asarray(values, dtype=object).reshape(len(values), -1) if values else np.empty((0, 2))
         if isinstance(values, np.ndarray) and values.dtype.names is None:
@@ -182,21 +182,21 @@ class Grid(LabelSpace):
         return columns.floats(pair["lat"]), columns.floats(pair["lon"])
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return row and column of each cell with the coordinates of its centre."""
+        """Return the row, the column and the coordinates of the centre of each cell."""
         row, col = np.divmod(np.asarray(codes), self.cols)
         lat = self.lat[0] + (row + 0.5) * (self.lat[1] - self.lat[0]) / self.rows
         lon = self.lon[0] + (col + 0.5) * (self.lon[1] - self.lon[0]) / self.cols
         return {"row": row, "col": col, "lat": lat, "lon": lon}
 
     def describe(self) -> dict[str, Any]:
-        """Return the borders and the counts."""
+        """Return a description with the borders of the map and the numbers of rows and columns."""
         return {"grid": [list(self.lat), list(self.lon), self.rows, self.cols]}
 
 
 def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntArray:
-    """Return the rows, or the columns, of a map in which coordinates lie; OUTSIDE elsewhere.
+    """Return the index of the map's row, or column, that contains each coordinate; OUTSIDE elsewhere.
 
-    A coordinate at a border, rounded to its type, lies in the cell above.
+    A coordinate that equals a border, rounded to the coordinate's type, lies in the cell above the border.
     """
     (low, high), kind = ends, coordinates.dtype
     first, last = np.asarray(ends).astype(kind)
@@ -204,7 +204,7 @@ def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntA
     # Clipped first: coordinates far outside must not overflow.
     scaled = (np.clip(np.where(inside, coordinates, low), low, high, dtype=np.float64) - low) / (high - low) * count
     cells = np.minimum(scaled.astype(np.int64), count - 1)
-    # The borders that rounding may have moved a coordinate across.
+    # Coordinates so near to a border that rounding may have moved them across it.
     step = 4 * float(np.spacing(np.abs(np.asarray(ends)).max().astype(kind))) / (high - low) * count
     if step >= 0.5 and kind != np.float64:
         raise DataError("grid.too-coarse", kind=kind)

@@ -1,11 +1,11 @@
-"""Readings of texts: two labels are alike if their readings are equal.
+"""The reading of a text: its form without case, extra spaces and other details of writing.
 
-A reading ignores case, width, invisible characters, surrounding and repeated spaces, kinds of dashes and quotes, and
-compatibility forms such as ligatures and superscripts. It decides which labels are alike, and is never stored, shown or
-sent. Devices compute the same readings, so every list of characters here is fixed and none depends on the runtime:
-the standard tables of spaces differ between Python and JavaScript.
+Two labels read alike if their readings are equal. A reading ignores case, width, invisible characters, surrounding and
+repeated spaces, kinds of dashes and quotes, and compatibility forms such as ligatures and superscripts. Readings are
+never stored, shown or sent. Devices compute the same readings, so every list of characters here is fixed: the standard
+tables of spaces differ between Python and JavaScript.
 
-Lower case followed by upper case joins exactly the characters that case folding joins, and also i and the dotless i.
+Lower case followed by upper case makes the same characters equal as case folding, and also i and the dotless i.
 JavaScript has no case folding.
 """
 
@@ -20,7 +20,7 @@ INVISIBLE = (
     "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u0640\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-"""The characters that a reading drops, as the inside of a regular expression's class."""
+"""The characters that a reading drops, as the content of a character class of a regular expression."""
 DASHES = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc"
 DOUBLE_QUOTES = "\u201c-\u201f\u00ab\u00bb\u2033"
@@ -35,7 +35,7 @@ _ODD = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}{UNUSUAL_S
 _INVISIBLE = _MARKS[0][0]
 _UNUSUAL_SPACE = re.compile(f"[{UNUSUAL_SPACES}]")
 _ANY_SPACE = re.compile(f"[ \n{UNUSUAL_SPACES}]+")
-# Lone surrogates cannot be printed; quotes look like others, and are seldom what differs.
+# Lone surrogates cannot be printed. Quotes are left out: they look alike, but labels seldom differ by them.
 _UNSEEN = re.compile(f"[\n{UNUSUAL_SPACES}{INVISIBLE}{DASHES}\ud800-\udfff]")
 _SPACES = re.compile(" {2,}")
 _ASCII = {code: None if _INVISIBLE.match(chr(code)) else " " for code in (*range(10), *range(11, 32), 127)} | {
@@ -44,7 +44,7 @@ _ASCII = {code: None if _INVISIBLE.match(chr(code)) else " " for code in (*range
 
 
 def composed(text: str) -> str:
-    r"""Return a text in Unicode's normal form C: an accent that follows its letter becomes one character with it.
+    r"""Return a text in Unicode's normal form C: a letter and the accent after it become one character.
 
     Example:
         >>> len("e\u0301"), len(composed("e\u0301"))
@@ -54,12 +54,12 @@ def composed(text: str) -> str:
 
 
 def as_composed(label: Any) -> Any:
-    """Return a label in normal form C if it is a text; any other label as it is."""
+    """Return a text in normal form C, and any other label unchanged."""
     return composed(label) if isinstance(label, str) else label
 
 
 def composed_names(names: Iterable[str]) -> list[str]:
-    """Return names in normal form C.
+    """Return names in normal form C; raise an error if two of them become equal.
 
     Raises:
         ParameterError: if two of them are then the same.
@@ -71,7 +71,7 @@ def composed_names(names: Iterable[str]) -> list[str]:
 
 
 def reading(text: str) -> str:
-    r"""Return the reading of a text.
+    r"""Return the reading of a text: its form without case, extra spaces and other details of writing.
 
     Example:
         >>> reading("krank") == reading("\u00a0Krank ")
@@ -102,7 +102,7 @@ def readings(texts: Sequence[str]) -> list[str]:
 
 
 def tidied(text: str) -> str:
-    r"""Return a text in normal form C without invisible characters, and with single spaces, none at its ends.
+    r"""Return a text in normal form C, without invisible characters, surrounding spaces and repeated spaces.
 
     Example:
         >>> tidied("\u00a0no  answer\u200b "), tidied("Krank")
@@ -113,7 +113,7 @@ def tidied(text: str) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text in quotes for messages, with the code points of what looks like nothing or like something else.
+    r"""Return a text in quotes for messages, with code points for invisible and ambiguous characters.
 
     Example:
         >>> print(visible("krank\u00a0"), visible("18\u201339"))
@@ -127,7 +127,7 @@ def _folded(text: str) -> str:
     is_plain = not _ODD.search(text) and is_normalized("NFKC", text)
     text = text if is_plain else normalize("NFKC", _plain(text))
     text = text.lower().upper().replace("I\u0307", "I").replace("\u2044", "/")
-    # Neither case brings marks or spaces into a text that has none.
+    # A change of case brings no marks or spaces into a text that has none.
     return normalize("NFKC", text) if is_plain else _UNUSUAL_SPACE.sub(" ", normalize("NFKC", _plain(text)))
 
 

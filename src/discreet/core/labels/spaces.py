@@ -1,9 +1,9 @@
-"""Label spaces: the names of values, and the codes of a column of values.
+"""Label spaces: the labels of values, and the codes of a column of values.
 
 A label space knows its size, encodes values to codes 0..size - 1 (``OUTSIDE`` and ``MISSING`` mark the others), and
 names codes. Flat spaces are lists of integers or of text, and numbers in bins (`discreet.core.labels.bins`). A product
 has all combinations of the labels of several attributes, and a grid has the rectangular regions of a map. Neither
-stores a list of all labels. A space knows its own kind: `LabelSpace.holds` and `LabelSpace.column_names`.
+stores a list of all labels. `LabelSpace.holds` and `LabelSpace.column_names` depend on the kind of a space.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ from discreet.core.labels.reading import composed, readings, tidied
 from discreet.errors import DataError, ParameterError
 
 INTEGERS, TEXT, NUMBERS = "integers", "text", "numbers"
-"""What a column of values holds: `LabelSpace.holds`."""
-# Labels that a refusal lists.
+"""Contents of a column of values: `LabelSpace.holds`."""
+# Labels that an error message lists.
 _SHOWN = 5
 
 
@@ -45,54 +45,54 @@ class LabelSpace(ABC):
 
     @abstractmethod
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes; OUTSIDE for values without a label, MISSING for missing ones."""
+        """Return the ``(n,)`` codes of values: OUTSIDE for a value without a label, MISSING for a missing value."""
 
     @abstractmethod
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return named columns, each ``(n,)``, that spell the codes out."""
+        """Return the labels of codes as named columns, each ``(n,)``."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Return a JSON-ready description that determines the space."""
+        """Return a description for JSON; label spaces with equal descriptions are the same."""
 
     @property
     def parts(self) -> Mapping[str, "LabelSpace"]:
-        """The attributes of a product, by name; none elsewhere."""
+        """The label space of each attribute of a product, by name; empty for any other space."""
         return {}
 
     @property
     def flat_parts(self) -> Mapping[str, "LabelSpace"]:
-        """The attributes of a product, by name; elsewhere the space itself, under an empty name."""
+        """The label space of each attribute of a product, by name; any other space stands under an empty name."""
         return self.parts or {"": self}
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """Names of the columns of a value: attributes, or lat and lon; none if there is one column of any name."""
+        """The names of a value's columns: attributes, or lat and lon; empty if a value has one column."""
         return tuple(self.parts)
 
     @property
     def alike(self) -> tuple[IntArray, ...]:
-        """The codes of labels whose readings are equal, ascending, an array for each such reading."""
+        """Groups of labels that read alike: an array of ascending codes for each group."""
         return ()
 
     @property
     def plain(self) -> "LabelSpace":
-        """The labels without placeholders."""
+        """The label space without placeholders."""
         return self
 
     def names(self, codes: IntArray) -> list[str]:
-        """Return one readable name per code."""
+        """Return a readable name for each code."""
         spelled = [column.tolist() for column in self.table(codes).values()]
-        # Without the last digits of a centre of a cell, which are rounding.
+        # Nine digits: the last digits of the centre of a cell are rounding errors.
         return [
             ", ".join(f"{part:.9g}" if isinstance(part, float) else str(part) for part in row)
             for row in zip(*spelled, strict=True)
         ]
 
     def as_read(self) -> "LabelSpace":
-        """Return a space with the same codes that also encodes texts which read like exactly one label.
+        """Return a label space with the same codes that also encodes texts which read like exactly one label.
 
-        Numbers, integers and grids are as they were.
+        Spaces of numbers, integers and grids are returned unchanged.
 
         Example:
             >>> flat(["gesund", "krank"]).as_read().encode(["Krank ", "krank", "Grippe"]).tolist()
@@ -101,11 +101,11 @@ class LabelSpace(ABC):
         return self
 
     def quantities(self) -> AnyArray | None:
-        """Return the ``(size,)`` numbers that the labels stand for; None if they stand for no numbers."""
+        """Return the ``(size,)`` numbers that the labels stand for; None for labels that are no numbers."""
         return None
 
     def as_float32(self, values: Any) -> Any:
-        """Return a column or a table of values with its numbers as float32.
+        """Return a column or a table of values, with its numbers as float32.
 
         Raises:
             ParameterError: if the labels are no numbers.
@@ -113,21 +113,21 @@ class LabelSpace(ABC):
         raise ParameterError("float32.no-numbers", argument="float32")
 
     def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
-        """Return a space whose numbers know where sensitive ranges end; see `Numbers.ending` in `bins`."""
+        """Return a label space that stores the upper bounds of sensitive ranges; see `Numbers.ending` in `bins`."""
         return self
 
     def first_names(self) -> str:
-        """Return the first labels, as refusals list them."""
+        """Return the first labels as one text, for error messages."""
         more = f" and {self.size - _SHOWN:,} more" if self.size > _SHOWN else ""
         return ", ".join(self.names(np.arange(min(self.size, _SHOWN)))) + more
 
     def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
-        """Return the ``(size,)`` mask of some labels, or of ranges of numbers.
+        """Return the ``(size,)`` mask of the values that labels, or ranges of numbers, select.
 
         Args:
             labels: the labels.
-            name: of the argument, in refusals.
-            closed: whether ranges of numbers include their upper ends, and may be narrower than a bin.
+            name: the argument's name in messages.
+            closed: whether ranges of numbers include their upper bounds, and may be narrower than a bin.
 
         Raises:
             ParameterError: if these are no labels of the space, or an integer is there twice.
@@ -159,12 +159,12 @@ class LabelSpace(ABC):
         """Return the codes of the labels in one entry of a pattern: a label, or a list of labels.
 
         Args:
-            wanted: the entry; of numbers one number, or ranges.
-            where: the place of the entry, in refusals.
+            wanted: the entry; for numbers, one number or ranges.
+            where: the place of the entry, for messages.
             closed: as for `mask_of`.
 
         Raises:
-            ParameterError: if it names anything but labels, or none.
+            ParameterError: if the entry is empty, or holds anything but labels.
         """
         listed = [wanted] if is_single(wanted) else list(wanted)
         with columns.of_parameter(where):
@@ -176,14 +176,14 @@ class LabelSpace(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerRange(LabelSpace):
-    """The integers start..start + size - 1, kept as two numbers."""
+    """The integers start..start + size - 1, stored as two numbers."""
 
     start: int
     size: int
     holds: ClassVar[str] = INTEGERS
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes."""
+        """Return the ``(n,)`` codes of a column of integers."""
         codes = columns.integers(values)
         if not len(codes):
             return codes
@@ -193,15 +193,18 @@ class IntegerRange(LabelSpace):
         return np.where((codes < self.start) | (codes >= stop), OUTSIDE, codes - self.start)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return the integers."""
+        """Return a column with the integer of each code."""
         return {"value": codes + self.start}
 
     def quantities(self) -> AnyArray:
-        """Return the integers."""
+        """Return the ``(size,)`` integers, in the order of the codes."""
         return np.arange(self.start, self.start + self.size)
 
     def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
-        """Return the mask of some integers; ranges may have millions of labels, so no code is made for each."""
+        """Return the mask of some integers.
+
+        A range may have millions of labels, so it is marked without a code for each.
+        """
         if isinstance(labels, range) and labels.step == 1:
             first, last = labels.start - self.start, labels.stop - self.start
             if 0 <= first <= last <= self.size:
@@ -211,7 +214,7 @@ class IntegerRange(LabelSpace):
         return LabelSpace.mask_of(self, labels, name, closed=closed)
 
     def describe(self) -> dict[str, Any]:
-        """Return the two numbers."""
+        """Return a description with the first integer and the integer after the last one."""
         return {"range": [self.start, self.start + self.size]}
 
 
@@ -229,28 +232,28 @@ class Integers(LabelSpace):
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes."""
+        """Return the ``(n,)`` codes of a column of integers."""
         wanted = columns.integers(values)
         place = np.searchsorted(self.labels, wanted, sorter=self.order)
         codes = self.order[np.minimum(place, self.size - 1)]
         return np.where(self.labels[codes] == wanted, codes, OUTSIDE)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return the labels."""
+        """Return a column with the integer of each code."""
         return {"value": self.labels[codes]}
 
     def quantities(self) -> AnyArray:
-        """Return the labels."""
+        """Return the ``(size,)`` integers, in the order of the codes."""
         return self.labels
 
     def describe(self) -> dict[str, Any]:
-        """Return a digest of the labels."""
+        """Return a description with a digest and the number of the labels."""
         return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
 
 
 @dataclass(frozen=True, eq=False)
 class Texts(LabelSpace):
-    """A list of text labels in the order given, in normal form C; an array of variable-length strings."""
+    """A list of text labels in the order given, in normal form C, stored as variable-length strings."""
 
     labels: AnyArray
     holds: ClassVar[str] = TEXT
@@ -261,9 +264,9 @@ class Texts(LabelSpace):
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
-        """Return ``(n,)`` codes.
+        """Return the ``(n,)`` codes of a column of texts.
 
-        NumPy's texts of fixed width (dtype U) cannot end in NUL: it is taken for what fills them up.
+        NumPy's texts of fixed width (dtype U) cannot end in NUL, because NumPy fills texts up with NUL.
         """
         plain = columns.listed(values)
         if plain is None:
@@ -302,7 +305,7 @@ class Texts(LabelSpace):
         return codes
 
     def _places(self, texts: Any) -> IntArray:
-        """Return the codes of Arrow's texts, those that are missing among OUTSIDE."""
+        """Return the codes of an Arrow array of texts; null becomes OUTSIDE."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -324,12 +327,15 @@ class Texts(LabelSpace):
         return codes
 
     def _others(self, texts: Sequence[str]) -> list[int]:
-        """Return the codes of different texts that are no labels as they are: of labels in normal form C."""
+        """Return the codes of different texts that are no labels.
+
+        The code is the label's with the same normal form C, or OUTSIDE.
+        """
         return [self._codes.get(composed(text), OUTSIDE) for text in texts]
 
     @cached_property
     def alike(self) -> tuple[IntArray, ...]:
-        """The codes of labels whose readings are equal, ascending, an array for each such reading."""
+        """Groups of labels that read alike: an array of ascending codes for each group."""
         read = readings(list(self._codes))
         groups = self._by_reading.values() if len(set(read)) < len(read) else ()
         return tuple(np.array(codes) for codes in groups if len(codes) > 1)
@@ -356,24 +362,24 @@ class Texts(LabelSpace):
         return texts_of(self.labels.tolist(), large=True)
 
     def as_read(self) -> "ReadTexts":
-        """Return the labels, which also stand for the texts that read like them."""
+        """Return the labels as a space that also encodes texts which read like exactly one label."""
         return ReadTexts(self.labels)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return the labels."""
+        """Return a column with the label of each code."""
         return {"value": self.labels[codes]}
 
     def describe(self) -> dict[str, Any]:
-        """Return a digest of the labels."""
+        """Return a description with a digest and the number of the labels."""
         spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
         return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
 
 
 class ReadTexts(Texts):
-    """Text labels that also stand for the texts that read like one of them.
+    """Text labels that also encode texts which read like exactly one label.
 
-    A text that is no label stands for the only label that reads alike. Where several labels do, it stands for the only
-    one of them from which it differs by spaces and invisible characters alone.
+    A text that is no label gets the code of the one label that reads alike. If several labels read alike, the text gets
+    the code of the one that differs from the text only by spaces and invisible characters.
     """
 
     def _others(self, texts: Sequence[str]) -> list[int]:
@@ -390,7 +396,7 @@ class ReadTexts(Texts):
 
 
 def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
-    """Make a flat label space of integers or text.
+    """Make the label space of a list of integers or texts.
 
     Raises:
         ParameterError: if labels are empty, repeated, of mixed kinds, or neither integers nor text.
@@ -436,11 +442,11 @@ def _integers(labels: IntArray, wanted: str) -> LabelSpace:
 
 
 def _spelled(labels: Any, wanted: str) -> list[Any]:
-    """Return labels as texts; None where one is missing."""
+    """Return labels as texts; a missing label is None."""
     plain = columns.listed(labels, wanted)
     if plain is None:
         return list(columns.text(labels, wanted).to_pylist())
-    # Joined, a text of a class of its own, as NumPy's, becomes a plain one as it is; NumPy's own way drops a NUL.
+    # join turns a subclass of str, such as NumPy's, into a plain str; NumPy's conversion would drop a final NUL.
     texts = ["".join((text,)) if isinstance(text, str) else text for text in plain]
     for row in columns.places_of_other(texts, range(len(texts)), wanted):
         texts[row] = None
