@@ -1,1 +1,1 @@
-"""Privacy guarantees, recomputed from numbers by code that is independent of the mechanisms' own claims."""
+"""Recomputed privacy guarantees. The code here is independent of the mechanisms' own claims."""

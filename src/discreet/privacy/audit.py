@@ -1,14 +1,14 @@
-"""Audits: lower bounds on epsilon from randomly drawn reports.
+"""Audits: lower bounds on epsilon, from reports that are drawn at random.
 
-If a mechanism keeps its promise, no set of (protected) reports is more than e^eps times likelier from one value than
+If a mechanism's promise holds, no set of (protected) reports is more than e^eps times likelier from one value than
 from another. The same holds for sets of pairs of neighbouring reports, if the pair's other value is the same. So an
-audit draws reports of a few values, and of neighbours. On less than half of the draws it chooses the pair of values and
-the set of reports that look most revealing (see `discreet.privacy.events`: block contents, whole reports, every bit and
-parity, and a trained sum of bits). It then draws afresh from these two values alone. Where there are many values, it
-first draws all of them in turn, and includes the values with the most unusual reports among the few. One set is tested,
-on draws that had no part in its choice. Each of its two probabilities has a Clopper-Pearson bound with half of the
-error (Bonferroni). So the bound exceeds the true epsilon with a probability of at most 1 - confidence, however
-many sets were considered.
+audit draws reports of a few values, and pairs of neighbouring reports. With less than half of the draws it chooses the
+pair of values and the set of reports that look most revealing (see `discreet.privacy.events`: block contents, whole
+reports, every bit and parity, and a trained sum of bits). It then draws fresh reports from these two values only. With
+many values, it first draws reports of all values in turn, and adds the values with the most unusual reports to the few.
+One set is tested, on draws that had no part in its choice. Each of its two probabilities has a Clopper-Pearson
+bound with half of the error (Bonferroni). So the bound exceeds the true epsilon with a probability of at most
+1 - confidence, for any number of sets that were considered.
 
 An audit can refute a promise but never prove one; `discreet.privacy.verify` proves it from the mechanism's numbers.
 Verification trusts these numbers, while an audit tests the reports.
@@ -51,7 +51,7 @@ _SELECTION_BYTES = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result of an audit: a lower bound on epsilon, and the event that demonstrates it.
+    """The result of an audit: a lower bound on epsilon, and the set of reports that demonstrates it.
 
     Attributes:
         promised: the promised epsilon, in nats.
@@ -101,7 +101,7 @@ def audit(
     codes: Any = None,
     random: RandomSource | None = None,
 ) -> Audit:
-    """Test a promised epsilon: draw reports, and compute a lower bound on epsilon from their frequencies.
+    """Audit a promised epsilon: draw reports, and compute a lower bound on epsilon from their frequencies.
 
     Args:
         mechanism: a mechanism with a guarantee; for an explicit channel its realised epsilon is the promise.
@@ -151,7 +151,7 @@ def audit(
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:
-    """Return a lower bound on ln(p/q), at least 0, from k of n and l of m; its error probability is ``error`` at most.
+    """Return a lower bound on ln(p/q), at least 0, from k successes of n trials and l successes of m.
 
     Args:
         counts: k and l, the number of times an event occurred.
@@ -169,11 +169,11 @@ def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: fl
 
 @dataclass(frozen=True, slots=True)
 class RoundsAudit:
-    """The result of an audit of a memo: a lower bound on the epsilon of several rounds.
+    """The result of an audit of permanent reports: a lower bound on the epsilon of several rounds.
 
     Attributes:
         promised: the promised epsilon of these rounds, in nats.
-        lower_bound: the lower bound on it, at the given confidence.
+        lower_bound: the lower bound on the epsilon of these rounds, at the given confidence.
         counts: for each value, the number of histories in which all rounds have one block, with the first value and
             without the second.
         trials: the number of histories drawn for each value.
@@ -199,7 +199,7 @@ class RoundsAudit:
 def audit_rounds(
     memo: Memo, rounds: int, *, draws: int = 1_000_000, confidence: float = 0.999, random: RandomSource | None = None
 ) -> RoundsAudit:
-    """Test a memo: draw histories of people whose value stays the same, and bound the epsilon of all rounds from below.
+    """Audit permanent reports: draw the reports of t rounds from unchanged values, and bound epsilon from below.
 
     The event is fixed in advance: all rounds have one block. It is the most revealing if all blocks are equally likely.
 
@@ -238,7 +238,7 @@ def audit_rounds(
 
 
 def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple[int, int]) -> int:
-    """Return the number of people whose reports all have one block, with the first value and without the second."""
+    """Count people whose reports all have the same block, which contains the first value but not the second."""
     clear = [each.in_clear for each in rounds if each.in_clear is not None]
     in_clear = np.logical_or.reduce(clear) if clear else np.zeros(rounds[0].n, np.bool_)
     blocks = [each.take(np.flatnonzero(~in_clear)).blocks for each in rounds]
@@ -255,19 +255,19 @@ def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple
 
 @dataclass(frozen=True, slots=True)
 class _Device:
-    """A mechanism with a random source, from which samples are drawn."""
+    """A mechanism with a random source, from which reports are drawn for an audit."""
 
     mechanism: Mechanism
     invertible: BoolArray | None
     random: RandomSource
 
     def sample(self, values: Values, n: int) -> Sample:
-        """Return observations: half of them drawn singly as on a device, half as a batch (`discreet.core.random`)."""
+        """Draw n observations: half of the reports one by one as on a device, half in batches."""
         codes = [values.code] if values.beside is None else [values.code, values.beside][:: 1 - 2 * values.place]
         return self.drawn(np.tile(codes, n), values)
 
     def drawn(self, codes: IntArray, values: Values) -> Sample:
-        """Return the sample for these codes, in order; neighbours are drawn by one call."""
+        """Draw one report for each code. Neighbouring reports are drawn by one call."""
         each = _reports(values)
         half, step = len(codes) // (2 * each) * each, (BATCH - 1) // each * each
         cuts = [*range(0, half, step), half, len(codes)]
@@ -276,7 +276,7 @@ class _Device:
         return Sample(self.mechanism, Reports.concatenate(reports), self.invertible, values)
 
     def most(self, samples: int, room: int) -> int:
-        """Return the largest size of each sample with which this number of samples fits into the memory."""
+        """Return the largest sample size for which this number of samples fits into `room` bytes."""
         return max(room // (samples * sum(column.bytes for column in self.mechanism.columns)), 1)
 
     def count(self, event: Event, values: Values, n: int) -> int:
@@ -285,14 +285,14 @@ class _Device:
 
 
 def _reports(values: Values) -> int:
-    """Return the number of reports in an observation."""
+    """Return the number of reports in one observation: 1, or 2 with a neighbour."""
     return 1 if values.beside is None else 2
 
 
 def _observed(values: IntArray, draws: int, domain: Domain) -> dict[Values, int]:
-    """Return the values to observe, with the number of observations per sample."""
+    """Return the values to observe, each with the number of observations in a sample."""
     single = [Values(int(code)) for code in values]
-    # One sensitive value, if there is any, and one that differs from it as much as possible.
+    # One sensitive value, if there is any, and one value that is not sensitive, if there is any.
     order = values[np.argsort(~domain.sensitive[values], kind="stable")]
     two = int(order[0]), int(order[-1])
     pairs = [Values(code, beside, place) for code in two for beside in two for place in (0, 1)]
@@ -301,7 +301,7 @@ def _observed(values: IntArray, draws: int, domain: Domain) -> dict[Values, int]
 
 
 def _screened(device: _Device, n: int) -> tuple[list[int], int]:
-    """Draw reports of all values in turn; return the unusual values and the number of reports."""
+    """Draw reports of all values in turn. Return the values with unusual reports, and the number of reports."""
     domain = device.mechanism.domain
     n = min(n, device.most(1, _SELECTION_BYTES // _BITS), _MOST_MEMBERS // max(domain.sensitive_count, 1))
     values = np.linspace(0, domain.size - 1, min(domain.size, n // _LEAST_PER_VALUE)).astype(np.int64)
@@ -312,7 +312,7 @@ def _screened(device: _Device, n: int) -> tuple[list[int], int]:
 
 
 def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
-    """Return the promised epsilon, and the invertible outputs of an explicit channel."""
+    """Return the promised epsilon, and for an explicit channel the invertible outputs."""
     if mechanism.guarantee.notion == "none":
         raise ParameterError("audit.nothing-sensitive")
     if mechanism.is_explicit:
@@ -322,7 +322,7 @@ def _promise(mechanism: Mechanism) -> tuple[float, BoolArray | None]:
 
 
 def _spread(domain: Domain, most: int = _MOST_VALUES) -> IntArray:
-    """Return at most this number of codes, spread over sensitive and other values, three quarters of them sensitive."""
+    """Return at most `most` codes, spread evenly: three quarters of sensitive values, one quarter of other values."""
     clear = min(domain.clear_count, max(most // 4, most - domain.sensitive_count))
     sensitive = min(domain.sensitive_count, most - clear)
     picked = _evenly(domain.sensitive_codes, sensitive), _evenly(domain.clear_codes, clear)
@@ -334,7 +334,7 @@ def _evenly(codes: IntArray, count: int) -> IntArray:
 
 
 def _shared_out(n: int, candidate: ScoredEvent) -> tuple[int, int]:
-    """Divide fresh draws between two values; the value with the rarer event gets more."""
+    """Divide n fresh reports between two values. The value for which the event is rarer gets more."""
     k, m = (count + 1.0 for count in candidate.counts)
     share = float(np.clip(np.sqrt(m) / (np.sqrt(k) + np.sqrt(m)), _LEAST_SHARE, 1 - _LEAST_SHARE))
     first = int(n * share)

@@ -1,4 +1,4 @@
-"""Composition: the guarantee of several reports of one person, or of processed reports.
+"""Composition: the guarantee of several reports of one person, and of reports after further processing.
 
 The epsilons of several reports of one value add up, also if each report depends on the earlier ones.
 
@@ -57,15 +57,15 @@ _MOST_ENTRIES = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Derived:
-    """A mechanism composed of others, with the guarantee that follows from its parts.
+    """A mechanism composed of other mechanisms, with the guarantee that follows from theirs.
 
     Attributes:
         notion: the privacy notion, for the sensitive values of the channel's domain.
         ratio: e^epsilon of the promise, exactly.
-        epsilon: its logarithm, in nats.
+        epsilon: the epsilon of the promise, in nats.
         protected: ``(|Y|,)`` booleans: true for a protected output.
-        weights: ``(|X|, |Y|)`` Python integers, the parts' own probabilities multiplied out: every row adds up to the
-            same total. The promise is about these.
+        weights: ``(|X|, |Y|)`` Python integers, the products of the parts' probabilities. Every row has the same sum.
+            The promise holds for these weights.
         channel: the same mechanism as one channel, whose sampler rounds the weights to integers over 2^64.
     """
 
@@ -78,13 +78,13 @@ class Derived:
 
 
 def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
-    """Return a derived mechanism; see `Derived`."""
+    """Return the derived mechanism with these weights; see `Derived`."""
     channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
     return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
 
 
 def refuse_large(entries: int) -> None:
-    """Refuse a product with too many entries.
+    """Raise an error if the matrix of a product of channels has too many entries.
 
     Raises:
         ParameterError: if there are more than 2e6 entries.
@@ -159,7 +159,7 @@ def integrated(own: Mechanism, other: Mechanism) -> Derived:
 
 
 def split_epsilon(epsilon: float, reports: int) -> float:
-    """Return the epsilon of each of t reports, so that together they have ``epsilon``: eps/t, rounded down.
+    """Return epsilon/t rounded down: the epsilon of each of t reports that together have at most `epsilon`.
 
     Raises:
         ParameterError: if ``reports`` is not an integer of at least 1, or epsilon is not a positive number.
@@ -218,11 +218,11 @@ def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataTypes:
-    """The result of a check whether a map preserves data types.
+    """The result of `preserves_data_types`.
 
     Attributes:
         preserved: whether the map preserves data types.
-        reason: the reason if not, as half a sentence; otherwise None.
+        reason: a clause that says why not; None if the map preserves data types.
         protected: ``(|Z|,)`` Z_P, the possible images of protected outputs.
         invertible: ``(|Z|,)`` Z_I, the possible images of invertible outputs only.
 
@@ -239,10 +239,10 @@ class DataTypes:
 
 
 def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = None) -> DataTypes:
-    """Check whether a randomized map preserves data types.
+    """Check whether a randomized map of outputs preserves data types [ULDP, on post-processing].
 
     Args:
-        processing: the map, a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
+        processing: the map: a a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
         protected: ``(|Y|,)`` booleans, Y_P.
         invertible: ``(|Y|,)`` booleans, Y_I; None for all other outputs. An output in neither set must never occur.
 
@@ -258,7 +258,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
     possible = stage.matrix > 0
     after: BoolArray = np.any(possible[before], axis=0)
     tells = possible[telling].any(axis=0) & ~after
-    # No choice: images of protected outputs must be protected, and all other images must be invertible.
+    # This is the only possible division: images of protected outputs are protected, all other images are invertible.
     mixed = np.flatnonzero(possible[telling].any(axis=0) & after)
     merged = np.flatnonzero(tells & (possible[telling].sum(axis=0) > 1))
     reason = None
@@ -270,7 +270,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
 
 
 def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") -> Derived:
-    """Return a channel followed by a randomized map of its outputs, with the channel's own guarantee.
+    """Return a channel followed by a randomized map of its outputs. The channel's guarantee still holds.
 
     Args:
         channel: Q0.
@@ -320,7 +320,7 @@ def _checked_types(protected: Any, invertible: Any, size: int) -> tuple[BoolArra
 
 @dataclass(frozen=True, slots=True)
 class LowerBoundRate:
-    """The rate of a lower bound, which is known only up to a constant.
+    """The rate of a lower bound on the error. The constant factor is not known.
 
     Attributes:
         loss: ``"l1"`` or ``"squared l2"``.
@@ -340,7 +340,7 @@ class LowerBoundRate:
 
 
 def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
-    """Return the rate of the smallest expected l1 loss under LDP or ULDP.
+    """Return the minimax rate of the expected l1 loss under LDP or ULDP.
 
     Args:
         n: number of users.
@@ -360,7 +360,7 @@ def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> Lowe
 
 
 def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
-    """Return the rate of the smallest expected squared l2 loss under LDP or ULDP; see `l1_rate`.
+    """Return the minimax rate of the expected squared l2 loss under LDP or ULDP; see `l1_rate`.
 
     With t reports it is t times larger.
 
@@ -375,7 +375,7 @@ def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1)
 
 
 def _information(n: int, epsilon: float, protected: int, reports: int) -> float:
-    """Return n t (eps/t)^2: the number of reports times the squared epsilon of each."""
+    """Return n t (eps/t)^2: the number of reports times the squared epsilon of one report."""
     checked_n(n)
     checked_whole("reports", reports)
     # With one sensitive value there is nothing to hide under LDP. Under ULDP its error is smaller, of the order of
@@ -392,14 +392,14 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Decomposition:
-    """An OSLDP channel as a ULDP channel followed by a map of its outputs.
+    """An OSLDP channel, written as a ULDP channel followed by a map of its outputs.
 
     Attributes:
         optimized: Q_U, a ULDP mechanism on the same domain. Its outputs are the ``shared`` ones, in order, then one per
             value that is not sensitive, in the order of `Domain.clear_codes`.
         recovery: Q_R, from the outputs of ``optimized`` to the mechanism's outputs.
         shared: the outputs in Y_P.
-        protection: the recomputed protection of ``optimized``: ULDP with the mechanism's own epsilon.
+        protection: the recomputed protection of ``optimized``: ULDP with the mechanism's epsilon.
         error: the largest difference between the mechanism's matrix and the product of both stages.
 
     Example:
@@ -418,7 +418,7 @@ class Decomposition:
 
 
 def decompose(channel: Channel) -> Decomposition:
-    """Return the decomposition of an OSLDP channel, after a check of both stages.
+    """Decompose an OSLDP channel into a ULDP channel and a map of its outputs, and check both.
 
     Args:
         channel: (X_S, epsilon)-OSLDP for some epsilon.
@@ -456,11 +456,11 @@ def decompose(channel: Channel) -> Decomposition:
 
 
 def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:
-    """Return the matrix Q_R, which maps the ULDP outputs to the outputs of the given channel."""
+    """Return the matrix Q_R, which maps the outputs of the ULDP channel to the outputs of the given channel."""
     itself = np.zeros((len(shared), channel.outputs))
     itself[np.arange(len(shared)), shared] = 1.0
     left_over = beyond.sum(axis=1)
-    # A value that is never reported in clear needs a row too; its own row will do.
+    # A value that is never reported in clear needs a row too; any row will do, such as its row of the channel.
     never = left_over == 0
     beyond[never] = channel.weights[channel.domain.clear_codes[never]]
     left_over[never] = WORD_RANGE

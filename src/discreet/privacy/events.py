@@ -1,4 +1,4 @@
-"""Events for an audit: sets of reports that one value makes much likelier than another, chosen from a sample.
+"""Events for an audit: sets of reports that are much likelier from one value than from another.
 
 An observation is one report, or two neighbouring reports: one of the value in question and one of a known value.
 There are four partitions of observations into cells; an event is a set of cells of one partition:
@@ -35,7 +35,7 @@ Partition: TypeAlias = Literal["membership", "output", "parity", "score"]
 """A kind of partition of observations."""
 
 _CLEAR, _BLOCK, _OUTPUT, _BITS = "clear", "block", "output", "bits"
-# The score is lowered by this number of standard errors; with fewer the luckiest of many rare events would win.
+# The score is lowered by this number of standard errors. Otherwise a rare event would win by chance.
 _CAUTION = 2.5
 _TINY = 1e-6
 _LEAST_PER_OUTPUT = 30
@@ -44,12 +44,12 @@ _STEPS = 16
 
 
 class Values(NamedTuple):
-    """The values of an observation, as codes: the value in question, and a neighbouring report's value.
+    """The values behind an observation: the code of the value in question, and the code of a neighbouring report.
 
     Attributes:
-        code: the value in question.
-        beside: the neighbour's value; None where an observation is one report.
-        place: whether the report in question is the first or the second of the two.
+        code: the code of the value in question.
+        beside: the code of the neighbouring report's value; None if an observation is one report.
+        place: 0 if the report in question is the first of the two reports, 1 if it is the second.
     """
 
     code: int
@@ -62,7 +62,7 @@ _NONE = Values(-1)
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A sample of observations with the same values.
+    """Observations that all come from the same values.
 
     Attributes:
         mechanism: the mechanism of the reports.
@@ -83,18 +83,18 @@ class Sample:
 
     @cached_property
     def by_output(self) -> Counter[Cell]:
-        """Counts of the observations for each output."""
+        """The number of observations of each output."""
         names, labels = np.unique(_opaque(self._written), return_inverse=True)
         return self._counted([(_OUTPUT, name.tobytes()) for name in names], labels)
 
     def by_membership(self, first: int, second: int) -> Counter[Cell]:
-        """Return counts of the observations, by whether the block contains each of two values (codes)."""
+        """Count the observations by whether the block contains the first value, and the second value."""
         labels = 2 * self._contains(first) + self._contains(second)
         return self._counted([(_BLOCK, place) for place in range(4)], labels)
 
     @cached_property
     def bits(self) -> AnyArray:
-        """``(m, b)`` bits, 0 or 1, of the observations whose report in question has a block; see `bit_names`."""
+        """The ``(m, b)`` bits, 0 or 1, of observations whose report in question has a block; see `bit_names`."""
         parts = self._parts
         folded = np.stack([np.bitwise_xor.reduce(part, axis=1) for part in parts], axis=1)
         sums = np.bitwise_xor.reduce(np.unpackbits(folded[:, :, None], axis=2), axis=2)
@@ -110,7 +110,7 @@ class Sample:
         return both[self.clear[place::2] < 0]
 
     def picked(self, chosen: tuple[int, ...]) -> AnyArray:
-        """Return some columns of `bits` in single precision, from a cache."""
+        """Return some columns of `bits` in single precision. The result is cached."""
         if chosen not in self._picked:
             self._picked[chosen] = self.bits[:, list(chosen)].astype(np.float32)
         return self._picked[chosen]
@@ -145,14 +145,14 @@ class Sample:
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
-        """The columns of the blocks of the reports that are not in clear."""
+        """The columns of the blocks, for the reports that are not in clear."""
         if self.invertible is not None:
             return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
         return dict(BlockMechanism.checked(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
     def _named_parts(self) -> list[tuple[str, AnyArray]]:
-        """The name and ``(n, w)`` bytes of each column; zeros where the report is in clear."""
+        """The name of each column and its ``(n, w)`` bytes, which are 0 for reports in clear."""
         parts = []
         for name, column in self._unknown.items():
             rows = np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,))))
@@ -170,7 +170,7 @@ class Sample:
         return np.hstack(self._parts)
 
     def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
-        """Return counts of observations by their reports' labels; values in clear have other labels than blocks."""
+        """Count the observations by the labels of their reports. Each value in clear has a label of its own."""
         clear_codes, codes = self._clear_labels
         joint = np.where(self.clear < 0, labels, len(names) + codes)
         names = [*names, *((_CLEAR, int(code)) for code in clear_codes)]
@@ -185,7 +185,7 @@ class Sample:
 
     @cached_property
     def _clear_labels(self) -> tuple[IntArray, IntArray]:
-        """The different codes in `clear`, and the ``(n,)`` position of each report's code among them."""
+        """The different codes in `clear`, and the ``(n,)`` index of each report's code among them."""
         clear_codes, codes = np.unique(self.clear, return_inverse=True)
         return clear_codes, codes
 
@@ -194,7 +194,10 @@ class Sample:
         return {}
 
     def _contains(self, code: int) -> IntArray:
-        """Return ``(n,)`` 0 or 1: whether the reports' blocks contain a value; 0 for a value that is not sensitive."""
+        """Return ``(n,)`` integers: 1 if a report's block contains a value, else 0.
+
+        It is 0 for a value not sensitive.
+        """
         if code not in self._known:
             domain, inside = self.mechanism.domain, np.zeros(self.reports.n, dtype=np.int64)
             if domain.sensitive[code] and (self.clear < 0).any():
@@ -226,7 +229,7 @@ Samples: TypeAlias = Mapping[Values, Sample]
 
 
 def _opaque(rows: AnyArray) -> AnyArray:
-    """Return rows of bytes as ``(m,)`` opaque values that can be compared."""
+    """Return rows of bytes as ``(m,)`` items that can be compared and sorted."""
     # Up to eight bytes are sorted as numbers, which is much faster.
     padded = np.zeros((len(rows), max(rows.shape[1], 8)), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows
@@ -235,7 +238,7 @@ def _opaque(rows: AnyArray) -> AnyArray:
 
 
 def _occurring(labels: IntArray) -> list[tuple[int, int]]:
-    """Return the labels that occur, from 0 on, in order, with their counts."""
+    """Return the labels that occur and their counts, in ascending order. Labels are 0, 1, ..."""
     if len(labels) and int(labels.max()) > len(labels):
         # With far more labels than observations, sorting the observed labels is faster than counting all labels.
         occurring, counts = np.unique(labels, return_counts=True)
@@ -247,7 +250,7 @@ def _occurring(labels: IntArray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of observations whose probability is compared between two values.
+    """A set of observations. An audit compares its probability between two values.
 
     Attributes:
         first: the value, with its neighbour, for which the event should be likely.
@@ -268,7 +271,7 @@ class Event:
     words: str = ""
 
     def table(self, sample: Sample) -> Counter[Cell]:
-        """Return the number of observations of a sample in each cell."""
+        """Count the observations of a sample in each cell of the event's partition."""
         if self.partition == "membership":
             return sample.by_membership(self.first.code, self.second.code)
         if self.partition == "output":
@@ -281,12 +284,12 @@ class Event:
         return Counter({(_BITS, label): count for label, count in _occurring(labels)})
 
     def count(self, sample: Sample) -> int:
-        """Return the number of observations of a sample in the event."""
+        """Count the observations of a sample that are in the event."""
         table = self.table(sample)
         return sum(table[cell] for cell in self.cells)
 
     def describe(self, first: str, second: str) -> str:
-        """Return a description of the event, with names for the two values."""
+        """Describe the event in words, with names for the two values."""
         beside = "" if self.first.beside is None else ", of two neighbouring reports"
         if self.partition in {"parity", "score"}:
             values = " or ".join(str(label) for label in sorted(str(cell[1]) for cell in self.cells))
@@ -303,12 +306,12 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ScoredEvent:
-    """An event with its counts in a sample.
+    """An event with its score, and with its counts in a sample.
 
     Attributes:
         event: the event.
         score: a cautious estimate of ln(P(event | first) / P(event | second)).
-        counts: the number of times it occurred for the first value and for the second.
+        counts: the number of times the event occurred, for the first value and for the second.
     """
 
     event: Event
@@ -317,7 +320,7 @@ class ScoredEvent:
 
 
 def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray) -> ScoredEvent:
-    """Return the event that best distinguishes two values, with the two values.
+    """Return the event that best distinguishes two values, and these two values.
 
     Events are chosen on one sample and compared on another, so that a choice from many cells gives no advantage.
 
@@ -348,7 +351,7 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
-    """Yield the events by membership, and by output if few different outputs occur."""
+    """Yield the best event by membership, and the best event by output if few different outputs occur."""
     channel = samples[first].mechanism.is_explicit
     partitions: list[Partition] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
     for partition in partitions:
@@ -363,7 +366,7 @@ def _with_cells(blank: Event, samples: Samples, *, may_be_clear: bool) -> Event:
 
 
 class _Bits:
-    """The bits of samples; their parities and weighted sums distinguish two values."""
+    """The bits of several samples, whose parities and weighted sums can distinguish two values."""
 
     def __init__(self, samples: Samples) -> None:
         self.samples = samples
@@ -380,7 +383,7 @@ class _Bits:
         self.names = next(iter(samples.values())).bit_names()
 
     def events(self, first: Values, second: Values) -> Iterator[Event]:
-        """Yield the most revealing event of one bit, of the parity of two, and of a trained sum of all."""
+        """Yield the best events of three kinds: one bit, the parity of two bits, and a weighted sum of all bits."""
         if not len(self.varying):
             return
         pair = first, second
@@ -394,7 +397,7 @@ class _Bits:
             yield self._trained(pair)
 
     def _steepest(self, pair: tuple[Values, Values], odd: list[AnyArray]) -> tuple[int, int]:
-        """Return the position and the label with the largest cautious score."""
+        """Return the position of the bit, and the value of the bit (0 or 1), with the largest cautious score."""
         sizes = self.samples[pair[0]].size, self.samples[pair[1]].size
         even = [self.rows[values] - count for values, count in zip(pair, odd, strict=True)]
         scores = [_cautious(a.astype(np.float64), b.astype(np.float64), *sizes) for a, b in (even, odd)]
@@ -406,12 +409,12 @@ class _Bits:
         return Event(*pair, "parity", frozenset({(_BITS, label)}), chosen, words=words)
 
     def _trained(self, pair: tuple[Values, Values]) -> Event:
-        """Return the event of a sum of bits, each weighted by its log odds (naive Bayes)."""
+        """Return the event for a sum of bits, in which each bit has its log odds as weight (naive Bayes)."""
         rates = [(self.sums[values][self.paired] + 1) / (self.rows[values] + 2) for values in pair]
         weights = np.log(rates[0] / rates[1]) - np.log((1 - rates[0]) / (1 - rates[1]))
         chosen = tuple(self.paired.tolist())
         sums = np.concatenate([self.samples[values].picked(chosen) @ weights.astype(np.float32) for values in pair])
-        # Rounding may decide between two nearly equal sums, which only moves the event's limit.
+        # Rounding may decide between two nearly equal sums. This only changes the event slightly.
         ends = np.quantile(sums, np.linspace(0, 1, _STEPS + 1)[1:-1]) if len(sums) else np.zeros(0)
         words = f"a trained sum of {len(self.paired)} bits in the steps"
         trained = tuple(weights.tolist()), tuple(np.unique(ends).tolist())
@@ -422,7 +425,7 @@ class _Bits:
 def _steepest_cells(
     first_table: Counter[Cell], second_table: Counter[Cell], sizes: tuple[int, int], *, may_be_clear: bool
 ) -> frozenset[Cell]:
-    """Return the cells, by descending likelihood ratio, whose union has the largest cautious score."""
+    """Return the union of cells with the largest cautious score. Cells are added by descending likelihood ratio."""
     cells = sorted((cell for cell in first_table | second_table if not (may_be_clear and cell[0] == _CLEAR)), key=str)
     if not cells:
         return frozenset()
@@ -433,7 +436,7 @@ def _steepest_cells(
 
 
 def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
-    """Return a cautious lower estimate of ln(p/q) from a of n and b of m; it is used for choices only."""
+    """Return a cautious estimate of ln(p/q) from a of n and b of m observations, for choosing events only."""
     # Square roots of counts have nearly the same standard deviation, 1/2, also for small counts.
     least = np.sqrt(a) - _CAUTION / 2 * np.sqrt(1 - a / n)
     most = np.sqrt(b + 1) + _CAUTION / 2 * np.sqrt(1 - b / m)
@@ -442,10 +445,10 @@ def _cautious(a: FloatArray, b: FloatArray, n: int, m: int) -> FloatArray:
 
 
 def suspicious(sample: Sample, codes: IntArray, most: int) -> list[int]:
-    """Return the values with the most unusual reports, from a sample of reports of many values.
+    """Return the values whose reports are most unusual, from a sample with reports of many values.
 
-    Two rates are compared: a block contains its own value, and a sensitive value is in clear. So is each bit, and each
-    parity of two bits. The result is used for choices only.
+    The values are compared by two rates: how often a block contains the value reported, and how often a value is in
+    clear. They are also compared by each bit and each parity of two bits. The result is used for choices only.
 
     Args:
         sample: the reports.
@@ -470,14 +473,14 @@ def _kinds(mechanism: Mechanism, values: IntArray) -> list[BoolArray]:
 
 
 def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> FloatArray:
-    """Return the difference of each value's rate from its kind's rate, in standard errors; 0 for other kinds."""
+    """Return each value's deviation from the rate of its kind, in standard errors; 0 for values of another kind."""
     rate = successes[kind].sum() / counts[kind].sum()
     off = abs(successes - counts * rate) / np.sqrt(counts * rate * (1 - rate) + 1)
     return np.where(kind, off, 0.0)
 
 
 def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
-    """Return ``(n,)`` 0 or 1: whether a report's block contains the report's own value."""
+    """Return ``(n,)`` numbers: 1 if a report's block contains the value that was reported, else 0."""
     mechanism, marks = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]
@@ -490,7 +493,7 @@ def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
 
 
 def _parities(sample: Sample, codes: IntArray, values: IntArray) -> FloatArray:
-    """Return for each value the largest deviation of a parity of two bits from its mean, in standard errors."""
+    """Return for each value the largest deviation of a parity of two bits from the mean, in standard errors."""
     bits, of = sample.bits, codes[sample.clear < 0]
     varying = np.flatnonzero(bits.any(axis=0) & ~bits.all(axis=0))
     spread = np.linspace(0, max(len(varying) - 1, 0), min(len(varying), _MOST_PAIRED // 2)).astype(np.int64)

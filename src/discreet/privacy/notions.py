@@ -35,7 +35,7 @@ _ROW_TOLERANCE = 1e-9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Protection:
-    """The privacy protection of a matrix: the smallest epsilon for a notion.
+    """The smallest epsilon for which a matrix satisfies a privacy notion, and its protected and invertible outputs.
 
     Attributes:
         notion: the notion.
@@ -66,7 +66,7 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
         source: a channel, checked by its sampler's integers; or an ``(|X|, |Y|)`` matrix. Floats are approximate;
             `Fraction` or integers are exact (their rows may add up to any common total).
         notion: ``"LDP"``, ``"ULDP"`` or ``"OSLDP"``.
-        sensitive: ``(|X|,)`` booleans, X_S; for a matrix, unless the notion is LDP. A channel has its own.
+        sensitive: ``(|X|,)`` booleans, X_S; for a matrix, unless the notion is LDP. A channel's domain has its X_S.
 
     Returns:
         epsilon, and the output that prevents a finite epsilon, if there is one.
@@ -84,7 +84,7 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
 
 
 def required(protection: Protection, what: str) -> Protection:
-    """Return a protection with a finite epsilon; raise an error for an infinite one.
+    """Return a protection with a finite epsilon, or raise an error if epsilon is infinite.
 
     Args:
         protection: the protection.
@@ -108,7 +108,7 @@ def required(protection: Protection, what: str) -> Protection:
 
 
 def exact_ratio(protection: Protection) -> Fraction:
-    """Return e^eps of an exact, finite protection.
+    """Return e^epsilon as an exact fraction. The matrix must be exact and epsilon finite.
 
     Example:
         >>> import discreet as dc
@@ -121,7 +121,7 @@ def exact_ratio(protection: Protection) -> Fraction:
 
 
 def at_most(ratio: Fraction, epsilon: float) -> bool:
-    """Return true if ln(ratio) <= epsilon, decided with sixty digits of e^epsilon.
+    """Return true if ln(ratio) <= epsilon. e^epsilon is computed with sixty digits.
 
     Example:
         >>> at_most(Fraction(3), 1.0), at_most(Fraction(2), 1.0)
@@ -133,7 +133,7 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio), rounded up to a double.
+    """Return ln(ratio) as a float that is rounded up.
 
     Example:
         >>> round(logarithm(Fraction(3)), 4)
@@ -161,7 +161,7 @@ def _judged(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protectio
 
 
 def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
-    """Return the largest ratio, over columns, of the largest entry in the rows ``numerators`` to the smallest entry."""
+    """Return the largest ratio between two entries of a column: one in the rows `numerators`, one in any row."""
     if matrix.size == 0:
         return Fraction(1)
     most, least = matrix[numerators].max(axis=0), matrix.min(axis=0)
@@ -173,7 +173,7 @@ def _largest_ratio(matrix: AnyArray, numerators: Any) -> Fraction:
 
 
 def _checked(source: Channel | Any, notion: Notion, sensitive: Any) -> tuple[AnyArray, BoolArray]:
-    """Return the matrix and the sensitive rows, from a channel or from the arguments."""
+    """Check a channel, or a matrix with booleans, and return the matrix and the sensitive rows."""
     if not getattr(source, "is_explicit", False):
         matrix = _checked_matrix(source)
         return matrix, _checked_sensitive(sensitive, len(matrix), notion)

@@ -1,4 +1,4 @@
-"""Publications: a statement of how much published results reveal about one person.
+"""Publications: a privacy statement on how much published results reveal about one person.
 
 A *batch* is a set of reports published without names, order and time. Anything computed from batches is
 post-processing, so any number of estimates from the same batches adds nothing. Batches are the finest partition of the
@@ -45,13 +45,13 @@ HONEST = "Devices follow the plan and use secure randomness, and nobody who sees
 
 
 def trust_sentence(not_trusted: int) -> str:
-    """Return the condition on the reports of each batch that hide nobody."""
+    """Return the condition on fake reports, and on reports that the reader knows."""
     fake = f"{not_trusted:,} reports of each batch are fake" if not_trusted else "No report is fake"
     return f"{fake} or known to the reader (not trusted: {not_trusted:,})."
 
 
 def names_sentence(named: Sequence[NamedBatch]) -> str:
-    """Return a sentence with the names of batches and their numbers of reports; empty if no batch has a name."""
+    """Return a sentence with the names and sizes of batches; empty if no batch has a name."""
     listed = [f"{batch} ({batch.n:,} reports)" for batch in named[:_NAMES_SHOWN]]
     others = len(named) - len(listed)
     more = f" and {others:,} others" * (others > 0)
@@ -64,7 +64,7 @@ _KNOWN, _NAMES_SHOWN = 1024, 5
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """A publication: its batches, and how one person may take part in them. It makes a statement on privacy.
+    """Published batches, and how one person can take part in them. From these the privacy statement follows.
 
     Attributes:
         mechanism: the mechanism of the reports: a block mechanism, a channel, or a personalized mechanism.
@@ -103,7 +103,7 @@ which of two protected values is a person's; the chance that they get further is
     named: tuple[NamedBatch, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse batches without reports, and numbers out of range.
+        """Raise an error for batches without reports, and for numbers out of range.
 
         Raises:
             ParameterError: if a batch is empty or a number is out of range.
@@ -125,29 +125,32 @@ which of two protected values is a person's; the chance that they get further is
 
     @property
     def rounds(self) -> int:
-        """The number of batches that contain a report of one person."""
+        """The largest number of batches with fresh reports of the same person."""
         everywhere = len(self.batches) if self.most is None else min(self.most, len(self.batches))
         return everywhere if self.answers == "fresh" else 1
 
     @property
     def n(self) -> int:
-        """The number of reports in the smallest batch; for several batches rounded down to two digits."""
+        """The number of reports in the smallest batch.
+
+        It is rounded down to two digits if a person is in several batches.
+        """
         least = min(self.batches)
         return least if self.rounds == 1 else two_digits(least)
 
     @property
     def chance(self) -> float:
-        """The small number: the probability that a reader learns more, and the delta in the officers' sentences."""
+        """The small probability in the statement: the chance that a reader learns more, and the delta for officers."""
         return left_out(max(self.batches)) if self.delta is None else self.delta
 
     @property
     def local(self) -> float:
-        """The local epsilon of one report, in nats, for a reader who sees reports with names or in order."""
+        """The local epsilon of one report, in nats. It applies to readers who see reports with names or in order."""
         return self.mechanism.guarantee.realised
 
     @cached_property
     def none(self) -> str:
-        """The reason why there is only the local guarantee; empty if there is a central one."""
+        """The reason why only the local guarantee applies; empty if there is a central guarantee."""
         return next(filter(None, self._reasons()), "") or self._stated[1]
 
     def _reasons(self) -> Iterator[str]:
@@ -168,12 +171,12 @@ which of two protected values is a person's; the chance that they get further is
 
     @property
     def central(self) -> ShuffledGuarantee | None:
-        """The central guarantee, with `chance` as delta; None where only the local one holds."""
+        """The central guarantee, with `chance` as delta; None if only the local guarantee applies."""
         return None if self.none else self._stated[0]
 
     @cached_property
     def _stated(self) -> tuple[ShuffledGuarantee | None, str]:
-        """The central guarantee, or the reason why it cannot be computed."""
+        """The central guarantee and an empty text, or None and the reason why it cannot be computed."""
         try:
             guarantee = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
             _epsilons_at_chance(guarantee)
@@ -184,7 +187,7 @@ which of two protected values is a person's; the chance that they get further is
     # Sentences
 
     def person(self) -> list[str]:
-        """Return the sentences for people: how sure a reader of the publication can become of one person's value."""
+        """Return sentences for people: how sure a reader of the publication can become about one person's value."""
         central = self.central
         if central is None:
             beyond = "" if self.simulated else " beyond the promise of each report"
@@ -209,12 +212,12 @@ which of two protected values is a person's; the chance that they get further is
         return [f"{sentences[0][0].upper()}{sentences[0][1:]}", *sentences[1:]]
 
     def _reach(self, epsilon: float, what: str) -> str:
-        """Return the words for a reader's certainty, with the probability of more."""
+        """Return words for how sure a reader can become, and for the chance to become surer."""
         further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
         return f"go from 50% to at most {percent_sure(epsilon)}% sure {what}; {further}"
 
     def officers(self, *, status: bool = False) -> str:
-        """Return the sentences for officers, with (epsilon, delta); empty if there is no central guarantee.
+        """Return sentences for officers, with epsilon and delta; empty if there is no central guarantee.
 
         Args:
             status: whether to compare the figures with the best known attack, which takes longer.
@@ -223,7 +226,7 @@ which of two protected values is a person's; the chance that they get further is
 
     @property
     def local_sentence(self) -> str:
-        """The sentence on readers of single reports, for each statement; empty where no value is protected."""
+        """The sentence on readers who see single reports; empty if no value is protected."""
         if self.simulated or not 0 < self.local < inf:
             return ""
         several = f", {rounded_up(self.rounds * self.local)} for the {self.rounds} of one person" * (self.rounds > 1)
@@ -233,7 +236,10 @@ which of two protected values is a person's; the chance that they get further is
         )
 
     def conditions(self) -> list[str]:
-        """Return the conditions of the statement, a sentence each; a condition that nobody has checked comes first."""
+        """Return the conditions of the statement, one sentence each.
+
+        A condition that nobody has checked is the first.
+        """
         names = [] if self.simulated else [*filter(None, [names_sentence(self.named)])]
         if self.central is None:
             return [*self.remarks, *names]
@@ -263,7 +269,7 @@ which of two protected values is a person's; the chance that they get further is
         return f"A person is in one of {number:,} batches. The bound is for the smallest, of {least}."
 
     def lines(self, *, status: bool = False) -> list[str]:
-        """Return the statement in lines: the guarantee for a person, and each of its conditions.
+        """Return the lines of the statement: the guarantee for a person, and then the conditions.
 
         Args:
             status: as for `officers`.
@@ -280,7 +286,7 @@ which of two protected values is a person's; the chance that they get further is
         ]
 
     def figures(self) -> dict[str, Any]:
-        """Return the figures on a reader's certainty, as built-ins: shares rounded up, epsilons in nats."""
+        """Return the numbers of the statement for JSON. Shares are rounded up, epsilons are in nats."""
         central = self.central
         if central is None:
             return {"n": self.n, "none": self.none}
@@ -297,7 +303,7 @@ which of two protected values is a person's; the chance that they get further is
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the statement as built-ins for JSON; epsilons are in nats."""
+        """Return the privacy statement as a dictionary for JSON; epsilons are in nats."""
         about = {"answers": self.answers, "batches": len(self.batches), "rounds": self.rounds}
         central = self.central
         sentences = {"person": self.person(), "conditions": self.conditions(), "local": self.local_sentence}
@@ -336,7 +342,7 @@ def published(
     delta: float | None = None,
     shown: str = "the publication",
 ) -> Publication:
-    """Return a publication, which states how much published results reveal about one person.
+    """Return a publication: the privacy statement on how much published results reveal about one person.
 
     Args:
         mechanism: the mechanism that made the reports.
@@ -377,7 +383,7 @@ sure which of two protected values is a person's; the chance that they get furth
 
 
 def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
-    """Return the number of reports of each batch, and whether any report is simulated."""
+    """Return the number of reports in each batch, and whether a report is simulated."""
     if isinstance(batches, int):
         return (batches,), False
     if isinstance(batches, GroupedEstimate):
@@ -397,7 +403,7 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
 def together(
     parts: Mapping[str, tuple[Publication | None, float]], draws: Iterable[Collection[str]], chance: float
 ) -> float:
-    """Return an epsilon for all reports of one person that a reader exceeds with at most the given probability.
+    """Return an epsilon that the privacy loss of all reports of one person exceeds with probability at most `chance`.
 
     The privacy losses of the parts are composed, not added, because it is unlikely that all of them are large.
 
@@ -431,7 +437,7 @@ def together(
 
 
 def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
-    """Return the number of reports of each batch: of each named batch, and of all other reports together.
+    """Return the sizes of the batches of a tally or of reports. Reports without a named batch form one batch.
 
     Example:
         >>> import discreet as dc
@@ -445,7 +451,7 @@ def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
 
 
 def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
-    """Return the number of reports of each cell that estimates by group show; the omitted reports form one cell.
+    """Return the number of reports in each group of estimates by group. The reports left out form one group.
 
     Args:
         grouped: the estimates; the estimate for everybody counts all reports.
@@ -455,12 +461,15 @@ def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
 
 
 def left_out(n: int) -> float:
-    """Return the default small number for n people: a millionth, or a power of ten of at most 1/(10 n)."""
+    """Return the default small probability for n people: 1e-6, or a power of ten of at most 1/(10 n)."""
     return min(_LARGEST_CHANCE, 10.0 ** -(ceil(log10(n)) + 1))
 
 
 def two_digits(n: int) -> int:
-    """Return a number of reports rounded down to two digits: fewer reports hide less, and many batches become equal."""
+    """Return a number of reports rounded down to two digits.
+
+    Fewer reports hide less, so this is safe, and batches of similar size share one computation.
+    """
     unit: int = 10 ** max(len(str(n)) - 2, 0)
     return n // unit * unit
 
@@ -477,11 +486,11 @@ _guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
 def _composed(
     guarantees: tuple[ShuffledGuarantee, ...], draws: tuple[tuple[int, ...], ...], chance: float
 ) -> list[float]:
-    """Return the epsilon for each set of guarantees that a reader exceeds with at most the given probability."""
+    """Return for each set of guarantees an epsilon that their summed loss exceeds with this chance at most."""
     return joint_epsilons_at_chance([guarantee.curve for guarantee in guarantees], draws, chance)
 
 
 @lru_cache(maxsize=_KNOWN)
 def _epsilons_at_chance(central: ShuffledGuarantee) -> EpsilonsAtChance:
-    """Return the epsilons of a guarantee that a reader exceeds with its small probability delta."""
+    """Return the epsilons that the privacy loss exceeds with probability at most the guarantee's delta."""
     return central.at_most(central.delta)

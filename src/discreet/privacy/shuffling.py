@@ -57,13 +57,13 @@ _THIRDS = 4
 
 
 def attack_end(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
-    """Return an epsilon that the attack with the largest divergence certainly achieves; 0 without attacks."""
+    """Return an epsilon that the strongest attack is certain to achieve; 0 without attacks."""
     ranked = sorted(attacks, key=lambda attack: attack.strength)
     return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
 
 
 def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
-    """Yield the attacks in which all others have the value x, or all have x'."""
+    """Yield two attacks: all other people have the value x, or all have x'."""
     yield _against(pair.first, pair.second, pair.first, pair.weights)
     # x' may be reported in clear, which x never is.
     clear = max(1 - float(pair.weights @ pair.second), 0.0)
@@ -72,7 +72,7 @@ def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
 
 
 def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield attacks on two sensitive values if all others have a third one, where the joint distribution is known."""
+    """Yield attacks on two sensitive values in which all other people have a third sensitive value."""
     if mechanism.law.size < 3:
         return
     likelihoods = np.where(_PATTERNS == 1, ratio_of(mechanism), 1.0).T
@@ -83,13 +83,13 @@ def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
 
 
 def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
-    """Yield the attacks on x and a value in clear in which all others have the sensitive value x' of a pair."""
+    """Yield attacks on a sensitive value and a value in clear. All other people have another sensitive value."""
     for pair in pairs:
         yield _against(pair.first, np.ones_like(pair.first), pair.second, pair.weights)
 
 
 def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights: FloatArray) -> ValuePair:
-    """Return the pair for which the blanket is reports with likelihood ``others``."""
+    """Return the pair of values if all other reports have the likelihoods `others` relative to noise."""
     return ValuePair(first / others, second / others, weights * others, 0.0)
 
 
@@ -108,7 +108,7 @@ def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
 
 
 def _from_pairs(law: BlockLaw, covariance: Fraction) -> FloatArray:
-    """Return the joint distribution from pi, rho and the covariance of two values given a third."""
+    """Return these probabilities from pi, rho and the covariance of two values, given a third value."""
     pi, rho = law.inclusion, law.conditional_inclusion or Fraction(0)
     three = pi * (rho * rho + covariance)
     # Probabilities that the block contains two given values and not the third, one given value only, or none.
@@ -125,7 +125,7 @@ _LEAST_DELTA = 1e-280
 
 
 class CentralDelta(NamedTuple):
-    """Delta at a given epsilon, in one direction, as a certified interval.
+    """Certified lower and upper bounds on delta at a given epsilon, in one direction.
 
     Attributes:
         lower: the certified lower end.
@@ -155,13 +155,13 @@ class CentralEpsilon:
         return f"{rounded_up(self.upper)} ({self.status})"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the epsilon as built-ins for JSON."""
+        """Return the epsilon with its lower bound and status as a dictionary for JSON."""
         return {"epsilon": self.upper, "epsilon_at_least": self.lower, "status": self.status}
 
 
 @dataclass(frozen=True, eq=False)
 class ShuffledGuarantee:
-    """The central guarantee of a shuffled batch, beside its local guarantee.
+    """The central guarantee of a shuffled batch, and the local guarantee of one report.
 
     Attributes:
         mechanism: a block mechanism or a channel.
@@ -188,36 +188,36 @@ class ShuffledGuarantee:
 
     @property
     def hiding(self) -> int:
-        """The number of reports that hide a person: all n reports but the untrusted ones."""
+        """The number of reports that hide a person: all n reports except the untrusted ones."""
         return self.n - self.not_trusted
 
     @property
     def local(self) -> float:
-        """The local epsilon of one report, in nats: the guarantee if a reader sees reports with names or in order."""
+        """The local epsilon of one report, in nats. It applies to readers who see reports with names or in order."""
         return self.mechanism.guarantee.realised
 
     @cached_property
     def among(self) -> CentralEpsilon:
-        """The central epsilon among sensitive values, two-sided."""
+        """The central epsilon between two sensitive values, two-sided."""
         if self.mechanism.domain.sensitive_count < 2:
             return CentralEpsilon(0.0, 0.0, "exact")
         return self._judged(self.curve_among, self._ends_among, needed=1)
 
     @cached_property
     def versus_clear(self) -> CentralEpsilon | None:
-        """The central epsilon of sensitive values compared with clear ones, one-sided; None if all are sensitive."""
+        """The central epsilon between a sensitive value and a value in clear, one-sided; None if all are sensitive."""
         if self.mechanism.domain.clear_count == 0:
             return None
         return self._judged(self.curve_versus_clear, self._ends_versus_clear, needed=2)
 
     @property
     def most_among(self) -> float:
-        """The upper end of `among`, without the attacks that its status may need."""
+        """The upper bound of `among`, without the time to find attacks for a lower bound."""
         return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
 
     @property
     def most_versus_clear(self) -> float:
-        """The upper end of `versus_clear`; 0 if every value is sensitive."""
+        """The upper bound of `versus_clear`; 0 if every value is sensitive."""
         return self._ends_versus_clear[1] if self.mechanism.domain.clear_count else 0.0
 
     @cached_property
@@ -230,17 +230,17 @@ class ShuffledGuarantee:
 
     @property
     def floor(self) -> float | None:
-        """The part of `versus_clear` that more users do not reduce, in nats; None if every value is sensitive."""
+        """The limit of `versus_clear` for many users, in nats; None if every value is sensitive."""
         return None if self.mechanism.domain.clear_count == 0 else self.curve_versus_clear.floor(self.delta)
 
     @cached_property
     def curve_among(self) -> CentralCurve:
-        """The curve delta(epsilon) among sensitive values."""
+        """The curve delta(epsilon) between two sensitive values."""
         return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=False)), self.hiding, self.rounds)
 
     @cached_property
     def curve_versus_clear(self) -> CentralCurve:
-        """The curve delta(epsilon) for sensitive values compared with values in clear."""
+        """The curve delta(epsilon) between a sensitive value and a value in clear."""
         return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=True)), self.hiding, self.rounds)
 
     @cached_property
@@ -252,7 +252,7 @@ class ShuffledGuarantee:
         return CentralCurve((*among, *versus_clear), self.hiding, self.rounds)
 
     def delta_at(self, epsilon: float) -> "CentralDeltas":
-        """Return delta at an epsilon, in both directions.
+        """Return bounds on delta at an epsilon, in both directions.
 
         Args:
             epsilon: a number of at least 0, in nats.
@@ -266,7 +266,7 @@ class ShuffledGuarantee:
         return CentralDeltas(CentralDelta(*among), None if versus_clear is None else CentralDelta(*versus_clear))
 
     def at_most(self, chance: float) -> "EpsilonsAtChance":
-        """Return the epsilons that a reader of the batches exceeds with at most the given probability.
+        """Return the epsilons that the privacy loss exceeds with probability at most `chance`, in both directions.
 
         Delta is not this probability: with (epsilon, delta) an attacker exceeds epsilon more often than delta says.
         With L the privacy loss, P(L > epsilon) <= delta(t) / (1 - e^(t - epsilon)) for every t < epsilon. The result is
@@ -295,7 +295,7 @@ class ShuffledGuarantee:
         return EpsilonsAtChance(among, clear)
 
     def sentences(self, *, status: bool = True) -> list[str]:
-        """Return a sentence for each central epsilon; for sentences for people see `discreet.published`.
+        """Return one sentence for each central epsilon. `discreet.published` has sentences for people.
 
         Args:
             status: whether to compare them with the best known attack, which takes longer.
@@ -310,7 +310,7 @@ class ShuffledGuarantee:
         return whole
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the guarantee as built-ins for JSON; epsilons are in nats."""
+        """Return the guarantee as a dictionary for JSON; epsilons are in nats."""
         return {
             "n": self.n,
             "not_trusted": self.not_trusted,
@@ -346,14 +346,17 @@ class ShuffledGuarantee:
         return ResultTable.of_figures("Shuffled guarantee", cells, str(self)).html()
 
     def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
-        """Return a central epsilon with its status; it is attained if that number of values is in clear."""
+        """Return a central epsilon with its status. Attacks give its lower bound if too few values are in clear."""
         lower, upper = ends
         if values_in_clear(self.mechanism) < needed:
             lower = attack_end(self._attacks(curve, versus_clear=needed > 1), self.hiding, self.delta, self.rounds)
         return CentralEpsilon(upper, lower, status(lower, upper))
 
     def _attacks(self, curve: CentralCurve, *, versus_clear: bool) -> Iterator[ValuePair]:
-        """Yield attacks; none for a pool of hash functions, because its bound does not use the public functions."""
+        """Yield attacks that show how close the bound is.
+
+        A pool of hash functions has none: its bound holds for all functions.
+        """
         blocks = None if self.mechanism.follows_from_matrix else BlockMechanism.checked(self.mechanism)
         if blocks is not None and is_pool(blocks):
             return
@@ -364,7 +367,7 @@ class ShuffledGuarantee:
 
 
 class EpsilonsAtChance(NamedTuple):
-    """The epsilons that a reader of shuffled batches exceeds with at most the given probability, in nats.
+    """The epsilons that the privacy loss exceeds with probability at most a given chance, in nats.
 
     Attributes:
         among: among sensitive values.
@@ -376,7 +379,7 @@ class EpsilonsAtChance(NamedTuple):
 
 
 class CentralDeltas(NamedTuple):
-    """Delta at a given epsilon, in both directions.
+    """Bounds on delta at a given epsilon, in both directions.
 
     Attributes:
         among: among sensitive values.
@@ -388,7 +391,7 @@ class CentralDeltas(NamedTuple):
 
 
 def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_trusted: int = 0) -> ShuffledGuarantee:
-    """Return the central guarantee of a batch of reports without names and order, and of all results from it.
+    """Return the central guarantee of a batch of reports without names and order. It also covers results from it.
 
     Args:
         mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose placeholders count as
@@ -417,7 +420,7 @@ def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_t
 
 
 def _certifiable(name: str, chance: object) -> float:
-    """Return a probability or delta after a check that it is below 1 and large enough for certified results."""
+    """Return a probability or delta, or raise an error unless it is below 1 and large enough for certified bounds."""
     number = checked_between(name, chance)
     if number < _LEAST_DELTA:
         raise ParameterError("argument.below-certified", argument=name, least_delta=_LEAST_DELTA, number=number)
@@ -425,7 +428,7 @@ def _certifiable(name: str, chance: object) -> float:
 
 
 def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
-    """Return delta at a central epsilon, among sensitive values and compared with values in clear.
+    """Return bounds on delta at a central epsilon, in both directions.
 
     Args:
         mechanism: as for `shuffled`.
@@ -442,7 +445,7 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
 
 
 def _checked(mechanism: Any) -> Mechanism:
-    """Return a mechanism with a guarantee; for a personalized one, the common one over values and placeholders."""
+    """Return a mechanism with a guarantee. A personalized mechanism gives its mechanism over placeholders."""
     checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("shuffling.nothing-protected")
@@ -457,7 +460,7 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
 
 
 def values_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values whose reports leave only noise among the blocks, so that their truth hides nobody.
+    """Return the number of values whose reports leave only noise among the blocks, and so hide nobody.
 
     It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
     """
@@ -474,7 +477,7 @@ _LEAST_STATED = 1e-14
 
 
 def status(lower: float, upper: float) -> str:
-    """Return the status of an epsilon: a comparison of both ends as printed.
+    """Compare the lower and the upper bound of an epsilon, as printed, and return the status as text.
 
     Example:
         >>> status(0.1, 0.1005), status(0.1, 0.1101), status(0.1, 0.2)
@@ -489,7 +492,7 @@ def status(lower: float, upper: float) -> str:
 
 
 def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
-    """Return the sentence on sensitive values; without its status it may be faster."""
+    """Return the sentence on sensitive values. Without the status no attack is computed, which is faster."""
     domain, others = central.mechanism.domain, central.hiding - 1
     if domain.sensitive_count < 2:
         noun = "kind of secret values" if central.placeholders else "value"
@@ -506,7 +509,7 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
 
 
 def hidden_values(central: "ShuffledGuarantee") -> str:
-    """Return the words for the values that hide each other; placeholders are not called values."""
+    """Return words for the values that hide each other. Placeholders count as secret values."""
     domain = central.mechanism.domain
     if central.placeholders:
         for_all, size = domain.sensitive_count - central.placeholders, domain.size - central.placeholders

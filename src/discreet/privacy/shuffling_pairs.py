@@ -10,21 +10,22 @@ x' relative to the blanket, and C = e^eps,
 where y is noise with probability gamma, and G = 0 otherwise (somebody else's truth). For truth or noise a and b are in
 {1, E}, depending on whether a block contains x and x'. The bound is attained if everybody else reports in clear.
 
-The mean excess has certified ends. If only few counts of the values of G are likely, these counts are listed with their
-multinomial probabilities. Otherwise the sum S gets one more term: normal noise N with a standard deviation eta that is
-small compared with the deviation of S:
+The mean excess has certified bounds. If only few counts of the values of G are likely, these counts are listed with
+their multinomial probabilities. Otherwise normal noise N is added to the sum S, with a standard deviation eta that is
+small compared with the standard deviation of S:
 
-- ( )_+ is convex, so U = E[(S + N)_+] is an *upper* end. The test "S + N > 0", asked of S, gives a *lower* end,
+- ( )_+ is convex, so U = E[(S + N)_+] is an *upper* bound. The test "S + N > 0" gives a *lower* bound,
   E[S 1(S + N > 0)] = U - eta^2 f(0), with f the density of S + N (Stein's identity). Its loss does not grow with n.
 - x_+ is the integral of e^(zx) / (2 pi i z^2) along the line Re z = lambda > 0. So U is the same integral of
   E[e^(z(S + N))] / z^2. Noise makes it decay quickly: a trapezoidal sum has some thousand terms, for any n.
 - with step 2 pi / L the sum adds E[(S + N - m L)_+] e^(lambda m L) for all m other than 0 (Poisson). These terms are
-  not negative, so the sum stays an upper end. They are small, for m > 0 by Chernoff's bound, for m < 0 by
+  not negative, so the sum stays an upper bound. They are small, for m > 0 by Chernoff's bound, for m < 0 by
   e^(-lambda L).
 - lambda is the saddle point, where the tilted mean is 0, so that an excess of 1e-30 has all its digits. Weights are
   stored as logarithms, because values of -1e10 have tilted weights of e^-150000.
 
-Rounding errors are bounded term by term, and both ends are moved outwards by the bound.
+The rounding error of each term is bounded, and the sum of these bounds is added to the upper and subtracted from the
+lower bound.
 """
 
 from collections.abc import Iterator
@@ -40,16 +41,16 @@ from discreet.mechanisms import BlockMechanism, Channel
 from discreet.theory.arithmetic import last_whole
 
 TINY = 1e-300
-"""The upper end for results too small for a float."""
+"""The upper bound for results too small for a float."""
 
-# The most counts to list, first and for a second try where noise leaves a gap between the ends.
+# The most counts to list: at first, and in a second try if noise leaves a gap between the bounds.
 _FEW, _MANY = 1 << 15, 1 << 19
 _MOST_COUNTED = 1 << 14
 _OUTSIDE = 1e-13
 _LOG_TINY, _LOG_LARGEST = -690.0, 700.0
 _ROUNDING = 4e-15
 _UNIT = 2.3e-16
-# The noise's deviation times the tilt; its square is about the gap between the ends.
+# The noise's standard deviation times the tilt. Its square is about the relative gap between the bounds.
 _NOISE = 0.008
 _MOST_GAP = 2e-4
 _MOST_REFINEMENTS = 4
@@ -63,11 +64,11 @@ _LEAST_TILT, _STEEPER_TILT = 0.5, 2.0
 
 
 def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float, float]:
-    """Return a lower and an upper end of E[(G_1 + ... + G_n)_+].
+    """Return a lower and an upper bound on E[(G_1 + ... + G_n)_+] for independent variables G.
 
     Args:
         values: ``(k,)`` the possible values of each G.
-        probabilities: ``(k,)`` their probabilities, which sum to 1.
+        probabilities: ``(k,)`` the probabilities of these values, which sum to 1.
         n: the number of variables, at least 1.
 
     Example:
@@ -102,7 +103,7 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
 
 
 def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float:
-    """Return an upper end of E[(G_1 + ... + G_n)_+] from s_+ <= e^(lambda s) / (e lambda); see `excess`.
+    """Return an upper bound on E[(G_1 + ... + G_n)_+] from s_+ <= e^(lambda s) / (e lambda); see `excess`.
 
     Example:
         >>> round(chernoff_end(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 10_000), 1)
@@ -122,7 +123,7 @@ def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tilted:
-    """The sum of n independent variables under an exponential tilt.
+    """The distribution of a sum of n independent variables after an exponential tilt.
 
     Attributes:
         values: ``(k,)`` the values of one variable.
@@ -144,7 +145,7 @@ class _Tilted:
 
     @classmethod
     def of(cls, values: FloatArray, logs: FloatArray, n: int, least: float) -> "_Tilted":
-        """Return the tilt that gives variables of mean 0 or less the mean 0, or at least ``least`` deviations."""
+        """Return the tilt for which the mean is 0; it is at least `least` divided by the sum's standard deviation."""
         low, high, tilt = 0.0, inf, 0.0
         for _ in range(_MOST_STEPS):
             mean, variance = _moments(values, logs + tilt * values)
@@ -160,21 +161,21 @@ class _Tilted:
 
     @property
     def log_bound(self) -> float:
-        """The logarithm of an upper end of the excess: s_+ <= e^(lambda s) / (e lambda)."""
+        """The logarithm of an upper bound on the mean excess: s_+ <= e^(lambda s) / (e lambda)."""
         return self.n * self.log_mass - log(self.tilt) - 1
 
     @property
     def weight_logs(self) -> FloatArray:
-        """``(k,)`` logarithms of the tilted probabilities."""
+        """The ``(k,)`` logarithms of the tilted probabilities."""
         return self.logs + self.tilt * self.values - self.log_mass
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the tilted sum."""
+        """The standard deviation of the sum of n tilted variables."""
         return sqrt(self.n * self.variance)
 
     def half_width(self) -> float:
-        """A bound W that the absolute tilted sum exceeds with probability 1e-13 at most (Chernoff)."""
+        """Return a bound that the tilted sum exceeds in absolute value with probability at most 1e-13 (Chernoff)."""
         logs, centred = self.weight_logs, self.values - self.mean
         grid = sqrt(2 * -log(_OUTSIDE)) / self.deviation * np.geomspace(1 / 16, 16, 41)
         exponents = logs + np.concatenate([grid, -grid])[:, None] * centred
@@ -185,7 +186,7 @@ class _Tilted:
 
 
 def _moments(values: FloatArray, logs: FloatArray) -> tuple[float, float]:
-    """Return mean and variance under weights given by their logarithms, up to a factor."""
+    """Return the mean and the variance of values under weights, given by their logarithms up to a factor."""
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     mean = float(weights @ values)
@@ -198,7 +199,7 @@ def _log_sum(logs: FloatArray) -> float:
 
 
 def listed_ends(law: "_Tilted", points: int) -> tuple[float, float] | None:
-    """Return the ends from a list of all likely counts of each value; None for more than ``points`` counts."""
+    """Return both bounds on the mean excess, by listing likely counts; None if there are too many counts."""
     kinds = len(law.values)
     lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)
     if law.n > _MOST_COUNTED or _number_of_counts(lows[1:], highs[1:], law.n) > points:
@@ -234,7 +235,7 @@ def listed_ends(law: "_Tilted", points: int) -> tuple[float, float] | None:
 
 
 def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
-    """Return ``(k,)`` ranges that contain the counts of all values, with tilted probability at least 1 - 1e-13.
+    """Return ``(k,)`` least and largest counts of all values, with tilted probability at least 1 - 1e-13.
 
     By Chernoff's bound a binomial count with mean m is h or beyond with probability e^-(h log(h/m) - h + m) at most.
     """
@@ -258,7 +259,7 @@ def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
 
 
 def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | None:
-    """Return ``(m, k)`` all counts in the ranges that sum to n or less; None for more than ``points`` counts."""
+    """Return ``(m, k)`` all combinations of counts in the ranges with sum at most n; None if there are too many."""
     if _number_of_counts(lows, highs, n) > points:
         return None
     counts, totals = np.zeros((1, 0), dtype=np.int64), np.zeros(1, dtype=np.int64)
@@ -271,7 +272,7 @@ def _listed(lows: IntArray, highs: IntArray, n: int, points: int) -> IntArray | 
 
 
 def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
-    """Return the number of combinations of counts in the ranges that sum to n or less."""
+    """Return the number of combinations of counts in the ranges with sum at most n."""
     widths, room = (highs - lows + 1).tolist(), int(n - lows.sum())
     if max(widths, default=0) > _MOST_COUNTED:
         return inf
@@ -285,7 +286,7 @@ def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
 
 
 def _smoothed(law: _Tilted) -> tuple[float, float]:
-    """Return the ends by way of noise that is small enough for a narrow gap."""
+    """Return both bounds on the mean excess, by adding normal noise that is small enough for close bounds."""
     noise, low, high = _NOISE / law.tilt, 0.0, inf
     if law.deviation == 0:
         # Almost certainly all variables are 0.
@@ -300,7 +301,7 @@ def _smoothed(law: _Tilted) -> tuple[float, float]:
 
 
 def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
-    """Return both ends, with noise of a given standard deviation."""
+    """Return both bounds on the mean excess, by adding normal noise with standard deviation `noise`."""
     tilt, n = law.tilt, law.n
     log_scale = n * law.log_mass + (noise * tilt) ** 2 / 2
     strength = tilt * law.deviation
@@ -324,7 +325,7 @@ def _ends(law: _Tilted, noise: float) -> tuple[float, float]:
 
 
 def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, FloatArray]:
-    """Return E[e^(it(S + N))] under the tilt at each t, with a bound on its rounding error."""
+    """Return E[e^(it(S + N))] under the tilt for each t in `lines`, and bounds on the rounding errors."""
     weights = np.exp(law.weight_logs)
     angles = np.outer(lines, law.values)
     real, imaginary = _times(np.cos(angles), weights), _times(np.sin(angles), weights)
@@ -342,19 +343,19 @@ def _terms(law: _Tilted, noise: float, lines: FloatArray) -> tuple[AnyArray, Flo
 
 
 def _times(matrix: AnyArray, vector: FloatArray) -> FloatArray:
-    """Return the product of a long matrix and a short vector, without the threads that BLAS may start."""
+    """Return the product of a long matrix and a short vector, without starting threads of BLAS."""
     product: FloatArray = np.einsum("ij,j->i", matrix, vector)
     return product
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePair:
-    """Two values of a person, with the likelihood of each kind of report relative to the blanket.
+    """Two values x and x' of a person: the likelihoods of each kind of report, relative to noise (the blanket).
 
     Attributes:
         first: ``(k,)`` likelihood a of each kind of report from x, relative to the blanket.
-        second: ``(k,)`` likelihood b from x'.
-        weights: ``(k,)`` probabilities of the kinds of reports, from anybody; they sum to gamma.
+        second: ``(k,)`` likelihood b of each kind of report from x', relative to the blanket.
+        weights: ``(k,)`` probabilities of the kinds of reports as noise; they sum to gamma.
         silent: 1 - gamma, the probability of a report that does not depend on x and x'.
     """
 
@@ -364,34 +365,34 @@ class ValuePair:
     silent: float
 
     def delta(self, ratio: float, n: int) -> tuple[float, float]:
-        """Return a lower and an upper end of delta = (1/n) E[(G_1 + ... + G_n)_+] for C = ``ratio``."""
+        """Return a lower and an upper bound on delta = (1/n) E[(G_1 + ... + G_n)_+] for C = `ratio`."""
         values = np.append(self.first - ratio * self.second, 0.0)
         low, high = excess(values, np.append(self.weights, self.silent), n)
         return low / n, min(high / n, 1.0)
 
     def bound(self, ratio: float, n: int) -> float:
-        """Return a quick upper end of delta, which may be several times too large."""
+        """Return an upper bound on delta that is fast to compute and may be several times too large."""
         values = np.append(self.first - ratio * self.second, 0.0)
         return chernoff_end(values, np.append(self.weights, self.silent), n) / n
 
     def floor(self, delta: float = 0.0) -> float:
-        """Return an epsilon below which no n achieves delta, because E[G] > delta there (Jensen); at least 0."""
+        """Return an epsilon, at least 0, below which no n gives this delta, because E[G] > delta (Jensen)."""
         return max(log((self.weights @ self.first - delta) / (self.weights @ self.second)), 0.0)
 
     @property
     def strength(self) -> float:
-        """Mu sqrt(n) of the Gaussian mechanism that is the pair's limit: the deviation of G where its mean is 0."""
+        """Mu sqrt(n) of the Gaussian mechanism that is the limit for large n: the deviation of G where E[G] is 0."""
         ratio = exp(self.floor())
         return float(np.sqrt(self.weights @ (self.first - ratio * self.second) ** 2))
 
     @property
     def largest(self) -> float:
-        """The largest ratio a/b, an upper bound of C for anybody."""
+        """The largest ratio a/b, which bounds e^epsilon for any n."""
         return float((self.first / self.second).max())
 
 
 def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair for two sensitive values, which represents all such pairs; none for a single value."""
+    """Yield the pair of two sensitive values, which represents all such pairs; none if only one is sensitive."""
     law, ratio = mechanism.law, ratio_of(mechanism)
     if law.size < 2:
         return
@@ -401,7 +402,7 @@ def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
 
 
 def clear_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
-    """Yield the pair of a sensitive value and a value in clear."""
+    """Yield the pair of a sensitive value and a value in clear, which represents all such pairs."""
     inclusion = mechanism.law.inclusion
     yield _pair(mechanism, (ratio_of(mechanism), 1.0), (1.0, 1.0), (inclusion, 1 - inclusion))
 
@@ -415,18 +416,21 @@ def _pair(
 
 
 def ratio_of(mechanism: BlockMechanism) -> float:
-    """Return E = 1 + s / (gamma pi): the likelihood of a block with x, from x compared with noise."""
+    """Return E = 1 + s / (gamma pi): the likelihood ratio of a block with x, between the value x and noise."""
     odds = Fraction(mechanism.threshold, WORD_RANGE - mechanism.threshold)
     return float(1 + odds / mechanism.law.inclusion)
 
 
 def is_pool(mechanism: BlockMechanism) -> bool:
-    """Return true if rho is a mean over public draws: then two values may never share a block for the actual draw."""
+    """Return true for a pool of hash functions: rho is a mean over draws of the public functions.
+
+    Under the actual functions two values may share no block.
+    """
     return bool(mechanism.numbers.pool_bias)
 
 
 def channel_pairs(channel: Channel, *, versus_clear: bool) -> list[ValuePair]:
-    """Return the different pairs of a channel: of two sensitive values, or of a sensitive value and another one.
+    """Return the different pairs of a channel: two sensitive values, or a sensitive value and a value in clear.
 
     The blanket is omega(y), the smallest probability of y from any value.
     """
@@ -449,7 +453,7 @@ def channel_pairs(channel: Channel, *, versus_clear: bool) -> list[ValuePair]:
 
 
 def silent_rows(channel: Channel) -> int:
-    """Return the number of values whose reports are noise, or outputs that no sensitive value can have caused."""
+    """Return the number of values whose reports are noise, or are outputs that no sensitive value can cause."""
     least = channel.weights.min(axis=0)
     kinds = least > 0
     silent = (channel.weights[channel.domain.clear_codes][:, kinds] == least[kinds]).all(axis=1)

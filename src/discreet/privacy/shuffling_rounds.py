@@ -1,14 +1,13 @@
-"""Guarantees for several rounds of shuffled reports with fresh noise: curves delta(epsilon), and their epsilons.
+"""Central guarantees of several rounds with fresh noise: curves delta(epsilon), and epsilons at a given delta.
 
 Nothing links a person's reports of different rounds, and a dominating pair of outcomes attains the curve of one round.
-So privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their distribution comes from points of the curve of one
+So privacy losses add up [Zhu, Dong, Wang 2022, Theorem 10]. Their distribution comes from points on the curve of one
 round [Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022]. Between two points a convex curve is below its chord, and the
-chords are the curve of a distribution with losses at the points. There the change of slope is the probability under x',
-and C = e^loss times as much is the probability under x. The rest after the last point is an infinite loss. Lower
-points, with chords below the curve, give the losses of a pair that is easier to hide, and so the lower end. Sums of
-losses come from one FFT, under the tilt whose mean is the wanted epsilon. For several pairs of values, the points are
-of the largest curve. A central epsilon is the smallest epsilon for which a decreasing delta is small enough, between
-certified ends.
+chords are the curve of a distribution with losses at the points. At a point, the change of slope is the probability of
+the loss under x', and C = e^loss times that is its probability under x. Beyond the last point the loss counts as
+infinite. Lower points, with chords below the curve, give smaller losses, and so the lower bound. One FFT gives the sum
+of the losses, under the tilt whose mean is the wanted epsilon. For several pairs of values, the points are on the
+largest curve. A central epsilon is the smallest epsilon for which delta is small enough, with certified bounds.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,21 +23,21 @@ from discreet.privacy.shuffling_pairs import TINY, ValuePair
 from discreet.theory.arithmetic import bisected, golden_section
 
 Ends = Callable[[float], tuple[float, float]]
-"""A function from epsilon to a lower and an upper end of delta."""
+"""A function from epsilon to a lower and an upper bound on delta."""
 
 Top = Callable[[float], float]
-"""A function from epsilon to an upper end of delta."""
+"""A function from epsilon to an upper bound on delta."""
 
 _TOLERANCE = 2e-7
 _MOST_STEPS = 80
 _BISECT = 6
-# Steps of the search for the epsilon of a chance. The function is flat, so that stopping costs less than 0.1%.
+# Steps of the search for the epsilon at a chance. The function is flat, so that stopping early costs less than 0.1%.
 _NARROWED = 8
 _BACK = (1.0, 2.0, 4.0, 6.0, 9.0, 16.0, 32.0, 64.0, 256.0)
 
 
 def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the largest central epsilon over pairs of values."""
+    """Return a lower and an upper bound on the central epsilon of the worst of several pairs of values."""
     low = high = 0.0
     for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
         if high > 0 and (pair.bound(exp(high), n) <= delta or pair.delta(exp(high), n)[1] <= delta):
@@ -49,7 +48,7 @@ def worst_epsilon(pairs: Iterable[ValuePair], n: int, delta: float) -> tuple[flo
 
 
 def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the central epsilon for one pair of values."""
+    """Return a lower and an upper bound on the central epsilon of one pair of values."""
     mu, start = pair.strength / sqrt(n), pair.floor(delta)
     guess = pair.floor() + mu * sqrt(2 * log(max(mu / (2.5 * delta), 2.0))) / 1.1
     return certified_epsilon(
@@ -58,7 +57,7 @@ def pair_epsilon(pair: ValuePair, n: int, delta: float) -> tuple[float, float]:
 
 
 def worst_epsilon_at_chance(pairs: Iterable[ValuePair], n: int, chance: float) -> float:
-    """Return the largest epsilon over pairs of values that losses exceed with probability at most ``chance``."""
+    """Return an epsilon that the privacy loss of any pair exceeds with probability at most `chance`."""
     most, place = 0.0, 0.0
     for pair in sorted(pairs, key=lambda candidate: -candidate.strength):
         # At the same point, a pair with a smaller delta has a smaller bound.
@@ -77,10 +76,10 @@ def worst_epsilon_at_chance(pairs: Iterable[ValuePair], n: int, chance: float) -
 
 
 def certified_epsilon(ends: Ends, delta: float, *, bracket: tuple[float, float], guess: float) -> tuple[float, float]:
-    """Return a lower and an upper end of the smallest epsilon of at least 0 with delta(epsilon) <= ``delta``.
+    """Return a lower and an upper bound on the smallest epsilon >= 0 with delta(epsilon) <= `delta`.
 
     Args:
-        ends: the ends of delta(epsilon), a decreasing function.
+        ends: a function that returns the bounds on delta(epsilon), which decrease.
         delta: in (0, 1).
         bracket: an epsilon that is at most the result, and an epsilon that always suffices.
         guess: an epsilon near the result.
@@ -90,7 +89,7 @@ def certified_epsilon(ends: Ends, delta: float, *, bracket: tuple[float, float],
 
 
 def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess: float) -> float:
-    """Return only the upper end of `certified_epsilon`, from the upper end of delta."""
+    """Return the upper bound of `certified_epsilon` only, from an upper bound on delta(epsilon)."""
     least, most = bracket
     high = top(least)
     if high <= delta or most <= least:
@@ -100,13 +99,13 @@ def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess
 
 
 def epsilon_at_chance(top: Top, chance: float, *, bracket: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return an epsilon that privacy losses exceed with probability at most ``chance``, and the t of its bound.
+    """Return an epsilon that the privacy loss exceeds with probability at most `chance`, and the t of its bound.
 
     delta(t) is at least (1 - e^(t - epsilon)) P(loss > epsilon), so any t with delta(t) < chance gives an epsilon,
-    t - log(1 - delta(t) / chance). The function searches the smallest one; any of them is valid.
+    t - log(1 - delta(t) / chance). The function searches for the smallest such epsilon; all of them are valid.
 
     Args:
-        top: an upper end of delta(t).
+        top: a function that returns an upper bound on delta(t).
         chance: in (0, 1).
         bracket: an epsilon that is at most the result, and an epsilon that no loss exceeds.
         mu: the standard deviation of losses, which determines roughly how steeply log delta falls.
@@ -133,12 +132,12 @@ def epsilon_at_chance(top: Top, chance: float, *, bracket: tuple[float, float], 
 
 
 def _line(delta: float) -> float:
-    """Return sqrt(-2 log delta), which is nearly a linear function of epsilon."""
+    """Return sqrt(-2 log delta), which is nearly linear in epsilon."""
     return sqrt(-2 * log(min(max(delta, TINY), 1.0)))
 
 
 def _least(lack: Callable[[float], float], start: tuple[float, float], most: float, guess: float) -> float:
-    """Return the smallest epsilon found at which an increasing function is 0 or more, by secants in a bracket."""
+    """Return the root of an increasing function, or a point slightly above, by secants within a bracket."""
     low, high = start[0], most
     last, point = start, min(max(guess, low), (low + most) / 2)
     for step in range(_MOST_STEPS):
@@ -148,14 +147,14 @@ def _least(lack: Callable[[float], float], start: tuple[float, float], most: flo
         if high - low <= _TOLERANCE * high or 0 <= value <= _TOLERANCE * slope * point < inf:
             break
         last = (point, value)
-        # Slightly further, so that the next epsilon is likely to suffice.
+        # The step is slightly longer, so that the next epsilon is likely to suffice.
         aim = point - value / slope + _TOLERANCE / 2 * point if slope > 0 else inf
         point = aim if low < aim < high and (step + 1) % _BISECT else (low + high) / 2
     return high
 
 
 def _below(ends: Ends, delta: float, upper: float) -> float:
-    """Return an epsilon just below ``upper`` with a delta that is certainly above ``delta``."""
+    """Return an epsilon slightly below `upper`, at which delta certainly exceeds `delta`; 0 if none is found."""
     low, high = ends(upper)
     gap = log(max(high, TINY) / max(low, TINY)) + log(delta / max(high, TINY))
     # At the local epsilon delta drops to 0.
@@ -178,9 +177,9 @@ _NARROW, _WIDE = 2, 0.5
 _LEFT_OUT = 1e-3
 _ROUNDING = 4e-15
 _HALVINGS = 60
-# In nats: where delta is small enough from the floor on, a single step suffices.
+# The least step, in nats. If delta is small enough at the limit for many users, a single step suffices.
 _LEAST_STEP = 1e-12
-# Larger losses do not matter, and this one's exponential is still a float.
+# Larger losses do not matter. The exponential of this loss is still a float.
 _LARGEST_EPSILON = 700.0
 
 
@@ -189,8 +188,8 @@ class CentralCurve:
     """The curve delta(epsilon) of shuffled batches, in one direction.
 
     Attributes:
-        pairs: the pairs of values that compete.
-        n: reports in each batch.
+        pairs: the pairs of values; the curve is for the worst pair at each epsilon.
+        n: the number of reports in each batch.
         rounds: the number of batches.
     """
 
@@ -199,7 +198,7 @@ class CentralCurve:
     rounds: int = 1
 
     def delta(self, epsilon: float, least: float = 1e-30) -> tuple[float, float]:
-        """Return a lower and an upper end of delta at an epsilon; results below ``least`` may be raised to it."""
+        """Return a lower and an upper bound on delta at an epsilon. Bounds below `least` may be raised to `least`."""
         ends = [pair.delta(exp(min(epsilon, _LARGEST_EPSILON)), self.n) for pair in self.pairs]
         low, high = max(end[0] for end in ends), max(end[1] for end in ends)
         if self.rounds == 1:
@@ -208,7 +207,7 @@ class CentralCurve:
         return max(low, below.delta(epsilon)[0]), above.delta(epsilon)[1]
 
     def epsilon(self, delta: float) -> tuple[float, float]:
-        """Return a lower and an upper end of the smallest epsilon with the given delta."""
+        """Return a lower and an upper bound on the smallest epsilon with the given delta."""
         low, high = worst_epsilon(self.pairs, self.n, delta)
         if self.rounds == 1:
             return low, high
@@ -223,7 +222,7 @@ class CentralCurve:
         )
 
     def epsilon_at_chance(self, chance: float) -> float:
-        """Return an epsilon that the privacy losses of all rounds exceed with probability at most ``chance``."""
+        """Return an epsilon that the summed privacy loss of all rounds exceeds with probability at most `chance`."""
         if self.rounds == 1:
             return worst_epsilon_at_chance(self.pairs, self.n, chance)
         _, above = self.loss_sums(chance * min(self.mu, 1.0))
@@ -231,27 +230,27 @@ class CentralCurve:
         return epsilon_at_chance(lambda epsilon: above.delta(epsilon)[1], chance, bracket=bracket, mu=self.mu)[0]
 
     def floor(self, delta: float = 0.0) -> float:
-        """Return the epsilon that more users do not reduce."""
+        """Return the limit of epsilon for many users: more users do not reduce epsilon below it."""
         once = max(pair.floor() for pair in self.pairs)
         return max(self.rounds * once + log1p(-delta), 0.0)
 
     @property
     def most(self) -> float:
-        """The largest possible sum of the losses of all rounds."""
+        """The largest possible sum of the privacy losses of all rounds."""
         return self.rounds * max(log(pair.largest) for pair in self.pairs)
 
     @property
     def mu(self) -> float:
-        """The standard deviation of the summed losses of all rounds."""
+        """The standard deviation of the summed privacy losses of all rounds, for large n."""
         return max(pair.strength for pair in self.pairs) * sqrt(self.rounds / self.n)
 
     @cached_property
     def _sums_at(self) -> dict[float, tuple["LossSum", "LossSum"]]:
-        """A cache of summed losses by delta: all points of a curve need the same ones, which take seconds."""
+        """A cache of summed losses by delta, because all points of a curve need the same sums, which take seconds."""
         return {}
 
     def loss_sums(self, delta: float) -> tuple["LossSum", "LossSum"]:
-        """Return sums of losses below and above the true ones, up to a loss that no longer matters for delta."""
+        """Return sums of losses that bound the true sum from below and from above, accurate at this delta."""
         if delta not in self._sums_at:
             if len(self.pairs) > MOST_PAIRS:
                 raise ParameterError(
@@ -263,25 +262,25 @@ class CentralCurve:
         return self._sums_at[delta]
 
     def end(self, delta: float) -> float:
-        """Return an epsilon beyond which the losses of one round do not matter for the delta of all rounds."""
+        """Return an epsilon above which the losses of one round do not matter for the delta of all rounds."""
         if self.mu == 0:
             return max(pair.floor() for pair in self.pairs)
         return worst_epsilon(self.pairs, self.n, delta * _LEFT_OUT / self.rounds)[1]
 
     def step(self, end: float) -> float:
-        """Return the distance of neighbouring losses on a lattice for one round, up to an epsilon."""
+        """Return the step of the lattice for the losses of one round, which ends at the epsilon `end`."""
         once, mu = end - max(pair.floor() for pair in self.pairs), self.mu / sqrt(self.rounds)
         return max(min(mu / _STEPS, once / _STEPS), once / _FEWEST_DOTS, _LEAST_STEP)
 
     def losses_above(self, end: float, step: float) -> "LossSum":
-        """Return sums over all rounds of losses above the true ones, on a lattice up to an epsilon of one round."""
+        """Return the summed losses of all rounds, each rounded up on a lattice that ends at the epsilon `end`."""
         return LossSum(((_Losses.of(self.pairs, self.n, end, step)[1], self.rounds),))
 
 
 def joint_epsilons_at_chance(
     curves: Sequence[CentralCurve], draws: Sequence[Sequence[int]], chance: float
 ) -> list[float]:
-    """Return epsilons that the summed losses of several curves exceed with probability at most ``chance``.
+    """Return epsilons that the summed losses of several curves exceed with probability at most `chance`.
 
     The reports of one person have independent noise. So their privacy losses add up, for any mechanisms and batches
     [Zhu, Dong, Wang 2022, Theorem 10], and the distributions of losses are convolved.
@@ -311,7 +310,7 @@ def joint_epsilons_at_chance(
 
 
 def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["LossSum"]:
-    """Return, for each curve, losses above the true ones, all on one lattice."""
+    """Return the losses of each curve, rounded up on a lattice that all curves share."""
     mu = sqrt(sum(curve.mu**2 for curve in curves))
     ends = [curve.end(chance * min(mu, 1.0) / len(curves)) for curve in curves]
     steps = [curve.step(end) for curve, end in zip(curves, ends, strict=True)]
@@ -320,7 +319,7 @@ def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["Loss
 
 
 def _joint_epsilon(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
-    """Return the epsilon for one draw of several curves; see `joint_epsilons_at_chance`."""
+    """Return the epsilon for one set of curves; see `joint_epsilons_at_chance`."""
     together = LossSum(tuple(part for _, losses in drawn for part in losses.parts))
     most = sum(curve.most for curve, _ in drawn)
     least = max(sum(curve.floor() for curve, _ in drawn) + log1p(-chance), 0.0)
@@ -331,12 +330,12 @@ def _joint_epsilon(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: floa
 
 @dataclass(frozen=True, eq=False)
 class _Losses:
-    """The privacy losses of one round, on a lattice.
+    """The distribution of the privacy loss of one round, on a lattice.
 
     Attributes:
         step: the distance of neighbouring losses, in nats.
-        first: the number of the first loss, in steps.
-        masses: ``(k,)`` probabilities under x.
+        first: the first loss, as a multiple of the step.
+        masses: ``(k,)`` probabilities of the losses under x.
         infinite: the probability of an infinite loss.
     """
 
@@ -347,7 +346,7 @@ class _Losses:
 
     @classmethod
     def of(cls, pairs: Sequence[ValuePair], n: int, end: float, step: float) -> tuple["_Losses", "_Losses"]:
-        """Return losses below the strongest pair's losses, and above the losses of all pairs, up to an epsilon."""
+        """Return two losses: a lower bound from the strongest pair, and an upper bound for all pairs."""
         centre = max(pair.floor() for pair in pairs)
         if end - centre <= _LEAST_STEP:
             # No number of reports hides anything: the loss is at most the local epsilon, and at least 0.
@@ -362,7 +361,7 @@ class _Losses:
 
     @classmethod
     def _joined(cls, step: float, first: int, ratios: FloatArray, deltas: FloatArray) -> "_Losses":
-        """Return the losses whose curve passes through given points, and is 1 where C is 0."""
+        """Return the losses whose curve delta(C) passes through the points, with delta 1 at C = 0."""
         places, heights = _lower_hull(np.append(0.0, ratios), np.append(1.0, deltas))
         slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
         masses = np.zeros(len(ratios))
@@ -373,20 +372,20 @@ class _Losses:
 
     @cached_property
     def places(self) -> FloatArray:
-        """``(k,)`` losses minus the first one."""
+        """The ``(k,)`` losses minus the first one."""
         return np.arange(len(self.masses), dtype=np.float64) * self.step
 
     def tilted(self, tilt: float, centre: float) -> FloatArray:
-        """Return the masses times exp(tilt (losses - centre))."""
+        """Return the probabilities times exp(tilt (losses - centre))."""
         return self.masses * np.exp(tilt * (self.places - (centre - self.first * self.step)))
 
 
 @dataclass(frozen=True, eq=False)
 class LossSum:
-    """The sum of independent privacy losses, all on one lattice.
+    """The distribution of a sum of independent privacy losses, all on one lattice.
 
     Attributes:
-        parts: losses of one round, and the number of their rounds; all have the same step.
+        parts: pairs of the losses of one round and the number of such rounds; all losses have the same step.
     """
 
     parts: tuple[tuple[_Losses, int], ...]
@@ -397,7 +396,7 @@ class LossSum:
         return sum(rounds for _, rounds in self.parts)
 
     def delta(self, epsilon: float) -> tuple[float, float]:
-        """Return both ends of delta of the sum at an epsilon, moved outwards by a bound on rounding errors."""
+        """Return a lower and an upper bound on delta of the sum at an epsilon, with allowance for rounding errors."""
         step = self.parts[0][0].step
         infinite = -expm1(sum(rounds * log1p(-losses.infinite) for losses, rounds in self.parts))
         first = sum(rounds * losses.first for losses, rounds in self.parts)
@@ -422,7 +421,7 @@ class LossSum:
         return min(low + infinite, 1.0), min(high + infinite, 1.0)
 
     def _tilt(self, epsilon: float) -> float:
-        """Return the tilt of at least 0 for which the sum of the losses has mean epsilon."""
+        """Return the tilt, at least 0, under which the sum of the losses has mean epsilon."""
         centre = epsilon / self.rounds
 
         def above(tilt: float) -> bool:
@@ -443,14 +442,15 @@ class LossSum:
 
 
 def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
-    """Return ``(k,)`` heights of points whose chords lie below a convex curve.
+    """Return ``(k,)`` heights of points on a curve, lowered so that their chords are below the convex curve.
 
-    Between two points the curve is above the prolonged chords of the neighbouring intervals. This bounds its distance
-    below its own chord, and both end points are lowered by it. At the first points it is at least 1 - C b, b = E[b(y)].
+    Between two points the curve is above the extended chords of the neighbouring intervals. This bounds the distance of
+    the curve below its chord, and both points are lowered by this distance. At the first points the curve is at least
+    1 - C b, b = E[b(y)].
 
     Args:
         ratios: ``(k,)`` the positions C of the points.
-        ends: ``(k, 2)`` lower and upper ends of the curve there.
+        ends: ``(k, 2)`` lower and upper bounds on the curve at these points.
         clear: b, the probability of noise under the other value.
     """
     lows, highs, widths = ends[:, 0], ends[:, 1], np.diff(ratios)
@@ -465,7 +465,7 @@ def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
     line = 1 - ratios[:2] * clear
     heights[:2] = np.minimum(line, heights[:2])
     heights[0] = line[0]
-    # From a point before the first one that is not above 0 on, and at the last two, the height is 0.
+    # The height is 0 from the point before the first height of 0 or less, and at the last two points.
     none = np.flatnonzero(heights <= 0)
     last = min(int(none[0]) - 1 if len(none) else len(heights), len(heights) - 2)
     heights[max(last, 1) :] = 0.0
@@ -473,7 +473,7 @@ def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
 
 
 def _lower_hull(places: FloatArray, heights: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the points on a curve's largest convex minorant."""
+    """Return the points on the lower convex hull of a curve."""
     hull: list[int] = []
     for at in range(len(places)):
         while len(hull) > 1:

@@ -35,7 +35,7 @@ _COUNTED = {
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """The verification of a mechanism: its realised epsilon, recomputed from its numbers.
+    """The verification of a mechanism: its realised epsilon, recomputed from the sampler's integers.
 
     Attributes:
         notion: ``"LDP"``, ``"ULDP"`` or ``"none"``.
@@ -44,7 +44,7 @@ class Verification:
         integers: the sampler's integers, by name.
         realised: the logarithm of the ratio, in nats.
         from_matrix: epsilon computed from the channel's matrix, in nats; None if the matrix is too large.
-        holds: whether every computed epsilon is within the promise (exactly for the exact one).
+        holds: whether every computed epsilon is within the promise; for the exact one without any tolerance.
         counted: the blocks from which pi and rho were counted: all blocks, the blocks of the same law over few values,
             or none, if only the law itself states pi and rho.
         faults: a sentence for each number of the law that differs from its blocks; the promise does not hold then.
@@ -67,7 +67,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """A sentence on whether the promise holds, and whether that relies on numbers that the law states."""
+        """A sentence: whether the promise holds, and whether this relies on probabilities that the law only states."""
         if not self.holds:
             return "THE PROMISE IS BROKEN: do not use this mechanism."
         return (
@@ -78,7 +78,7 @@ class Verification:
 
     @property
     def figures(self) -> list[list[str]]:
-        """Names and values of the sampler's integers and of the resulting epsilons, as text."""
+        """The sampler's integers and the resulting epsilons, as pairs of a name and a text."""
         if self.ratio is None:
             return []
         return [
@@ -92,7 +92,7 @@ class Verification:
 
 
 def epsilon_text(from_matrix: float | None) -> str:
-    """Return an epsilon from a matrix as text, or a note that the matrix is too large.
+    """Return an epsilon as text, or a note that the matrix is too large.
 
     Example:
         >>> epsilon_text(1.0), epsilon_text(None)
@@ -102,7 +102,7 @@ def epsilon_text(from_matrix: float | None) -> str:
 
 
 def verify(mechanism: Mechanism) -> Verification:
-    """Return the realised epsilon of a mechanism, recomputed from its numbers.
+    """Recompute the realised epsilon of a mechanism from its sampler's integers.
 
     Args:
         mechanism: the mechanism to verify.
@@ -159,7 +159,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
 
 @dataclass(frozen=True, slots=True)
 class MemoVerification:
-    """The verification of a memo: the epsilon of t rounds, recomputed from the integers of both coins.
+    """The verification of permanent reports: the epsilon of t rounds, recomputed from the integers of both coins.
 
     Attributes:
         one: the verification of the mechanism of one round.
@@ -185,7 +185,7 @@ class MemoVerification:
 
 
 def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerification:
-    """Return the verification of a memo, with the epsilon of rounds recomputed from its numbers.
+    """Recompute the epsilons of t rounds of permanent reports from the integers of both coins.
 
     Where blocks can be counted, the mixture over all memos is summed for every block; the rarest block is not assumed
     to be the worst one.
@@ -216,7 +216,10 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
 def _counted_memos(
     mechanism: BlockMechanism, truth: Fraction
 ) -> tuple[set[tuple[Fraction, Fraction, Fraction]], Fraction]:
-    """Return the noise probability, and the largest and smallest memo probability, of each block; and the least pi."""
+    """Return three probabilities of each block, and the least pi.
+
+    The three are the block's probability as noise, and its largest and smallest probability as a permanent report.
+    """
     listed, chances = mechanism.law.alphabet()
     contained, blocks = mechanism.law.contains(listed), set()
     pi = np.array([chances[column].sum() for column in contained.T], dtype=object)
@@ -229,7 +232,7 @@ def _counted_memos(
 
 
 def _worst_ratio(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
-    """Return the largest ratio of probabilities that all rounds have one block, over blocks and values."""
+    """Return the largest likelihood ratio, over blocks and values, of the event that all rounds have one block."""
     most = Fraction(1)
     for chance, likely, unlikely in blocks:
         hit, miss = (again + (1 - again) * chance) ** rounds, ((1 - again) * chance) ** rounds
@@ -238,7 +241,7 @@ def _worst_ratio(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fracti
 
 
 def _channel_of(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
-    """Return the channel; None if its matrix is wrong, which is added to the faults."""
+    """Return the channel; None if its matrix is wrong, and then a sentence is added to `faults`."""
     try:
         return mechanism.channel()
     except Exception as failure:  # another package's code, which may raise anything
