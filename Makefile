@@ -82,7 +82,6 @@ KILLS ?= 100
 chaos: $(VENV)/dev
 	$(BIN)/python tools/measure_collector.py kills --kills $(KILLS)
 	$(BIN)/python tools/measure_collector.py kills --verbs --kills $(KILLS)
-	$(BIN)/python tools/measure_collector.py kills --shared --kills $(KILLS)
 	for work in sealing purging migration backup restore; do \
 		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
 	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py tests/collector/test_gateway.py
@@ -139,7 +138,7 @@ vectors: $(VENV)/dev
 lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet requirements/build.in -o requirements/build.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra fast --extra plot pyproject.toml -o requirements/run.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra serve --extra postgres pyproject.toml -o requirements/serve.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra serve pyproject.toml -o requirements/serve.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra dev pyproject.toml -o requirements/dev.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra plot --extra pandas --extra polars --extra serve -c requirements/build.txt -c requirements/dev.txt requirements/docs.in pyproject.toml -o requirements/docs.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet -c requirements/dev.txt requirements/mutants.in -o requirements/mutants.txt
@@ -151,7 +150,7 @@ LOWEST := tests/core tests/kernels/test_plain.py tests/formats/test_plan.py test
 lowest:
 	rm -rf .venv-lowest && uv venv --quiet --python 3.11 .venv-lowest
 	uv pip compile --resolution lowest-direct --python-version 3.11 --no-header --no-annotate --quiet \
-		--extra fast --extra plot --extra pandas --extra polars --extra url --extra serve --extra postgres pyproject.toml -o .venv-lowest/lowest.txt
+		--extra fast --extra plot --extra pandas --extra polars --extra url --extra serve pyproject.toml -o .venv-lowest/lowest.txt
 	uv pip install --quiet --python .venv-lowest/bin/python -r .venv-lowest/lowest.txt hypothesis mpmath pytest pytest-randomly pytest-xdist
 	# Left out: msgspec before 0.22 writes the alternatives of a schema in another order.
 	PYTHONPATH=src:. .venv-lowest/bin/python -m pytest -n 2 $(LOWEST) -k "not published_schema"

@@ -50,7 +50,6 @@ if _BESIDE.is_dir():
 # Handed out before all others: the last tests to run should be short.
 _FIRST = (
     "test_as_operated",
-    "test_postgres",
     "spark",
     "test_uldp_figures",
     "test_pie_figures",

@@ -367,7 +367,7 @@ LOSS = [
     ),
     Fault(
         "reports that could not be written are acknowledged",
-        "discreet.collector.storage.inboxes:FileInboxes.append",
+        "discreet.collector.storage.inboxes:Inboxes.append",
         lambda right, inboxes, groups: right(inboxes, groups) and set(),
         ("tests/collector/test_inboxes.py",),
     ),

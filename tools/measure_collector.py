@@ -3,8 +3,6 @@
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
     python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | purging | migration | backup | ...]
     python tools/measure_collector.py kills --verbs [--kills 1000]
-    python tools/measure_collector.py kills --shared [--kills 1000]
-    python tools/measure_collector.py stores [--seconds 5] [--rounds 5] [--clients 32]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
@@ -25,7 +23,6 @@ import tempfile
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,8 +71,8 @@ def throughput(options: argparse.Namespace) -> None:
 
 def kills(options: argparse.Namespace) -> None:
     """Print what is left after kills, under load or of other work; other work that does not hold fails here."""
-    if options.verbs or options.shared:
-        (shared if options.shared else verbs)(options)
+    if options.verbs:
+        verbs(options)
         return
     from killed_work import WORK
     from kills import killed
@@ -98,56 +95,6 @@ def verbs(options: argparse.Namespace) -> None:
         operated.seal_and_search()
         print(operated.left)
         sys.exit(not operated.left.holds)
-
-
-def shared(options: argparse.Namespace) -> None:
-    """Print what is left after kills of two collectors on one PostgreSQL, of that, and of verbs beside them."""
-    from postgres_server import postgres_server
-    from shared_kills import Shared
-
-    with tempfile.TemporaryDirectory(dir=options.folder) as name, postgres_server() as server:
-        with server.serves(Path(name)):
-            seed = random.SystemRandom().randrange(1 << 30)
-            left = Shared(Path(name), server, clients=options.clients, seed=seed).operate(
-                options.kills, options.most_seconds
-            )
-        print(left, f"seed {seed}")
-        sys.exit(not left.holds)
-
-
-def stores(options: argparse.Namespace) -> None:
-    """Print requests a second of a collector whose data are in a folder, in PostgreSQL, and of two there, in turns."""
-    from postgres_server import postgres_server
-
-    with tempfile.TemporaryDirectory(dir=options.folder) as name, postgres_server() as server, ExitStack() as running:
-        files, tables = Path(name) / "files", Path(name) / "tables"
-        given = {"database": running.enter_context(server.serves(tables))}
-        entries = [collectors.added(folder) for folder in (files, tables)]
-        places = [(files, {}), (tables, given), (tables, given)]
-        ports = [loads.free_port() for _ in places]
-        for port, (folder, said) in zip(ports, places, strict=True):
-            command = loads.collector_command(folder, port)
-            running.enter_context(loads.process(command, port, env=loads.environment(**said)))
-        for n in (1, 100, 1000):
-            sent = [[collectors.frame(entry, n, seed=seed) for seed in range(20)] for entry in entries]
-            rates: list[list[float]] = [[], [], []]
-            for _ in range(options.rounds):
-                for which in (0, 1):
-                    found, _ = loads.rate(ports[which], sent[which], options.seconds, options.clients)
-                    rates[which].append(found)
-                with ThreadPoolExecutor(2) as pool:
-                    both = pool.map(
-                        lambda port, sent=sent: loads.rate(port, sent[1], options.seconds, options.clients // 2)[0],
-                        ports[1:],
-                    )
-                    rates[2].append(sum(both))
-            alone, one, two = map(statistics.median, rates)
-            shares = ", ".join(f"{b / a:.2f}" for a, b in zip(*rates[:2], strict=True))
-            print(
-                f"n = {n}: {alone:,.0f} requests/s in files, {one:,.0f} in PostgreSQL ({one / alone:.2f}; {shares}), "
-                f"{two:,.0f} by two collectors there",
-                flush=True,
-            )
 
 
 def sealing(options: argparse.Namespace) -> None:
@@ -276,7 +223,7 @@ def soak(options: argparse.Namespace) -> None:
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["throughput", "stores", "kills", "sealing", "slow", "hostile", "soak"])
+    parser.add_argument("what", choices=["throughput", "kills", "sealing", "slow", "hostile", "soak"])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--load", type=float, default=0.5, help="for soak: share of what it takes as fast as it goes")
     parser.add_argument("--rounds", type=int, default=5)
@@ -286,7 +233,6 @@ def _parsed() -> argparse.Namespace:
         "--work", choices=["load", "sealing", "purging", "migration", "backup", "restore"], default="load"
     )
     parser.add_argument("--verbs", action="store_true", help="for kills: every verb beside them")
-    parser.add_argument("--shared", action="store_true", help="for kills: two collectors on one PostgreSQL")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--sockets", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=10_000_000)

@@ -12,7 +12,6 @@ _EXTRAS = {
     "polars": "polars",
     "pyspark": "spark",
     "fsspec": "url",
-    "psycopg": "postgres",
 }
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from postgres_server import rows_in_tables, server_of
 
 from discreet import SeededRandom
 from discreet.collector.app import Application
@@ -57,7 +56,7 @@ def keeping(folder: Path) -> Iterator[Keeper]:
     if (served := _SERVED.get(folder)) is not None:
         yield served
         return
-    with Keeper(DataFolder(folder, server=server_of(folder))) as keeper:
+    with Keeper(DataFolder(folder)) as keeper:
         yield keeper
 
 
@@ -190,7 +189,7 @@ class Served:
 def serving(folder: Path, *, demo: bool = False, **settings: Any) -> Iterator[Served]:
     """Serve a folder on a free port of loopback."""
     given = {"limits": EASY, "listen": "127.0.0.1:0", "sealing": "manual", **settings}
-    app = Application(Settings(data=str(folder), database=server_of(folder), **given), demo=demo)
+    app = Application(Settings(data=str(folder), **given), demo=demo)
     running = server(app)
     thread = threading.Thread(target=running.run, daemon=True)
     thread.start()
@@ -214,18 +213,16 @@ def wait_until(holds: Any, seconds: float = 60.0) -> None:
 
 
 def kept(folder: Path, width: int = 18) -> list[tuple[int, int, bytes]]:
-    """Return (collection, epoch, id and record) of every report that waits, from the files or tables themselves.
+    """Return (collection, epoch, id and record) of every report that waits, from the files themselves.
 
     Args:
         folder: of the data, held by whomever.
         width: bytes of a report; those of plain randomized response are 18.
     """
-    found, parts = [], []
+    found = []
     for path in sorted((folder / "inbox").glob("*.log")):
         key, epoch = path.name.partition(".")[0].split("-")
-        parts.append((key, epoch, groups(path)))
-    for key, epoch, groups_of in parts or rows_in_tables(server_of(folder)):
-        for rows in groups_of:
+        for rows in groups(path):
             found += [(int(key), int(epoch), rows[at : at + width]) for at in range(0, len(rows), width)]
     return found
 

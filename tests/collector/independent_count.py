@@ -1,8 +1,7 @@
 """A count of a collector's reports that shares no code with the project.
 
-It reads sealed files by pyarrow, logs by struct and zlib, by sqlite3 what was sealed, and tables by psycopg. Every
-report has a record of its own, 128 random bits of a plan of 128 values, so that it can be found in a sealed file, which
-holds no ids.
+It reads sealed files by pyarrow, logs by struct and zlib, and by sqlite3 what was sealed. Every report has a record of
+its own, 128 random bits of a plan of 128 values, so that it can be found in a sealed file, which holds no ids.
 """
 
 import fcntl
@@ -20,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from postgres_server import rows_in_tables, server_of
 
 ID, RECORD = 16, 17
 """Bytes of an id, and of a record of the plan."""
@@ -62,12 +60,7 @@ def rows_in_log(data: bytes) -> bytes:
 
 
 def asked(folder: Path, text: str) -> list[Any]:
-    """Return what the database says; that of a folder is read from a copy of it and its log."""
-    if server := server_of(folder):
-        import psycopg
-
-        with psycopg.connect(server) as connection:
-            return connection.execute(text).fetchall()
+    """Return what the database of a folder says, read from a copy of it and its log."""
     beside = folder.with_name(f"{folder.name}-database")
     beside.mkdir()
     try:
@@ -95,8 +88,7 @@ def kept(folder: Path) -> dict[Batch, Counter[bytes]]:
         logs = [
             (*_part(path)[:2], rows_in_log(path.read_bytes())) for path in sorted(folder.glob("inbox/*.log"), key=_part)
         ]
-        tables = [(number, epoch, b"".join(rows)) for number, epoch, rows in rows_in_tables(server_of(folder))]
-        for number, epoch, rows in logs + tables:
+        for number, epoch, rows in logs:
             if not any(number == of and first <= epoch <= last for of, first, last, _ in seals):
                 # By their ids, over all parts: a frame that was sent again may lie in two.
                 waiting.add((names.get(number, "?"), epoch), rows)

@@ -49,9 +49,7 @@ def forked() -> Any:
     """Return a way to start processes that have imported everything already."""
     context = multiprocessing.get_context("forkserver")
     verbs = ["discreet.collector.verbs.collector", "discreet.collector.operations"]
-    context.set_forkserver_preload(
-        ["discreet.collector.serving", "discreet.collector.sealing", "collectors", "psycopg", *verbs]
-    )
+    context.set_forkserver_preload(["discreet.collector.serving", "discreet.collector.sealing", "collectors", *verbs])
     return context
 
 

@@ -114,11 +114,11 @@ def _rows(reports: bytes) -> list[bytes]:
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_to_be_so(tmp_path: Path) -> None:
-    from discreet.collector.storage.store import FailedStoreError, SqliteStore
+    from discreet.collector.storage.store import FailedStoreError, Store
 
     added(tmp_path)
     with pytest.raises(FailedStoreError, match="could not be opened"):
-        SqliteStore(tmp_path / "missing" / "collector.db")
+        Store(tmp_path / "missing" / "collector.db")
 
 
 @pytest.mark.parametrize("plan", ["rr", "unary-clear-bits", "subset", "hashing"])

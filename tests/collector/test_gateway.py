@@ -164,5 +164,3 @@ def test_where_a_gateway_sends_to() -> None:
     for wrong in ("http://collect.example.org", "https://collect.example.org/v1", "collect.example.org"):
         text = refused(ParameterError, lambda wrong=wrong: load_settings(flags={"gateway": wrong}))
         assert "gateway must be an origin" in text
-    both = {"gateway": "https://collect.example.org", "database": "postgresql://here/collector"}
-    assert "exclude each other" in refused(ParameterError, lambda: load_settings(flags=both))

@@ -11,15 +11,15 @@ import pytest
 from collectors import groups
 
 from discreet.collector.storage import inboxes as module
-from discreet.collector.storage.inboxes import FileInboxes, packed, rows_of
+from discreet.collector.storage.inboxes import Inboxes, packed, rows_of
 from discreet.errors import DataError
 
 WIDTH = 18
 AT = (1, 0)
 
 
-def opened(folder: Path) -> FileInboxes:
-    return FileInboxes(folder / "inbox", {1: WIDTH, 2: 20})
+def opened(folder: Path) -> Inboxes:
+    return Inboxes(folder / "inbox", {1: WIDTH, 2: 20})
 
 
 def rows(n: int, seed: int = 0) -> bytes:

@@ -222,7 +222,7 @@ def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, mo
 
 def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The seal holds, and nothing is counted twice."""
-    from discreet.collector.storage.inboxes import FileInboxes
+    from discreet.collector.storage.inboxes import Inboxes
 
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
@@ -231,7 +231,7 @@ def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monk
         raise OSError("no")
 
     with monkeypatch.context() as patched:
-        patched.setattr(FileInboxes, "remove", failing)
+        patched.setattr(Inboxes, "remove", failing)
         with pytest.raises(OSError, match="no"):
             seal(tmp_path, entry)
     assert len(kept(tmp_path)) == 60

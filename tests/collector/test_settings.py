@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from discreet.collector.keeper import Rates
-from discreet.collector.settings import Settings, load_settings
+from discreet.collector.settings import REMOVED, Settings, load_settings
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
 from packing import each
+from refusals import refused
 
 
 def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> None:
@@ -63,6 +64,15 @@ def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
     with pytest.raises(ParameterError, match=said):
         load_settings(path, environment={})
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_settings_that_were_removed_are_refused_by_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "collector.toml"
+    path.write_text(f'{name} = "postgresql://here/collector"')
+    for given in ({"path": path, "environment": {}}, {"environment": {f"DISCREET_COLLECTOR_{name.upper()}": "x"}}):
+        message = refused(ParameterError, lambda given=given: load_settings(**given), "postgresql://")
+        assert message == f"The setting {name} was removed. {REMOVED[name]}. [setting.removed]"
 
 
 @pytest.mark.parametrize(

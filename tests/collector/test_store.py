@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 from collectors import added, keeping, kept, put, records, stored
 from collectors import ids as some_ids
-from postgres_server import server_of
 
 from discreet.collector.keeper import Keeper
-from discreet.collector.storage.inboxes import DataFolder, FileInboxes, HeldError
-from discreet.collector.storage.postgres import PostgresInboxes
-from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, SqliteStore, Store
+from discreet.collector.storage.inboxes import DataFolder, HeldError, Inboxes
+from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, Store
 from discreet.errors import ParameterError
 
 
@@ -46,7 +44,7 @@ def test_a_newer_database_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "collector.db")) as connection:
         connection.execute("PRAGMA user_version = 9")
     with pytest.raises(ParameterError, match=r"database.other-version"):
-        SqliteStore(tmp_path / "collector.db")
+        Store(tmp_path / "collector.db")
 
 
 def test_a_failed_transaction_leaves_nothing(tmp_path: Path) -> None:
@@ -86,7 +84,7 @@ def test_a_copy_is_whole_and_in_one_file(tmp_path: Path) -> None:
 def test_what_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
     (tmp_path / "collector.db").write_bytes(b"x" * 8192)
     with pytest.raises(DamagedStoreError, match=r"database.damaged"):
-        SqliteStore(tmp_path / "collector.db")
+        Store(tmp_path / "collector.db")
 
 
 def test_numbers_of_deleted_collections_are_never_used_again(tmp_path: Path) -> None:
@@ -104,7 +102,6 @@ def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before the reports are unlinked, or behind it: the collection is gone, and nothing of it stays."""
-    inboxes = PostgresInboxes if server_of(tmp_path) else FileInboxes
     entry = added(tmp_path)
     put(tmp_path, entry, [(some_ids(3), records(entry, 3))])
     (tmp_path / "sealed" / "habits").mkdir(parents=True)
@@ -116,7 +113,7 @@ def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
         raise Killed
 
     with monkeypatch.context() as patched, keeping(tmp_path) as keeper:
-        patched.setattr(inboxes if step == "remove" else Store, step, kill)
+        patched.setattr(Inboxes if step == "remove" else Store, step, kill)
         with pytest.raises(Killed):
             keeper.purge("habits", "test")
     with keeping(tmp_path) as keeper:

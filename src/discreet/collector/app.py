@@ -449,9 +449,7 @@ class Application:
         self.log_key = None if settings.log_key is None else read_key(settings.log_key)
         self._closed = False
         self.workers = Workers()
-        self.keeper = Keeper(
-            DataFolder(settings.folder, server=settings.database, copies=settings.copies), workers=self.workers
-        )
+        self.keeper = Keeper(DataFolder(settings.folder, copies=settings.copies), workers=self.workers)
         with ExitStack() as failing:
             failing.callback(self.keeper.close)
             keeper, limits = self.keeper, settings.limits

@@ -20,11 +20,11 @@ from discreet.arrays import AnyArray
 from discreet.collector.keeper import LATE, Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.sealing import due_batches, first_reports, forget_few, forget_reports, seal_batch
-from discreet.collector.storage.inboxes import FileInboxes, Part, rows_of
+from discreet.collector.storage.inboxes import Part, rows_of
 from discreet.collector.storage.store import FailedStoreError, SealRow
 from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 from discreet.device.sending import post
-from discreet.errors import DiscreetError, ParameterError
+from discreet.errors import DiscreetError
 from discreet.formats.sealing import MEMORY, RowSort
 
 _ARRIVAL = 8
@@ -45,14 +45,9 @@ class Gateway:
     Args:
         keeper: of the data.
         upstream: origin of the collector that they are sent to.
-
-    Raises:
-        ParameterError: if they wait in PostgreSQL.
     """
 
     def __init__(self, keeper: Keeper, upstream: str) -> None:
-        if not isinstance(keeper.inboxes, FileInboxes):
-            raise ParameterError("gateway.with-database")
         self._keeper, self._upstream, self._inboxes = keeper, upstream, keeper.inboxes
         keeper.upstream, keeper.catalogue.ahead = upstream, _AHEAD
         self._few: dict[tuple[int, int], int] = {}
@@ -192,7 +187,7 @@ class Housekeeper(threading.Thread):
                 log("defect", level="error", place=place_of(error))
 
     def look(self) -> None:
-        """Do once what is due, unless a verb or another collector is at work."""
+        """Do once what is due, unless a verb is at work."""
         with self._looking:
             self._look()
 
@@ -201,7 +196,6 @@ class Housekeeper(threading.Thread):
         if step := keeper.clock.look():
             log("clock_jumped", level="warning", seconds=round(step))
         self.free_bytes = keeper.folder.free_bytes
-        keeper.refresh()
         if keeper.refusals_wait or time.monotonic() > self._seen + _SEEN_SECONDS:
             if not keeper.clock.doubted:
                 keeper.write_counts(keeper.clock.now())
@@ -227,7 +221,7 @@ class Housekeeper(threading.Thread):
         self._alone(self._forget)
 
     def _alone(self, what: Callable[..., None], *args: Any) -> None:
-        """Do something, unless a verb or another collector is at work: it does that, or copies things as they are."""
+        """Do something, unless a verb is at work: it does that, or copies things as they are."""
         if self._keeper.upkeep.acquire(blocking=False):
             try:
                 what(*args)
@@ -258,7 +252,7 @@ class Housekeeper(threading.Thread):
 
     def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
         if batch not in due_batches(self._keeper, entry):
-            # Another has sealed it since it was looked at.
+            # A verb has sealed it since it was looked at.
             return
         began = time.monotonic()
         facts: Any = {"collection": entry.key, "epoch": batch[-1]}

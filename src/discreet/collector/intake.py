@@ -20,7 +20,7 @@ from discreet.arrays import AnyArray
 from discreet.collector.keeper import Entry, Keeper, Rates
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.storage.inboxes import At
-from discreet.collector.storage.store import NO_EPOCH, FailedStoreError
+from discreet.collector.storage.store import NO_EPOCH
 from discreet.device.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,
@@ -287,10 +287,6 @@ class Writer(threading.Thread):
         outcomes = self._checked(group)
         try:
             self._write(group, outcomes)
-        except FailedStoreError as error:
-            if self._measures.store_ok:
-                log("store_failed", level="error", reason=str(error))
-            outcomes, self._measures.store_ok = [STORE] * len(group), False
         except Exception as error:
             outcomes = [DEFECT] * len(group)
             log("defect", level="error", frames=len(group), place=place_of(error))
@@ -318,7 +314,7 @@ class Writer(threading.Thread):
 
     def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
         """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
-        with self._keeper.writing():
+        with self._keeper.inboxes.turn:
             now = time.time()
             by_epoch: dict[At, list[bytes]] = {}
             for place, frame in enumerate(group):

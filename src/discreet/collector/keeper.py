@@ -1,6 +1,6 @@
 """The owner of a collector's data: one process at a time, a server or a verb, reads and writes all of it.
 
-(Where data are in PostgreSQL, several processes take turns by its locks.) It knows the collections, their mechanisms
+It knows the collections, their mechanisms
 and epochs, and what is closed; tokens, printed once and kept as hashes; and rates of requests, without a record of
 addresses. Folders of version 1, whose reports lay in the database, are migrated to files of reports beside a new
 database. Every step of that is made again after a crash, and no copy of the old database stays, as it would keep every
@@ -21,7 +21,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock, RLock
@@ -29,15 +29,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from discreet.collector.logs import log
-from discreet.collector.storage.inboxes import MOST_BYTES, At, DataFolder, FileInboxes, Inboxes, packed, synchronize
-from discreet.collector.storage.postgres import PostgresInboxes, PostgresStore
+from discreet.collector.storage.inboxes import MOST_BYTES, At, DataFolder, Inboxes, packed, synchronize
 from discreet.collector.storage.store import (
-    UPKEEP,
-    WRITERS,
     CollectionRow,
-    FailedStoreError,
     SealRow,
-    SqliteStore,
     Store,
     TokenRow,
     make_tables,
@@ -279,7 +274,7 @@ def new_token(store: Store, name: str, role: str, *, days: int | None, actor: st
     if not name or len(name) > 64 or not name.isprintable():
         raise ParameterError("token.wrong-name", argument="name")
     token, now = _START + secrets.token_urlsafe(32), int(time.time())
-    with store.transaction(alone=True):
+    with store.transaction():
         if any(row.name == name and row.is_good(now) for row in store.tokens()):
             raise ParameterError("token.name-in-use", argument="name", name=name)
         ends = None if days is None else now + days * 86400
@@ -421,46 +416,8 @@ def _slices(old: sqlite3.Connection, key: int, epoch: int) -> Iterator[bytes]:
 _MOST_REASONS = 10_000
 
 
-class Upkeep:
-    """The lock of whoever seals, deletes or copies: one thread at a time, of all processes that share a store."""
-
-    def __init__(self, store: Store) -> None:
-        self._store, self._turn, self._depth = store, RLock(), 0
-
-    def acquire(self, *, blocking: bool = True) -> bool:
-        """Take the lock, or take it once more, and return whether it was free."""
-        if not self._turn.acquire(blocking=blocking):
-            return False
-        try:
-            held = self._depth > 0 or self._store.hold(UPKEEP, wait=blocking)
-        except BaseException:
-            self._turn.release()
-            raise
-        self._depth += held
-        if not held:
-            self._turn.release()
-        return held
-
-    def release(self) -> None:
-        """Give the lock back."""
-        self._depth -= 1
-        try:
-            if not self._depth:
-                self._store.let_go(UPKEEP)
-        finally:
-            self._turn.release()
-
-    def __enter__(self) -> None:
-        self.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.release()
-
-
 class Keeper:
     """A collector's data in the hands of this process, which holds their folder until they are closed.
-
-    Data in PostgreSQL may be in the hands of several processes.
 
     What an earlier owner left half done when it was killed is done first: see docs/reference/collector.md.
 
@@ -494,25 +451,16 @@ class Keeper:
         self._counting = Lock()
         self._widths: dict[int, int] = {}
         with ExitStack() as opened:
-            self.store: Store = opened.enter_context(closing(self._store(opened)))
-            self.upkeep, self.clock = Upkeep(self.store), Clock(self.store.clock_seen())
+            self.store = opened.enter_context(closing(self._store(opened)))
+            self.upkeep, self.clock = RLock(), Clock(self.store.clock_seen())
             self.catalogue, self.tokens = Catalogue(self.clock), Tokens()
             self._load()
-            self.inboxes: Inboxes = (
-                PostgresInboxes(self.store, self._widths)
-                if isinstance(self.store, PostgresStore)
-                else FileInboxes(folder.inbox, self._widths)
-            )
+            self.inboxes = Inboxes(folder.inbox, self._widths)
             opened.callback(self.inboxes.close)
             self._tell_cuts()
-            # Whoever holds it is at work on what is half done.
-            if self.upkeep.acquire(blocking=False):
-                try:
-                    for name in set(self.store.purges().values()):
-                        self.end_purge(name)
-                    self.tidy()
-                finally:
-                    self.upkeep.release()
+            for name in set(self.store.purges().values()):
+                self.end_purge(name)
+            self.tidy()
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -522,15 +470,13 @@ class Keeper:
         self.close()
 
     def _store(self, opened: ExitStack) -> Store:
-        """Return the store; of data in the folder alone this process is the owner from now on."""
-        if self.folder.server:
-            return PostgresStore(self.folder.server)
+        """Return the store; this process is the owner of the folder from now on."""
         opened.enter_context(self.folder.serving())
         with self.folder.sealing():
             # A worker may outlive the collector that it seals for.
             pass
         migrate(self.folder)
-        return SqliteStore(self.folder.database)
+        return Store(self.folder.database)
 
     def _tell_cuts(self) -> None:
         """Write down what was cut off files of reports, torn by a crash: nobody was told that it was kept."""
@@ -548,43 +494,7 @@ class Keeper:
         with self.inboxes.turn:
             self._load()
 
-    def refresh(self) -> None:
-        """Take over what other processes wrote of collections and tokens."""
-        if self.store.revision() != self._revision:
-            self.load()
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Write a group of frames within the body: meanwhile no process closes an epoch.
-
-        Raises:
-            FailedStoreError: if nothing can be written.
-        """
-        with self.inboxes.turn:
-            try:
-                if self.inboxes.begin() != self._revision:
-                    self._load()
-                yield
-            finally:
-                self.inboxes.finish()
-
-    @contextmanager
-    def closing(self) -> Iterator[None]:
-        """Close epochs within the body: no process writes a group meanwhile, and what it wrote before is on disk.
-
-        Raises:
-            FailedStoreError: if one of them does not come to the end of its group.
-        """
-        with self.inboxes.turn:
-            self.store.hold(WRITERS)
-            try:
-                yield
-            finally:
-                self.store.let_go(WRITERS)
-
     def _load(self) -> None:
-        # Before all else: what is written meanwhile is another revision.
-        self._revision = self.store.revision()
         self.catalogue.load(self.store)
         self.tokens.load(self.store.tokens())
         self._widths.update((entry.key, entry.width) for entry in self.catalogue.by_id.values())
@@ -667,11 +577,7 @@ class Keeper:
         seals = self.store.seals()
         for at in self.inboxes.waiting():
             if any(covers(seal, at) for seal in seals):
-                try:
-                    self.inboxes.remove(at)
-                except FailedStoreError as error:
-                    # A table that somebody copies; it is tried again.
-                    log("reports_stay", level="warning", collection=at[0], epoch=at[1], reason=str(error))
+                self.inboxes.remove(at)
 
     def purge(self, name: str, actor: str) -> dict[str, int]:
         """Delete all versions of a collection, with their reports and files; return how many of what there were.
@@ -686,9 +592,9 @@ class Keeper:
             waiting = sum(n for (key, _), n in self.pending().items() if key in keys)
             sealed = sum(seal.n for seal in self.store.seals() if seal.collection in keys)
             gone = {"versions": len(keys), "reports": waiting, "sealed": sealed}
-            with self.closing():
+            with self.inboxes.turn:
                 if keys:
-                    with self.store.transaction(alone=True):
+                    with self.store.transaction():
                         for key in keys:
                             self.store.remove_collection(key, name)
                         detail = ", ".join(f"{count} {what}" for what, count in gone.items())

@@ -42,7 +42,7 @@ def place_of(error: BaseException) -> str:
     return f"{type(error).__name__}{where}"
 
 
-_OTHERS = ("uvicorn", "asyncio", "psycopg")
+_OTHERS = ("uvicorn", "asyncio")
 
 
 class _Lines(logging.Formatter):

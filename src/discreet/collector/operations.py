@@ -28,8 +28,8 @@ from discreet.collector.sealing import (
     tally_of,
 )
 from discreet.collector.settings import is_key
-from discreet.collector.storage.inboxes import At, DataFolder, FileInboxes, HeldError, synchronize
-from discreet.collector.storage.store import CollectionRow, FailedStoreError, SealRow, SqliteStore
+from discreet.collector.storage.inboxes import At, DataFolder, HeldError, synchronize
+from discreet.collector.storage.store import CollectionRow, FailedStoreError, SealRow
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import EquivocationError, RollbackError
 from discreet.errors import DataError, DiscreetError, OutputExistsError, ParameterError
@@ -58,8 +58,6 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
         ParameterError: if it cannot be made, or is in the folder that is copied.
     """
     folder = keeper.folder
-    if folder.server:
-        raise ParameterError("backup.of-postgresql", sealed=folder.sealed)
     # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
     mark = f"{folder.path.stat().st_ino}.part"
     target = target.absolute()
@@ -89,9 +87,7 @@ def _check_free(target: Path) -> None:
 
 def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
     """Copy inboxes, database and sealed files, and return how many files are on disk then."""
-    inboxes, store = keeper.inboxes, keeper.store
-    assert isinstance(inboxes, FileInboxes)
-    assert isinstance(store, SqliteStore)
+    inboxes = keeper.inboxes
     if not sealed_only:
         with inboxes.turn:
             parts = [part for at in keeper.pending() for part in inboxes.parts(at)]
@@ -105,7 +101,7 @@ def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
                     target.write(data)
                     left -= len(data)
     # Behind the inboxes: it knows the collections of all of them.
-    store.copy(copy.database)
+    keeper.store.copy(copy.database)
     if keeper.folder.sealed.is_dir():
         shutil.copytree(keeper.folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
     return _synchronize_all(copy.path)
@@ -137,8 +133,6 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
         OutputExistsError: if the folder has a database.
         HeldError: if a collector serves the folder.
     """
-    if folder.server:
-        raise ParameterError("backup.to-postgresql", sealed=folder.sealed)
     with folder.serving():
         if any(path.exists() for path in (folder.database, folder.sealed, folder.inbox)):
             raise OutputExistsError("folder.not-empty", path=folder.path)
@@ -272,7 +266,7 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
     Entry.of(row)
     store = keeper.store
     # Not behind the upkeep: a withdrawal waits for no sealing and no backup.
-    with store.transaction(alone=True):
+    with store.transaction():
         others = [other for other in store.collections() if other.name == row.name]
         if (known := next((other for other in others if other.id == row.id), None)) is not None:
             return known, False
@@ -465,9 +459,6 @@ class Control(Thread):
         super().__init__(name="control", daemon=True)
         self._keeper = keeper
         self._socket: socket.socket | None = None
-        if keeper.folder.server:
-            # Several may serve the folder, and verbs need none of them.
-            return
         path, why = keeper.folder.socket, _socket_problem(keeper.folder)
         try:
             # Of a collector that was killed: whoever holds the folder owns its name.

@@ -21,7 +21,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.documents.signing import plan_fields
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
-from discreet.collector.storage.inboxes import DataFolder, Waiting, synchronize
+from discreet.collector.storage.inboxes import DataFolder, Part, synchronize
 from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.device.protocol.frames import ID_BYTES
@@ -122,8 +122,6 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
     if keeper.upstream is not None:
         raise ParameterError("gateway.seals-nothing", upstream=keeper.upstream)
     with keeper.upkeep:
-        # Others may have sealed and closed since this process looked.
-        keeper.refresh()
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
             raise ParameterError("batch.is-sealed", batch=_title_of(entry, batch))
         now = keeper.clock.now()
@@ -132,7 +130,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
             for start in epochs
             if not (keeper.catalogue.is_closed(entry, start) or entry.when(start, now) == LATE)
         ]
-        with keeper.closing():
+        with keeper.inboxes.turn:
             with keeper.store.transaction():
                 for epoch in epochs:
                     # Whoever writes looks at this first, in a turn of its own: no report comes behind it.
@@ -178,7 +176,7 @@ def write_batch(
     place: Path,
     row: CollectionRow,
     epochs: Sequence[int],
-    parts: Sequence[Waiting],
+    parts: Sequence[Part],
     copies: RemoteFile | None = None,
 ) -> SealRow | None:
     """Write the sealed file of a batch and its tally, in a process of its own, and copies of both.
@@ -313,7 +311,7 @@ def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
 
 def forget_few(keeper: Keeper, entry: Entry, epoch: int, actor: str) -> None:
     """Delete reports that were too few to be sealed with any others, and whose time has come."""
-    with keeper.upkeep, keeper.closing():
+    with keeper.upkeep, keeper.inboxes.turn:
         n = keeper.pending().get((entry.key, epoch), 0)
         with keeper.store.transaction():
             keeper.store.close_epoch(entry.key, epoch)

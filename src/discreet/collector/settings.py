@@ -4,7 +4,7 @@ import base64
 import ipaddress
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,10 @@ _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
 _KEY_BYTES = 32
 _LISTS = ("trust", "embed_origins")
+REMOVED = {
+    "database": "A collector stores reports in files of the folder that the setting data names",
+}
+"""Settings of earlier versions, and what to use instead."""
 
 
 class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,7 +71,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
         data: the folder of the database and of sealed files.
-        database: URL of PostgreSQL, for several collectors; empty for a database and files in the folder.
         copies: URL of a folder in an object store, where each sealed file is copied to; empty for none.
         trust: public keys, base64, of those who may sign collections that are added.
         tls: files of the certificate and its key; None without.
@@ -85,7 +88,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     listen: str = "127.0.0.1:8080"
     data: str = "collector-data"
-    database: str = ""
     copies: str = ""
     trust: tuple[str, ...] = ()
     tls: Tls | None = None
@@ -116,8 +118,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 raise ValueError(
                     f"{setting} must be an origin such as https://collect.example.org (http only on this machine)"
                 )
-        if self.gateway is not None and self.database:
-            raise ValueError("gateway and database exclude each other: a gateway keeps reports in its folder")
         if self.copies and (not is_url(self.copies) or self.gateway is not None):
             raise ValueError("copies must be a URL such as s3://bucket/sealed, and a gateway seals nothing")
         if self.tls is not None and self.behind_proxy:
@@ -172,6 +172,7 @@ def load_settings(
         ParameterError: if there is no such file, a setting is unknown, or one cannot be used; it names the place.
     """
     table = _from_file(path)
+    refuse_removed(table)
     try:
         # Judged first, so that text is taken for a number from the environment only.
         msgspec.convert(table, Settings)
@@ -180,6 +181,17 @@ def load_settings(
         return msgspec.convert(table, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ParameterError("settings.wrong-value", reason=error) from None
+
+
+def refuse_removed(names: Iterable[str]) -> None:
+    """Refuse settings that were removed.
+
+    Raises:
+        ParameterError: if there is one; it says what to use instead.
+    """
+    for name in names:
+        if name in REMOVED:
+            raise ParameterError("setting.removed", name=name, instead=REMOVED[name])
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
@@ -199,6 +211,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if not variable.startswith(_PREFIX):
             continue
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
+        refuse_removed([name])
         if name not in Settings.__struct_fields__:
             raise ParameterError("setting.unknown", name=variable, near=suggestion(name, Settings.__struct_fields__))
         part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text

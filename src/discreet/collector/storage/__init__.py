@@ -1,1 +1,1 @@
-"""Storage: where reports wait, and what is known of collections, in files and SQLite or in PostgreSQL."""
+"""Storage: files of reports that wait to be sealed, and a database of collections and seals."""

@@ -1,7 +1,6 @@
 """The data folder of a collector, its locks, and the files in which reports wait until they are sealed.
 
-There is one file for each collection and epoch, which grows at its end and is unlinked as a whole. (In
-`discreet.collector.storage.postgres`: one table, which is dropped.)
+There is one file for each collection and epoch, which grows at its end and is unlinked as a whole.
 
 A file is records, one for each group of frames that was written at once: the number of bytes, CRC-32 of that number and
 of the bytes, and the bytes: ids and records of reports, one after the other. A group is acknowledged when its file is
@@ -14,14 +13,13 @@ import os
 import re
 import struct
 import zlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import numpy as np
 
@@ -42,7 +40,6 @@ class DataFolder:
     Args:
         path: made if it is not there, unless it must be.
         make: whether it may be made.
-        server: URL of the PostgreSQL that has the database and reports that are not sealed; empty for the folder.
         copies: URL of a folder in an object store, where sealed files are copied to; empty for none.
 
     Attributes:
@@ -55,8 +52,8 @@ class DataFolder:
         ParameterError: if it cannot be made or written to, or is not there.
     """
 
-    def __init__(self, path: Path, *, make: bool = True, server: str = "", copies: str = "") -> None:
-        self.server, self.copies = server, RemoteFile(copies) if copies else None
+    def __init__(self, path: Path, *, make: bool = True, copies: str = "") -> None:
+        self.copies = RemoteFile(copies) if copies else None
         self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
         self.inbox, self.sealed = path / "inbox", path / "sealed"
         if not make and not path.is_dir():
@@ -160,87 +157,7 @@ class Part:
         return rows_of(self.path, self.end, width)
 
 
-class Waiting(Protocol):
-    """Reports of one epoch that wait to be sealed, or a part of them; a job takes it to a process of its own."""
-
-    @property
-    def flaw(self) -> str:
-        """The sentence on its damage; empty if none is known."""
-
-    def rows(self, width: int) -> Iterator[bytes]:
-        """Yield the reports, ids and records of this width, a group at a time and each checked.
-
-        Raises:
-            DataError: if they are damaged.
-        """
-
-
-class Inboxes(ABC):
-    """Reports of all epochs that are not sealed.
-
-    Attributes:
-        turn: held while a group is written; whoever holds it keeps the writer of this process waiting.
-        cuts: bytes of torn records that were cut off files when they were taken over, by name.
-    """
-
-    def __init__(self) -> None:
-        self.turn = RLock()
-        self.cuts: dict[str, int] = {}
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go of them."""
-
-    def begin(self) -> int:
-        """Begin a group, by who has the turn: until its end nobody closes an epoch. Return the store's revision."""
-        return 0
-
-    def finish(self) -> None:  # noqa: B027
-        """End a group, also one of which nothing was written."""
-
-    @property
-    def flaws(self) -> list[str]:
-        """The sentences on damage that is known."""
-        return []
-
-    @abstractmethod
-    def waiting(self) -> dict[At, int]:
-        """Return the number of reports that wait to be sealed, by collection and epoch; those sent again count."""
-
-    @abstractmethod
-    def parts(self, at: At) -> Sequence[Waiting]:
-        """Return the reports of an epoch, in the order in which they were written."""
-
-    @abstractmethod
-    def append(self, groups: Mapping[At, Sequence[bytes]]) -> set[At]:
-        """Put reports on disk, those of an epoch all or none.
-
-        Returns:
-            The epochs of which nothing was kept.
-        """
-
-    @abstractmethod
-    def probe(self) -> bool:
-        """Return true if something can be written and flushed."""
-
-    @abstractmethod
-    def remove(self, at: At) -> None:
-        """Delete the reports of an epoch.
-
-        Raises:
-            OSError: if files cannot be; those that remain are known as before.
-            FailedStoreError: if a table cannot be.
-        """
-
-    def forget_strangers(self, keys: Set[int]) -> None:  # noqa: B027
-        """Delete the reports of collections that were deleted, as far as `waiting` does not know them."""
-
-    @abstractmethod
-    def check(self) -> Iterator[str]:
-        """Yield a sentence for each part that is not what was written here, read anew."""
-
-
-class FileInboxes(Inboxes):
+class Inboxes:
     """The files of all epochs that are not sealed, as one process holds them.
 
     Args:
@@ -248,11 +165,14 @@ class FileInboxes(Inboxes):
         widths: bytes of a report by key of the collection; files of other collections are left alone.
 
     Attributes:
+        turn: held while a group is written; whoever holds it keeps the writer of this process waiting.
+        cuts: bytes of torn records that were cut off files when they were taken over, by name.
         strangers: names of files that belong to no collection, or are no files of reports.
     """
 
     def __init__(self, folder: Path, widths: Mapping[int, int]) -> None:
-        super().__init__()
+        self.turn = RLock()
+        self.cuts: dict[str, int] = {}
         folder.mkdir(mode=0o700, exist_ok=True)
         self._folder, self._widths = folder, widths
         self._parts: dict[At, list[Part]] = {}

@@ -1,16 +1,13 @@
 """The database of a collector: collections, seals, tokens, refusals and the audit; no report.
 
-What is asked of it is written once, for SQLite, and `discreet.collector.storage.postgres` asks PostgreSQL the same.
-
-SQLite's file is opened by one process, once, and nothing else ever opens it: closing any descriptor of it would drop
-SQLite's locks, and another process would then take itself for the last one and delete the log that is written ahead.
+One process opens the file, once, and nothing else ever opens it. Closing any descriptor of the file would drop SQLite's
+locks. Another process would then believe that it is the last one, and would delete SQLite's write-ahead log.
 """
 
 import os
 import sqlite3
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from threading import RLock
@@ -24,9 +21,6 @@ VERSION = 2
 
 NO_EPOCH = -1
 """In place of an epoch that the collection does not have: whoever sends one could name any number."""
-
-UPKEEP, WRITERS = 1, 2
-"""Locks between processes: of who seals, deletes or copies; of who writes reports, and of who closes epochs."""
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
@@ -192,47 +186,71 @@ class AuditRow:
     detail: str
 
 
-class Store(ABC):
-    """The tables of a collector; threads of this process use them in turns."""
+class Store:
+    """The database of a collector in a file, which one process opens; threads of this process use it in turns.
 
-    def __init__(self) -> None:
+    Args:
+        path: the file; made if it is not there.
+
+    Raises:
+        FailedStoreError: if it cannot be opened.
+        DamagedStoreError: if it is no database.
+        ParameterError: if it is of another version of discreet.
+    """
+
+    def __init__(self, path: Path) -> None:
         self._lock = RLock()
+        self._connection = opened(path)
+        try:
+            for setting in _SETTINGS:
+                self._rows(setting)
+            version = version_of(self._connection)
+            if version == 0:
+                with self.transaction():
+                    make_tables(self._connection)
+            elif version != VERSION:
+                raise ParameterError("database.other-version", version=version, known=VERSION)
+        except BaseException:
+            # It would be locked for everybody else, as long as somebody remembers this error.
+            self._connection.close()
+            raise
 
-    @abstractmethod
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the file."""
+        with self._lock:
+            self._connection.close()
 
-    @abstractmethod
-    def transaction(self, *, alone: bool = False) -> AbstractContextManager[None]:
-        """Write within the body: all of it, on disk at the end, or nothing.
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Write within the body: all of it, synchronized to disk at the end, or nothing; each is alone."""
+        with self._lock:
+            with told("written to"):
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                with told("written to"):
+                    self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk may have ended the transaction already.
+                if self._connection.in_transaction:
+                    with suppress(sqlite3.Error):
+                        self._connection.execute("ROLLBACK")
+                raise
 
-        Args:
-            alone: whether what is read within it must still hold at its end: no other process is then in such a one.
-        """
+    def _rows(self, text: str, *values: Any) -> list[Any]:
+        with self._lock, told("read"):
+            return self._connection.execute(text, values).fetchall()
 
-    @abstractmethod
-    def _rows(self, text: str, *values: Any) -> list[Any]: ...
-
-    @abstractmethod
-    def _write(self, text: str, *values: Any) -> int: ...
-
-    def revision(self) -> int:
-        """Return a number that changes with collections, closed epochs and tokens, where others may change them."""
-        return 0
-
-    def hold(self, lock: int, *, wait: bool = True) -> bool:
-        """Take a lock that other processes have too, and return whether it was free; here no process is another."""
-        return True
-
-    def let_go(self, lock: int) -> None:  # noqa: B027
-        """Give a lock back."""
+    def _write(self, text: str, *values: Any) -> int:
+        with told("written to"):
+            return self._connection.execute(text, values).rowcount
 
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
         """Add to the counts of refusals by collection, epoch and reason, within a transaction."""
         for key, count in refusals.items():
             self._write(
                 "INSERT INTO refusals VALUES (?, ?, ?, ?) ON CONFLICT (ifnull(collection, -1), epoch, reason) "
-                "DO UPDATE SET count = refusals.count + excluded.count",
+                "DO UPDATE SET count = count + excluded.count",
                 *(*key, count),
             )
 
@@ -330,86 +348,6 @@ class Store(ABC):
         # The id is the last word of such a line, in brackets.
         return [bytes.fromhex(detail[-65:-1]) for (detail,) in rows]
 
-    def flaws(self) -> list[str]:
-        """Return a sentence for each invariant that does not hold."""
-        asked = {
-            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
-            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
-            "batches overlap": "seals a JOIN seals b ON a.collection = b.collection AND a.epoch < b.epoch "
-            "AND a.last >= b.epoch",
-            "deleted collections still have files": "purges",
-        }
-        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
-        ((gaps,),) = self._rows("SELECT ifnull(max(seq), 0) - count(*) FROM audit")
-        counts |= {
-            "triggers of the database are missing": self._lacking_triggers(),
-            "lines of the audit are missing": gaps,
-        }
-        return [f"{count} {what}" for what, count in counts.items() if count]
-
-    @abstractmethod
-    def _lacking_triggers(self) -> int: ...
-
-
-class SqliteStore(Store):
-    """The database in a file, which one process opens.
-
-    Args:
-        path: the file; made if it is not there.
-
-    Raises:
-        FailedStoreError: if it cannot be opened.
-        DamagedStoreError: if it is no database.
-        ParameterError: if it is of another version of discreet.
-    """
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self._connection = opened(path)
-        try:
-            for setting in _SETTINGS:
-                self._rows(setting)
-            version = version_of(self._connection)
-            if version == 0:
-                with self.transaction():
-                    make_tables(self._connection)
-            elif version != VERSION:
-                raise ParameterError("database.other-version", version=version, known=VERSION)
-        except BaseException:
-            # It would be locked for everybody else, as long as somebody remembers this error.
-            self._connection.close()
-            raise
-
-    def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            self._connection.close()
-
-    @contextmanager
-    def transaction(self, *, alone: bool = False) -> Iterator[None]:
-        """Write within the body: all of it, synchronized to disk at the end, or nothing; each is alone."""
-        with self._lock:
-            with told("written to"):
-                self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                with told("written to"):
-                    self._connection.execute("COMMIT")
-            except BaseException:
-                # A full disk may have ended the transaction already.
-                if self._connection.in_transaction:
-                    with suppress(sqlite3.Error):
-                        self._connection.execute("ROLLBACK")
-                raise
-
-    def _rows(self, text: str, *values: Any) -> list[Any]:
-        with self._lock, told("read"):
-            return self._connection.execute(text, values).fetchall()
-
-    def _write(self, text: str, *values: Any) -> int:
-        with told("written to"):
-            return self._connection.execute(text, values).rowcount
-
     def copy(self, target: Path) -> None:
         """Copy everything into a new file, as it is now."""
         with self._lock, told("copied"):
@@ -420,11 +358,22 @@ class SqliteStore(Store):
         """Return a sentence for each invariant that does not hold."""
         # As a table, pragma_integrity_check(20), newer SQLite takes the number for a table's name.
         sound = [row[0] for row in self._rows("PRAGMA integrity_check(20)")] == ["ok"]
-        return [*([] if sound else ["the database is damaged (integrity_check)"]), *super().flaws()]
-
-    def _lacking_triggers(self) -> int:
-        rows = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
-        return 2 - int(rows[0][0])
+        asked = {
+            "seals belong to no collection": "seals WHERE collection NOT IN (SELECT key FROM collections)",
+            "sealed epochs are not closed": "seals WHERE (collection, epoch) NOT IN (SELECT * FROM closed)",
+            "batches overlap": "seals a JOIN seals b ON a.collection = b.collection AND a.epoch < b.epoch "
+            "AND a.last >= b.epoch",
+            "deleted collections still have files": "purges",
+        }
+        counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
+        ((triggers,),) = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        ((gaps,),) = self._rows("SELECT ifnull(max(seq), 0) - count(*) FROM audit")
+        counts |= {
+            "triggers of the database are missing": 2 - int(triggers),
+            "lines of the audit are missing": gaps,
+        }
+        damage = [] if sound else ["the database is damaged (integrity_check)"]
+        return [*damage, *(f"{count} {what}" for what, count in counts.items() if count)]
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class _Place(OptionGroup):
         """Return the folder of the data, made if need be."""
         flags = {"data": None if self.data is None else str(self.data)}
         settings = load_settings(self.config, flags=flags)
-        return DataFolder(settings.folder, make=make, server=settings.database, copies=settings.copies)
+        return DataFolder(settings.folder, make=make, copies=settings.copies)
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
@@ -285,7 +285,7 @@ def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int
     from discreet.collector.serving import bound, serve
 
     settings = load_settings(config, flags=flags)
-    if demo and (settings.behind_proxy or settings.tls or settings.database or not is_loopback(settings.address[0])):
+    if demo and (settings.behind_proxy or settings.tls or not is_loopback(settings.address[0])):
         raise ParameterError("demo.for-this-machine", argument="demo")
     with bound(settings) as sockets:
         if demo:
