@@ -1,17 +1,19 @@
 """Block laws: how blocks are drawn, what they contain, and how a tally counts them.
 
-A block is the random set of sensitive values that a report names. `discreet.mechanisms.law` does the rest. What follows
-from a block law is a function of the law; where a law has a faster way, it has a member of that name:
+A block is the random set of sensitive values that a report contains. `discreet.mechanisms.law` adds truth or noise.
+Functions here compute the properties of a block law. A law that has a faster way defines a member with one of these
+names:
 
 - `coins` and `fill` draw a batch from fewer words (`discreet.mechanisms.obfuscation`); `layout` and `members` read it;
-- `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, where it is the same
-  for any values; `nearly_independent` means that above two values it assumes independent inclusions;
+- `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, if it is the same for
+  any values; `nearly_independent` means that above two values it assumes independent inclusions;
 - `conditional_variation` is for laws that draw something public once for all devices;
 - `blocks_alike` and `rare_chances` are for memos, `draw_support` for simulations, `additions` for the planner,
   `hit_distribution` and `hits` for the risk of a report.
 
-A tally counts the blocks that contain each value, in all or for each size of block, or each block of a small alphabet.
-The counts yield the support that the decoder reads. They may also suffice for a likelihood.
+A tally counts the blocks that contain each value, in total or for each size of block; or it counts each block of a
+small alphabet. The decoder reads the support, the number of blocks that contain each value, which follows from the
+counts. The counts may also suffice for a likelihood.
 """
 
 from abc import ABC, abstractmethod
@@ -37,12 +39,12 @@ Add = Callable[[Blocks, IntArray], None]
 AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
 """Adds each block to its group's row of counts, in place."""
 
-# Packed reports: booleans listed together.
+# Booleans that are listed at a time.
 ENTRIES_AT_ONCE = 1 << 24
 
 
 class Counting(ABC):
-    """Counts of blocks, as a tally stores them.
+    """A way of counting blocks for a tally: the number of counts, and how blocks are added to them.
 
     Attributes:
         size: the number of counts.
@@ -69,10 +71,10 @@ class Counting(ABC):
 
     @abstractmethod
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if ``blocks`` blocks can have these nonnegative counts."""
+        """Return true if these nonnegative counts are possible for ``blocks`` blocks."""
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return the support: the number of blocks that contain each value, for each size of block in turn."""
+        """Return the number of blocks that contain each value; with several sizes of blocks, size by size."""
         return counts
 
     @property
@@ -86,7 +88,7 @@ class Counting(ABC):
         return self.one_per_value
 
     def membership_of(self, counts: IntArray) -> Membership:
-        """Return the matrix of the blocks that were counted, if the counts suffice."""
+        """Return the membership matrix of the counted blocks; only if the counts suffice."""
         return EachValue(counts.astype(np.float64), len(counts))
 
     def of(self, blocks: Blocks) -> IntArray:
@@ -139,7 +141,7 @@ class ValueCounts(Counting):
 
 
 class SizeCounts(ValueCounts):
-    """Counts of the blocks that contain each value, for one size of block after the other.
+    """Counts of the blocks that contain each value, separately for each size of block.
 
     Args:
         law: the law of the blocks.
@@ -165,7 +167,7 @@ class SizeCounts(ValueCounts):
 
 
 class PlaceCounts(Counting):
-    """Counts of the reports for each possible block of a small alphabet.
+    """Counts of each possible block, or output, of a small alphabet.
 
     Args:
         size: the size of the alphabet.
@@ -189,7 +191,7 @@ class PlaceCounts(Counting):
 
 
 class BlockCounts(PlaceCounts):
-    """Counts of each block of a small alphabet; the support is computed once, from these counts."""
+    """Counts of each possible block of a law; the number of blocks that contain each value follows from them."""
 
     def __init__(self, law: "ListedLaw") -> None:
         super().__init__(law.alphabet_size, law.places)
@@ -205,7 +207,7 @@ class BlockCounts(PlaceCounts):
         return True
 
     def membership_of(self, counts: IntArray) -> Membership:
-        """Return the matrix of all blocks of the alphabet, with their counts."""
+        """Return the membership matrix of all blocks of the alphabet, with their counts."""
         return self._law.membership_of(counts)
 
 
@@ -225,7 +227,7 @@ class BlockLaw(ABC):
     """The entries of the description that may exceed 2^53."""
 
     def __post_init__(self) -> None:
-        """Refuse a size below 1, for laws that are data classes and check nothing else.
+        """Raise an error for a size below 1; for laws that are data classes without other checks.
 
         Raises:
             ParameterError: if the size is below 1.
@@ -242,8 +244,8 @@ class BlockLaw(ABC):
     def conditional_inclusion(self) -> Fraction | None:
         """Return rho = P(x' in A given x in A), the same for any two values.
 
-        Where v = 1 the value of rho has no effect. Where it depends on the two values, the result is
-        absent (None), and the mechanism has a decoder without rho.
+        If v = 1, the value of rho has no effect. If it depends on the two values, the result is None, and the mechanism
+        has a decoder without rho.
         """
 
     @property
@@ -276,7 +278,7 @@ class BlockLaw(ABC):
         """Return ``(m, v)`` booleans: true where the block contains the value."""
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block within its columns' bounds that no device can have sent.
+        """Return ``(m,)`` booleans: true for a block that no device can send, although its entries are within bounds.
 
         By default no block is flawed.
         """
@@ -284,7 +286,7 @@ class BlockLaw(ABC):
 
     @property
     def counts(self) -> Counting:
-        """The counts of blocks in a tally: by default, of the blocks that contain each value."""
+        """The counts that a tally stores; by default, the number of blocks that contain each value."""
         return ValueCounts(self)
 
     def membership(self, blocks: Blocks) -> Membership:
@@ -316,7 +318,7 @@ def _contained(law: BlockLaw, blocks: Blocks) -> Iterator[BoolArray]:
 
 
 def members_of(law: BlockLaw, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield chunks of blocks: ``(m,)`` numbers of members, and the members' ranks, block by block."""
+    """Yield, for each chunk of blocks, ``(m,)`` numbers of members, and the ranks of all members, block by block."""
     if hasattr(law, "members"):
         yield from law.members(blocks)
         return
@@ -340,7 +342,7 @@ class BlockLayout:
 
     @classmethod
     def for_law(cls, law: BlockLaw) -> "BlockLayout":
-        """Return the layout of a law's blocks: its own columns, unless the law has a `layout`."""
+        """Return the layout of a law's blocks: its `layout` if it has one, and otherwise the columns of a block."""
         layout: BlockLayout = getattr(law, "layout", None) or cls(dict, lambda blocks, _: law.membership(blocks))
         return layout
 
@@ -358,7 +360,7 @@ def joint_inclusion(law: BlockLaw, count: int) -> Fraction | None:
 def triple_covariance(law: BlockLaw) -> Fraction | None:
     """Return the covariance of x' in A and x'' in A given x in A, if it is the same for any three values.
 
-    Otherwise the result is absent (None), and covariances of estimates need the reports; the tally does not suffice.
+    Otherwise the result is None, and covariances of estimates need the reports, because the tally does not suffice.
     """
     triple, rho = joint_inclusion(law, 3), law.conditional_inclusion
     if triple is None or rho is None or getattr(law, "nearly_independent", False):
@@ -369,8 +371,8 @@ def triple_covariance(law: BlockLaw) -> Fraction | None:
 def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
     """Return the variance of R_xx', the rho of two given values, and the covariance of R_xx' with R_xx''.
 
-    Where something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw. rho
-    is then its mean. Both results are 0 where rho is exact (see `discreet.theory.linear_decoder`).
+    If something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw, and rho
+    is the mean of R_xx'. Both results are 0 if rho is exact (see `discreet.theory.linear_decoder`).
     """
     variation: tuple[Fraction, Fraction] = getattr(law, "conditional_variation", (Fraction(0), Fraction(0)))
     return variation
@@ -412,7 +414,7 @@ class ListedLaw(BlockLaw):
 
     @abstractmethod
     def membership_of(self, counts: IntArray) -> Membership:
-        """Return the `WholeAlphabet` of blocks with these counts."""
+        """Return the membership matrix with a row for each block of the alphabet, with these counts."""
 
 
 class IndexedLaw(ListedLaw):
@@ -435,11 +437,11 @@ class IndexedLaw(ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions: for one block, and for the transform of all counts."""
+        """Return two numbers of additions: to count one block, and to decode all counts."""
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` indices."""
+        """Return the ``(m,)`` position of each block in the alphabet: its index."""
         return blocks[self.index]
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:

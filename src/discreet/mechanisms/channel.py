@@ -33,12 +33,12 @@ from discreet.theory.binomial import CodedLaw, MeanWorths, WorthMoment
 
 @dataclass(frozen=True, eq=False)
 class MatrixDecoder(Decoder):
-    """Unbiased estimates from the reports of an explicit channel.
+    """The linear decoder of an explicit channel: unbiased estimates from the counts of outputs.
 
     Attributes:
         maker: the channel; it checks tallies and reports.
         matrix: ``(|X|, |Y|)`` Q(y|x).
-        is_regular: whether the rows are known to be linearly independent; to find out takes long.
+        is_regular: whether the rows are known to be linearly independent, so that a slow check is skipped.
     """
 
     maker: Mechanism
@@ -74,15 +74,22 @@ class MatrixDecoder(Decoder):
         return inverse
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
         return (self.counted(tally) / tally.n) @ self.inverse
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` such that n Var(p_hat_x) is about A + B p - p^2, with other shares as estimated."""
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) is about A_x + B_x p_x - p_x^2.
+
+        The shares of the other values are taken from the estimate.
+        """
         return self._moment(2, tally, linear)
 
     def _moment(self, power: int, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of E w^k as an affine function of p_x, with other shares as estimated."""
+        """Return ``(|X|,)`` a and b such that E w^power = a_x + b_x p_x.
+
+        A report's contribution to the estimate of x is w. The shares of the other values are taken from the
+        estimate.
+        """
         powers = self.matrix @ self.inverse**power
         likely = np.maximum(linear, 0)
         likely /= likely.sum()
@@ -92,7 +99,7 @@ class MatrixDecoder(Decoder):
         return constant, diagonal - constant
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the laws of the mean contributions of outputs, with the moments that the tally yields."""
+        """Return the sampling distributions of the estimates: means of contributions with estimated moments."""
         second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
         return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
 
@@ -111,11 +118,11 @@ class MatrixDecoder(Decoder):
 
     @cached_property
     def worths(self) -> MatrixWorths:
-        """The worths of outputs to weighted sums."""
+        """The contributions of outputs to weighted sums of frequencies, with their moments."""
         return MatrixWorths(self.matrix, self.inverse)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the law behind sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of sums of estimates; see `Decoder`."""
         p = np.maximum(linear, 0)
         return ReportLaw(self.worths, p / p.sum(), tally.n, linear, np.ones(len(p), np.bool_))
 
@@ -153,7 +160,9 @@ _RATIO_TOLERANCE = 1e-12
 
 
 def _worst_distribution(loss: FloatArray) -> FloatArray:
-    """Return the ``(|X|,)`` p of the simplex with the largest loss.p - ||p||^2: the projection of loss/2.
+    """Return the ``(|X|,)`` distribution p with the largest loss.p - ||p||^2.
+
+    It is the projection of loss/2 onto the simplex.
 
     Args:
         loss: ``(|X|,)`` summed mean square contributions of a report on each value.
@@ -220,7 +229,7 @@ class Channel(Mechanism):
 
     @classmethod
     def of(cls, channel: Any) -> "Channel":
-        """Return the argument if it is a channel, otherwise the channel of a matrix."""
+        """Return a channel unchanged, and the channel of a matrix."""
         return channel if isinstance(channel, cls) else cls(channel)
 
     def __repr__(self) -> str:
@@ -238,7 +247,7 @@ class Channel(Mechanism):
 
     @cached_property
     def weights(self) -> AnyArray:
-        """``(|X|, |Y|)`` Python integers over 2^64: the probabilities that the sampler uses."""
+        """``(|X|, |Y|)`` Python integers: the probabilities that the sampler uses, as multiples of 2^-64."""
         # Scaling by a power of two and flooring are exact; positive entries stay positive.
         scaled = np.maximum(np.floor(np.ldexp(self.matrix, WORD_BITS)), self.matrix > 0)
         exact = np.asarray(np.frompyfunc(int, 1, 1)(scaled))
@@ -247,7 +256,7 @@ class Channel(Mechanism):
 
     @cached_property
     def word_shares(self) -> tuple[AnyArray, WordArray]:
-        """For every input, its possible outputs, and the last random word for each of them but the last.
+        """The possible outputs of every input, and the largest random word for each output but the last.
 
         Returns:
             ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words. Rows that need fewer words are padded with the largest
@@ -296,7 +305,7 @@ class Channel(Mechanism):
         return self
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values, given by their codes.
+        """Return one report for each value; the values are given by their codes.
 
         The number of steps is the same for every value and every word. Their time may still depend on the entries of
         the matrix in the processor's caches.

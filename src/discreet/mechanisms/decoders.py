@@ -1,6 +1,6 @@
 """Decoders of block mechanisms: unbiased estimates from a tally, with exact errors.
 
-Where some pairs of values share more blocks than others, the decoder is a right inverse of the channel's matrix.
+If some pairs of values share more blocks than others, the decoder is a right inverse of the channel's matrix.
 """
 
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ _PATIENCE = 1 << 25
 
 @dataclass(frozen=True, eq=False)
 class BlockDecoder(Decoder):
-    """Unbiased estimates from the reports of a block mechanism: truth or noise, or a design of two sizes.
+    """The linear decoder of a block mechanism: unbiased estimates from counts of blocks and of values in clear.
 
     Attributes:
         maker: the mechanism; it checks tallies and reports.
@@ -42,7 +42,7 @@ class BlockDecoder(Decoder):
 
     @classmethod
     def checked(cls, mechanism: Mechanism) -> Self:
-        """Return the decoder of a mechanism, if the decoder is of this class.
+        """Return the decoder of a mechanism; raise an error if the decoder is of another class.
 
         Raises:
             ParameterError: if it is not; there is then no formula for worst cases over all distributions.
@@ -52,11 +52,11 @@ class BlockDecoder(Decoder):
         return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
         return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:
-        """Return the support: the counts for each size of block in a design, otherwise the counts of all blocks."""
+        """Return the number of blocks that contain each value; in a design of two sizes, for each size of block."""
         if not tally.support.shape[-1]:
             return tally.support
         if tally.support.ndim > 1:
@@ -108,7 +108,10 @@ class BlockDecoder(Decoder):
 
     @property
     def stacks(self) -> bool:
-        """True unless the decoder is for a design, whose sizes differ, or for a pool, whose bias cannot be stacked."""
+        """True if several tallies can be decoded at once.
+
+        This is not so with two sizes of blocks, nor with a pool of hash functions.
+        """
         return self.numbers.stacks
 
     @property
@@ -117,7 +120,7 @@ class BlockDecoder(Decoder):
         return float(self.numbers.truth)
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the distributions of the counts of all values; see `discreet.mechanisms.count_laws`."""
+        """Return the sampling distributions of the counts of all values; see `discreet.theory.binomial`."""
         domain, laws = self.domain, list[CodedLaw]()
         if domain.clear_count:
             # The count is binomial with probability s p.
@@ -134,7 +137,10 @@ class BlockDecoder(Decoder):
         return [*laws, (domain.sensitive_codes, sensitive)]
 
     def _moments(self, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
-        """Return the second and third moment of a report's worth to a sensitive value, if p(X_S) is about ``mass``."""
+        """Return the second and third moment of a report's contribution to a sensitive value.
+
+        The sensitive mass p(X_S) is about ``mass``.
+        """
         moments = []
         for power in (2, 3):
             constant, slope = self.numbers.sensitive_moment(power, mass)
@@ -144,11 +150,11 @@ class BlockDecoder(Decoder):
 
     @cached_property
     def worths(self) -> Worths:
-        """The worths of reports to weighted sums."""
+        """The contributions of reports to weighted sums of frequencies, with their moments."""
         return block_worths(self.domain, self.law, self.numbers)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the law behind sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of sums of estimates; see `Decoder`."""
         domain, numbers, n = self.domain, self.numbers, tally.n
         binomial = numbers.count_law if domain.sensitive_count else None
         counts = np.zeros(domain.sensitive_count) if binomial is None else self._support(tally)
@@ -181,7 +187,7 @@ class BlockDecoder(Decoder):
         return np.clip(1 - clear_mass, 0.0, 1.0)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of each estimate with the sum of all; see `LinearDecoder`."""
+        """Return the ``(|X|,)`` covariances of each estimate with the sum of all estimates; see `LinearDecoder`."""
         chosen = self.domain.sensitive
         sensitive = frequencies[chosen], variances[chosen]
         return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
@@ -249,7 +255,9 @@ class BlockDecoder(Decoder):
 
 @dataclass(frozen=True, eq=False)
 class PlaceDecoder(MatrixDecoder):
-    """The decoder of a law that counts each block: a right inverse of the channel, with blocks before clear values.
+    """The decoder of a law that counts each block: a right inverse of the channel.
+
+    Outputs are blocks, and then values in clear.
 
     Attributes:
         law: the block law.
@@ -272,7 +280,7 @@ class PlaceDecoder(MatrixDecoder):
         return inverse
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the distributions of counts in clear, and of the mean contributions to the other values."""
+        """Return the sampling distributions of the counts in clear, and of the estimates of the other values."""
         codes, clear = self.domain.sensitive_codes, self.domain.clear_codes
         laws: list[CodedLaw] = [(clear, BinomialCounts(tally.clear, tally.n, 0.0, self.truth))] if len(clear) else []
         if len(codes):
@@ -282,7 +290,7 @@ class PlaceDecoder(MatrixDecoder):
         return laws
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the law behind sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of sums of estimates; see `Decoder`."""
         domain, clear = self.domain, tally.clear.astype(np.float64)
         p, counts = plausible(domain, linear), domain.arrange(np.zeros(domain.sensitive_count), clear)
         return ReportLaw(self.worths, p, tally.n, linear, domain.sensitive, counts, truth=self.truth)
@@ -292,7 +300,7 @@ class PlaceDecoder(MatrixDecoder):
         return np.concatenate([tally.support, tally.clear])
 
     def outputs(self, reports: Reports) -> IntArray:
-        """Return each report's ``(n,)`` output: the block's position, or a position after all blocks if in clear."""
+        """Return the ``(n,)`` index of each report's output: blocks come first, and then values in clear."""
         places, slots = np.empty(reports.n, dtype=np.int64), self.domain.slots
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         places[~in_clear] = self.law.places(reports.blocks)

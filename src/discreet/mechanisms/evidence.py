@@ -1,4 +1,4 @@
-"""The evidence in reports: a checked tally, and the membership matrix B of the blocks, for a likelihood.
+"""The evidence in reports for a likelihood: a checked tally, and the membership matrix B of the blocks.
 
 B has a row per block and a column per value. It is an operator: only its products with vectors are needed.
 A likelihood has rows a + (B p), and the counts of values in clear. For a block a = 1/c, and its row of B marks its
@@ -51,7 +51,7 @@ class Membership(ABC):
         """Return the ``(v,)`` product B.T @ weights."""
 
     def chunks(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
-        """Yield chunks of rows and their part of the matrix; a single chunk if cutting needs a copy.
+        """Yield slices of rows, each with its part of the matrix; one slice of all rows if a part would need a copy.
 
         Args:
             most: the largest number of rows in a chunk, a multiple of `BlockLayout.piece_size`.
@@ -70,7 +70,7 @@ class CutMembership(Membership):
         """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLayout.piece_size`."""
 
     def chunks(self, most: int) -> Iterator[tuple[slice, Membership]]:
-        """Yield chunks of rows and their part of the matrix."""
+        """Yield slices of rows, each with its part of the matrix."""
         for start in range(0, self.rows, most):
             stop = min(start + most, self.rows)
             yield slice(start, stop), self.part(start, stop)
@@ -109,7 +109,7 @@ class EachValue(WholeAlphabet):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixRows(WholeAlphabet):
-    """The rows for the observed outputs of an explicit channel: columns of Q.
+    """The membership matrix of an explicit channel: a row for each observed output, which is a column of Q.
 
     Attributes:
         matrix: ``(rows, |X|)`` probabilities Q(y|x), a row per output.
@@ -122,13 +122,13 @@ class MatrixRows(WholeAlphabet):
         return self.matrix @ np.asarray(values, dtype=np.float64)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(|X|,)`` sums over the outputs."""
+        """Return ``(|X|,)`` weighted sums of Q(y|x) over the outputs y."""
         return np.asarray(weights, dtype=np.float64) @ self.matrix
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BitTiles(CutMembership):
-    """Membership bits, transposed in tiles of 32 reports.
+    """A membership matrix as bits, which are stored in transposed tiles of 32 reports.
 
     Attributes:
         tiles: ``(ceil(m / 32), v)`` words; bit u of word [i, j] is bit j of report 32 i + u.
@@ -144,7 +144,7 @@ class BitTiles(CutMembership):
 
     @classmethod
     def of(cls, bits: AnyArray, size: int) -> Self:
-        """Return the matrix of packed reports."""
+        """Return the membership matrix of bits that are packed report by report."""
         from discreet.kernels.bits import transpose_tiles
 
         return cls(transpose_tiles(bits, size), len(bits), size)
@@ -162,13 +162,13 @@ class BitTiles(CutMembership):
         return tiles_dot_transposed(self.tiles, weights)
 
     def part(self, start: int, stop: int) -> Self:
-        """Return rows start..stop - 1; the start is a multiple of 32."""
+        """Return the matrix of rows start..stop - 1; the start is a multiple of 32."""
         return type(self)(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemberLists(CutMembership):
-    """The membership matrix of blocks that are lists of indices.
+    """The membership matrix of blocks that are stored as lists of members.
 
     Attributes:
         members: ``(m, k)`` indices.
@@ -180,7 +180,7 @@ class MemberLists(CutMembership):
 
     @property
     def rows(self) -> int:
-        """Return m."""
+        """Return m, the number of blocks."""
         return len(self.members)
 
     def dot(self, values: Any) -> Any:
@@ -196,13 +196,13 @@ class MemberLists(CutMembership):
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
 
     def part(self, start: int, stop: int) -> "MemberLists":
-        """Return rows start..stop - 1."""
+        """Return the matrix of rows start..stop - 1."""
         return MemberLists(self.members[start:stop], self.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredBlocks:
-    """The tally of reports whose blocks are stored elsewhere, in files or on other machines.
+    """A tally, and the membership matrix of blocks that are stored in files or on other machines.
 
     Attributes:
         tally: the counts of the reports.

@@ -41,7 +41,7 @@ Law = TypeVar("Law", bound=BlockLaw)
 
 
 def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
-    """Return the linear decoder of truth or noise."""
+    """Return the coefficients of the linear decoder of a truth-or-noise mechanism."""
     kind, rho = DecoderBesideClear if clear_blocks else LinearDecoder, law.conditional_inclusion
     return kind(
         domain.sensitive_count,
@@ -145,7 +145,7 @@ class BlockMechanism(Mechanism):
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Refuse a wrong epsilon, options that make no law, and a law for another number of values.
+        """Raise an error for an invalid epsilon, options that define no law, or a law for another number of values.
 
         Raises:
             ParameterError: if one of these checks fails.
@@ -176,7 +176,7 @@ class BlockMechanism(Mechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the parameters of the law, given or chosen, under the letters of the literature."""
+        """Return the parameters of the law, set or chosen, under their letters in the literature."""
         return {}
 
     @cached_property
@@ -186,7 +186,7 @@ class BlockMechanism(Mechanism):
 
     @property
     def follows_from_matrix(self) -> bool:
-        """True if some pairs of values share more blocks than others, so that there is no common rho."""
+        """True if there is no common rho, because some pairs of values share more blocks than others."""
         return self.law.conditional_inclusion is None
 
     @cached_property
@@ -201,7 +201,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The linear decoder of tallies; without a common rho, a right inverse of the channel.
+        """The linear decoder of tallies; if there is no common rho, a right inverse of the channel.
 
         Raises:
             ParameterError: if the law has no common rho and does not list its blocks.
@@ -219,12 +219,12 @@ class BlockMechanism(Mechanism):
 
     @property
     def tally_suffices(self) -> bool:
-        """True if a tally determines the likelihood, which it does not where reports in clear carry blocks too."""
+        """True if a tally determines the likelihood; false if reports in clear carry blocks too."""
         return self.counts.suffices and not self.clear_blocks
 
     @cached_property
     def contrast(self) -> float:
-        """C = e^epsilon - 1 as realised: a block is 1 + c times likelier for a value that it contains."""
+        """The realised contrast c = e^epsilon - 1: a block is 1 + c times likelier for a value that it contains."""
         return float(Fraction(self.threshold, max(WORD_RANGE - self.threshold, 1)) / self.law.inclusion)
 
     @cached_property
@@ -266,7 +266,7 @@ class BlockMechanism(Mechanism):
         return Sampling(self.domain.size, slots, self.law, self.block_columns, *numbers)
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values, given by their codes: ``(n,)`` integers in 0..|X| - 1."""
+        """Return one report for each value; the codes of the values are ``(n,)`` integers in 0..|X| - 1."""
         return obfuscated(self._sampling(self.threshold), self.domain.check_codes(codes), checked_source(random))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
@@ -304,7 +304,7 @@ class BlockMechanism(Mechanism):
         )
 
     def likelihoods(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` probabilities of the reports given each value, each row up to a factor.
+        """Return ``(n, |X|)`` probabilities of the reports given each value, each row up to a constant factor.
 
         A block is 1 + c times likelier from a value that it contains than from any other. A value in clear comes only
         from that value.
@@ -358,7 +358,7 @@ class LawMechanism(BlockMechanism):
     clear_blocks: bool = False
 
     def __post_init__(self) -> None:
-        """Check that the law is a block law.
+        """Raise an error if the law is no block law.
 
         Raises:
             ParameterError: if it is not.

@@ -1,9 +1,9 @@
 """Likelihood ratios of reports: how much likelier each report is for a value than on average.
 
-At a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and u_rest = 1/q for all
-values that may be reported in clear. A value in clear has 0 and 1/rest. An output y of an explicit channel has the
-ratios u_x = Q(y|x) / q_y. Sums over all reports are exact where there are few possible reports. Elsewhere blocks are
-drawn under f, from a fixed seed. The functions return d = u - 1, because in single precision u loses digits where the
+Under a distribution f a block A has the ratios u_x = (1 + c 1{x in A}) / q, q = 1 + c f(A), and u_rest = 1/q for all
+values that may be reported in clear. A value in clear has the ratios 0 and 1/rest. An output y of an explicit channel
+has the ratios u_x = Q(y|x) / q_y. Sums over all reports are exact if there are few possible reports. Otherwise blocks
+are drawn under f, from a fixed seed. The functions return d = u - 1, because in single precision u loses digits if the
 contrast is small.
 """
 
@@ -30,7 +30,7 @@ _SINGLE_CONTRAST = 1e15
 
 
 class LikelihoodRatios(ABC):
-    """The possible reports at a distribution f, with their probabilities and likelihood ratios.
+    """The likelihood ratios of all possible reports under a distribution f, with the reports' probabilities.
 
     Attributes:
         point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was reported.
@@ -49,7 +49,7 @@ class BlockRatios(LikelihoodRatios):
 
     Attributes:
         law: the block law.
-        truth: s, the probability of telling the truth.
+        truth: s, the probability that a report is the truth.
         contrast: c.
         members: ``(v,)`` frequencies of the sensitive values.
         rest: the frequency of all other values; 0 if none was reported.
@@ -63,12 +63,12 @@ class BlockRatios(LikelihoodRatios):
 
     @property
     def noisy(self) -> float:
-        """1 - s, computed from the odds of the truth, pi c: where s is nearly 1, a difference would lose digits."""
+        """1 - s, computed from the odds of the truth, pi c, because a difference loses digits if s is nearly 1."""
         return 1 / (1 + float(self.law.inclusion) * self.contrast)
 
     @cached_property
     def point(self) -> FloatArray:  # type: ignore[override]
-        """The ``(k,)`` distribution f."""
+        """The ``(k,)`` distribution f under which the ratios are computed."""
         return np.append(self.members, self.rest) if self.rest else self.members
 
     def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -97,7 +97,10 @@ class BlockRatios(LikelihoodRatios):
 
     @cached_property
     def blocks(self) -> tuple[Blocks, FloatArray | float]:
-        """All blocks with their probabilities (1 - s) Lambda(A), or blocks drawn under f with their probabilities."""
+        """All blocks, with their probabilities (1 - s) Lambda(A).
+
+        If there are too many, blocks drawn under f, with their common probability.
+        """
         drawn = max(_DRAWN_PER_VALUE * self.law.size, _LEAST_DRAWN)
         if self.law.alphabet_size <= drawn:
             blocks, probabilities = self.law.alphabet()

@@ -61,11 +61,11 @@ class Decoder(ABC):
 
     @abstractmethod
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
 
     @abstractmethod
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A + B p_x - p_x^2, as far as the tally says."""
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, as far as is known."""
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return ``(|X|,)`` variances of a pool bias, which more reports do not reduce; 0 without a pool."""
@@ -79,7 +79,7 @@ class Decoder(ABC):
 
     @property
     def stacks(self) -> bool:
-        """True if `decode`, `second_moments` and `count_laws` accept a `TallyStack` too: a row for each group."""
+        """True if `decode`, `second_moments` and `count_laws` also accept a `TallyStack`, with one row per group."""
         return False
 
     @property
@@ -89,16 +89,16 @@ class Decoder(ABC):
 
     @abstractmethod
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the distributions of the counts of all values, as far as known; they yield confidence intervals."""
+        """Return the sampling distributions of the counts of all values, as far as known, for confidence intervals."""
 
     @property
     @abstractmethod
     def worths(self) -> Worths:
-        """The worths of reports to weighted sums."""
+        """The contributions of reports to weighted sums of frequencies, with their moments."""
 
     @abstractmethod
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the law behind sums of estimates of the reports of a tally, from which errors and limits follow."""
+        """Return the sampling distribution of sums of the estimates from a tally, for standard errors and limits."""
 
     @abstractmethod
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
@@ -112,13 +112,13 @@ class Decoder(ABC):
 
     @abstractmethod
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of each estimate with the sum of all, given the estimates' variances."""
+        """Return the ``(|X|,)`` covariances of each estimate with the sum of all estimates, given the variances."""
 
     def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimates from n reports, for a true distribution p.
 
-        A pool bias is not in it: see `pool_covariances`. Own hash functions are taken to put values into a block
-        independently, so that a test with them rejects rather too rarely.
+        A pool bias is not included: see `pool_covariances`. For a device's own hash functions, inclusions of values in
+        a block are assumed to be independent, so that a test with these covariances is conservative.
         """
         return self.worths.covariances(p, np.arange(len(p)))
 
@@ -169,9 +169,9 @@ class Mechanism(ABC):
         name: the name in plans.
         domain: the values.
         clear_blocks: whether reports in clear carry a block of noise too.
-        is_explicit: whether it is given by a matrix of probabilities, not by a block law.
-        of_neighbours: whether its blocks are neighbouring values; plans do not compare it by the errors of single
-            values.
+        is_explicit: whether a matrix of probabilities defines the mechanism, and not a block law.
+        of_neighbours: whether its blocks are neighbouring values; the planner does not compare such mechanisms by the
+            errors of single values.
     """
 
     name: ClassVar[str]
@@ -199,7 +199,7 @@ class Mechanism(ABC):
 
     @property
     def follows_from_matrix(self) -> bool:
-        """True if what reports reveal follows from the matrix alone, not from a block law's pi and rho."""
+        """True if the risk of reports is computed from the whole matrix, because there is no common pi and rho."""
         return self.is_explicit
 
     @property
@@ -237,7 +237,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports or of a tally.
+        """Return the evidence in reports or in a tally, which a likelihood needs.
 
         Raises:
             DataError: if there is no report, or if this mechanism cannot have made one of them.
@@ -263,7 +263,7 @@ class Mechanism(ABC):
     # On the device
 
     def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
-        """Obfuscate one value per device.
+        """Return one private report for each value.
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
@@ -280,12 +280,12 @@ class Mechanism(ABC):
 
     @abstractmethod
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Obfuscate values, given by their codes: ``(n,)`` integers in 0..|X| - 1."""
+        """Return one report for each value; the codes of the values are ``(n,)`` integers in 0..|X| - 1."""
 
     def obfuscate_batches(
         self, codes: Any, *, size: int | None = None, random: RandomSource | None = None
     ) -> Iterator[Reports]:
-        """Obfuscate many codes batch by batch, so that memory stays small.
+        """Yield the reports on many values, batch by batch, so that little memory is needed.
 
         Args:
             codes: ``(n,)`` integers in 0..|X| - 1.
@@ -426,7 +426,7 @@ class Mechanism(ABC):
         return reports
 
     def refuse_flaws(self, reports: Reports) -> None:
-        """Refuse reports if no device can have sent one of the blocks.
+        """Raise an error if no device can have sent one of the blocks.
 
         Raises:
             DataError: if there are flawed blocks; the error gives their number.
@@ -553,12 +553,15 @@ class GroupedCounts:
         self.simulated |= other.simulated
 
     def row(self, place: int) -> IntArray:
-        """Return a group's row as integers that add up: whether any report was simulated, then the counts."""
+        """Return a group's row of integers, which can be added.
+
+        It has the mark of simulation, the number of people, and the counts.
+        """
         marks = [int(self.simulated), int(self.people[place])]
         return np.concatenate([marks, self.support[place], self.clear[place]])
 
     def add_row(self, place: int, row: IntArray) -> None:
-        """Add the numbers of one group, as `row` makes them, to a group's row."""
+        """Add a row of integers, as `row` returns it, to a group's counts."""
         blocks = self.support.shape[1]
         self.simulated |= bool(row[0])
         self.people[place] += row[1]

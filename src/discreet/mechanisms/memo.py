@@ -1,4 +1,4 @@
-"""Memos: permanent reports with a coin in every round, and the exact epsilon of several rounds.
+"""Memoized reports ("memos"): permanent reports with a coin in every round, and the exact epsilon of several rounds.
 
 The theory is in `discreet.theory.memo`.
 """
@@ -25,9 +25,9 @@ _MOST_LISTED = 1 << 16
 
 
 def rare_chances(law: BlockLaw, has_others: bool) -> list[Fraction] | None:
-    """Return probabilities of noise blocks, among them the block that reveals most over several rounds.
+    """Return probabilities of noise blocks, including the block that reveals most over several rounds.
 
-    None if there are too many blocks.
+    The result is None if there are too many blocks.
 
     Args:
         law: the block law.
@@ -53,7 +53,7 @@ _MOST_BITS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """Permanent reports ("memos") of a mechanism: in each round a coin decides between the memo and noise.
+    """Memoized, permanent reports of a mechanism ("memos"): in each round a coin decides between the memo and noise.
 
     The reports of a round are ordinary reports of the mechanism, which counts them and estimates from them.
 
@@ -79,7 +79,7 @@ class Memo:
     infinity: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an eps_infinity that is not above eps_1."""
+        """Raise an error for an eps_infinity that is not above eps_1."""
         mechanism = BlockMechanism.checked(self.mechanism)
         if mechanism.guarantee.notion == "none":
             raise ParameterError("memo.nothing-sensitive")
@@ -92,14 +92,14 @@ class Memo:
 
     @property
     def truth(self) -> int:
-        """S_1, the truth threshold of the memo: the largest that keeps eps_infinity."""
+        """S_1, the truth threshold of the memo: the largest one that keeps the promise eps_infinity."""
         if self.infinity is None:
             return self.mechanism.threshold
         return truth_threshold(self.infinity, self.mechanism.law.inclusion)
 
     @property
     def coin_threshold(self) -> int:
-        """S_2, the threshold of each round's coin; 2^64 where the memo is always sent."""
+        """S_2, the threshold of each round's coin; 2^64 if the memo is always sent."""
         return second_threshold(self.mechanism.threshold, self.truth)
 
     @property
@@ -111,7 +111,7 @@ class Memo:
         return LawMechanism(mechanism.domain, self.infinity, mechanism.law, mechanism.clear_blocks)
 
     def _telling(self, rounds: int) -> list[Fraction] | None:
-        """Return probabilities of blocks, the most revealing one among them; None if numbers are too large."""
+        """Return probabilities of blocks, including the most revealing one; None if fractions get too long."""
         chances = rare_chances(self.mechanism.law, self.mechanism.domain.clear_count > 0)
         bits = max((chance.denominator.bit_length() for chance in chances or ()), default=0)
         return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else chances

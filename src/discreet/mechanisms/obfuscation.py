@@ -1,4 +1,4 @@
-"""Obfuscation of many values at once: a coin and a block for each device, in the order of the values."""
+"""Obfuscation of many values at once: a truth-or-noise coin and a block for each device, in the order of the values."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ CHUNK = 1 << 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
-    """The parameters that the sampler needs.
+    """The parameters of the sampler of a block mechanism.
 
     Attributes:
         size: |X|.
@@ -85,7 +85,10 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
 
 
 def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coins:
-    """Draw the coins of a batch: True with probability ``threshold / 2^64``. Some laws reuse the words for noise."""
+    """Draw the coins of a batch: True with probability ``threshold / 2^64``.
+
+    Some laws draw noise from the same words.
+    """
     drawn: Coins = law.coins(n, threshold, random) if hasattr(law, "coins") else Coins(half_toss(n, threshold, random))
     return drawn
 

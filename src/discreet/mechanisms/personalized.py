@@ -80,7 +80,7 @@ class SecretTags:
         )
 
     def _replaced(self, personalized: "Personalized", codes: Any) -> IntArray:
-        """Apply f_i: return ``(n,)`` codes in which placeholders stand for the secret values."""
+        """Return ``(n,)`` codes after f_i, the replacement of the user's secret values by placeholders."""
         check_same_plan({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
         return self.__replace(checked, checked)
@@ -313,8 +313,8 @@ class Personalized:
             epsilon: the privacy promise, in nats.
             rows: number of cells along the latitude, at most the grid's.
             cols: number of cells along the longitude, at most the grid's.
-            mechanism: the common one; see `Build`.
-            options: of the common mechanism.
+            mechanism: the common mechanism; see `Build`.
+            options: options of the common mechanism.
 
         Raises:
             ParameterError: as for `Personalized`, or if the domain is not a grid, or is too coarse for the cells.
@@ -362,7 +362,7 @@ class Personalized:
 
     @cached_property
     def behind(self) -> tuple[IntArray, ...]:
-        """The codes of the values that each placeholder may stand for, ascending; never one of X_S."""
+        """The codes of the values that each placeholder may stand for, ascending; no value in X_S is among them."""
         if self.cell_of is None:
             return (self.domain.clear_codes,) * len(self.tags)
         order = np.argsort(self.cell_of, kind="stable")
@@ -379,7 +379,7 @@ class Personalized:
         random: RandomSource | None = None,
         float32: bool = False,
     ) -> Reports:
-        """Obfuscate one user's values, each into its own report.
+        """Return one private report for each of one user's values.
 
         Several reports add up: t of them at epsilon/t each give epsilon in total.
 
@@ -398,7 +398,7 @@ class Personalized:
     def obfuscate_codes(
         self, codes: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None
     ) -> Reports:
-        """Obfuscate one user's values, given by their codes: ``(n,)`` integers in 0..|X| - 1.
+        """Return one report for each of one user's values; their codes are ``(n,)`` integers in 0..|X| - 1.
 
         Raises:
             ParameterError: if ``secret`` is not a `SecretTags`; a user without secret values needs an empty one.
@@ -412,7 +412,7 @@ class Personalized:
     def obfuscate_users(
         self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
     ) -> Reports:
-        """Obfuscate the values of many users, each user with their own secret values.
+        """Return reports on the values of many users, each with the user's own secret values.
 
         For simulations only: no real party holds a table of all users' secrets.
 
@@ -487,7 +487,7 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
         seen_in_clear: t_I, the number of different values that the user has reported in clear.
 
     Raises:
-        DataError: if that is more than the number of values.
+        DataError: if ``seen_in_clear`` is more than the number of values that are not sensitive.
     """
     most = checked_domain(domain).clear_count
     return domain.size - checked_whole("seen_in_clear", seen_in_clear, 0, most, error=DataError)

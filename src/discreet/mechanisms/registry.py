@@ -5,10 +5,10 @@ Another package registers a mechanism with an entry point of the group `GROUP`, 
     [project.entry-points."discreet.block_laws"]
     exclusion = "own_law:Exclusion"
 
-Entry points are loaded only for a name that this package does not have, or for a list of all names. A device that knows
-its plan loads nothing else. The author of a law may state a wrong pi, rho or probability. So the registry computes them
-from the blocks (`Enumeration`) before it accepts a mechanism: from all blocks where there are few, otherwise from the
-same law over few values.
+Entry points are loaded only for a name that this package does not have, or for a list of all names. A device loads only
+the mechanism of its plan. The author of a law may state a wrong pi, rho or probability. So the registry computes these
+numbers from the blocks (`Enumeration`) before it accepts a mechanism: from all blocks if there are few, and otherwise
+from the same law over few values.
 """
 
 import json
@@ -40,7 +40,7 @@ _SEED = 28
 
 
 class Enumeration:
-    """All blocks of a law with their probabilities, to check what the law states about itself.
+    """All blocks of a law with their probabilities, for checks of pi, rho, the sampler and the flaws.
 
     Args:
         law: a law whose blocks can be listed; see `is_countable`.
@@ -174,7 +174,7 @@ def is_countable(law: BlockLaw) -> bool:
 
 
 def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
-    """Return pi of each value, counted from the blocks, and a sentence for each number that the law states wrongly.
+    """Return pi of each value, counted from the blocks, and a sentence for each wrong statement of the law.
 
     Args:
         law: a law with blocks that can be listed, from any package; its members may return or raise anything.
@@ -197,7 +197,7 @@ def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
 
 
 def at_small_sizes(*makers: Callable[[int], BlockLaw]) -> Iterator[BlockLaw]:
-    """Yield a law over few values, for each of several sizes for which one of the makers succeeds."""
+    """Yield laws over few values: for each of several sizes, the laws that the makers can build."""
     for size, make in product(_SMALL_SIZES, makers):
         try:
             law = make(size)
@@ -215,7 +215,7 @@ def _short(share: Fraction) -> str:
 
 
 def _writable(columns: tuple[Column, ...], most: int) -> Blocks:
-    """Return all rows of entries within the columns' bounds, or an evenly spaced choice if there are too many."""
+    """Return all possible rows of entries within the columns' bounds, or random rows if there are too many."""
     entries = [column for column in columns for _ in range(column.width or 1)]
     bounds = [column.bound or 1 << 8 * np.dtype(column.dtype).itemsize for column in entries]
     total, rest = prod(bounds), np.arange(min(prod(bounds), most))

@@ -5,11 +5,11 @@ number is an unsigned integer, a string of bits a fixed-size binary, a list of m
 are null. The schema's metadata have an entry ``discreet`` with the format's version, the plan's fingerprint, the batch,
 and whether the reports are simulated.
 
-Every table with these columns is accepted, also with the types of other tools: integers of any size (pandas has floats
-where some are missing), bytes and lists of any length. The plan is in the metadata, or in a column ``plan`` with the
-fingerprint in every row. Without either, the caller can vouch for the plan (``trust_plan``), but never override the
-table. Other columns are ignored, with a warning. Metadata or a column ``simulated`` mark simulated reports; without
-either, reports count as real.
+Every table with these columns is accepted, also with the types of other tools: integers of any size (pandas stores
+integers with missing entries as floats), bytes and lists of any length. The plan is in the metadata, or in a column
+``plan`` with the fingerprint in every row. If it is in neither, the caller can vouch for the plan (``trust_plan``). A
+caller cannot override the plan of a table. Other columns are ignored, with a warning. Metadata or a column
+``simulated`` mark simulated reports; without either, reports count as real.
 """
 
 import json
@@ -124,7 +124,7 @@ def is_bits(column: Column) -> bool:
 
 
 def check_columns(mechanism: Mechanism, schema: pa.Schema) -> None:
-    """Refuse a table that cannot hold reports of this plan.
+    """Raise an error for a table that cannot hold reports of this plan.
 
     Raises:
         DataError: if a column is missing, repeated or of another kind; the error lists the expected columns.
@@ -207,7 +207,7 @@ def _plain(column: Column, entries: pa.Array) -> pa.Array:
 
 
 def _nullable(column: Column, entries: pa.Array) -> Nullable:
-    """Return a column and its nulls; entries that are impossible for the column are refused with their rows."""
+    """Return a column and its nulls; raise an error with the rows of entries that are impossible for the column."""
     rows, kind, width = present(entries) if entries.null_count else None, entries.type, column.width
 
     def there(each: AnyArray) -> AnyArray:
@@ -239,7 +239,7 @@ _NAMES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """The form of a source of reports: the ways in which it gives plan, batch and marks of simulated rows.
+    """The form of a source of reports: where it gives the plan, the batch and the marks of simulated rows.
 
     Attributes:
         facts: the entries of its metadata; None without metadata.
@@ -307,7 +307,7 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
 
 
 def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str]) -> None:
-    """Refuse public columns that the table lacks, or that belong to the reports."""
+    """Raise an error for public columns that the table lacks, or that belong to the reports."""
     if {*ours} & {*public}:
         raise DataError("public-column.reserved", names=", ".join(sorted(ours)))
     missing = [name for name in public if schema.names.count(name) != 1]
@@ -318,7 +318,7 @@ def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str])
 
 
 def refuse_counts(names: Iterable[str]) -> None:
-    """Refuse a column that may hold numbers of people per row.
+    """Raise an error for a column that may hold numbers of people per row.
 
     Raises:
         DataError: if there is one, because 1,000 people in two rows would be counted as two.
@@ -356,7 +356,7 @@ def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, si
 
 
 def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
-    """Refuse rows with another plan's fingerprint, or without one.
+    """Raise an error for rows with another plan's fingerprint, or without a fingerprint.
 
     Raises:
         MismatchError: if there is one; the error gives their number, but never their contents.

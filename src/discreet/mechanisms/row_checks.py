@@ -38,7 +38,7 @@ _IMPOSSIBLE = "hold a block that no device can send"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nullable:
-    """A column as it arrived, with missing entries.
+    """A column of a table as it arrived: a mask of the rows with an entry, and these entries.
 
     Attributes:
         present: ``(n,)`` booleans: true for a row with an entry; None if all rows have one.
@@ -152,7 +152,7 @@ def _outside(column: Column) -> str:
 
 
 def refuse_rows(present: BoolArray | None, wrong: BoolArray, what: str) -> None:
-    """Refuse rows with a wrong entry; the error gives their number and the first one's position."""
+    """Raise an error for rows with a wrong entry; it gives their number and the position of the first one."""
     if wrong.any():
         rows = np.flatnonzero(wrong) if present is None else np.flatnonzero(present)[wrong]
         n = len(wrong) if present is None else len(present)

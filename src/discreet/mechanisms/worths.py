@@ -1,17 +1,19 @@
-"""Worths of reports to weighted sums of frequencies: their first three moments, by the law of the mechanism.
+"""Contributions ("worths") of reports to weighted sums of frequencies, and their first three moments.
 
-A linear estimate of w . p is the mean of the worths W of reports. Errors and limits of sums follow from E W^k, given
-the distribution of the people, and not from the reports that happened to come.
+The worth W of a report is its contribution to the linear estimate of a weighted sum w . p: the estimate is the mean of
+the worths of all reports. Errors and confidence limits of sums follow from E W^k under a distribution of the people's
+values, and not from the variance of the reports that happened to come.
 
-- Where a law has few blocks, the decoder gives W of each block, and the channel gives the probabilities.
-- Elsewhere a block has a value with probability J_1, two given ones with J_2, three with J_3. With S_k the sum of w^k
-  over the values that blocks cover, the sum K of the weights of the values in a block has the moments
+- If a law has few blocks, the decoder gives W of each block, and the channel gives the probabilities.
+- Otherwise a noise block contains a given value with probability J_1, two given values with J_2, three with J_3. With
+  S_k the sum of w^k over the values that blocks cover, the sum K of the weights of the values in a noise block has the
+  moments
 
-      J_1 S_1,  J_1 S_2 + J_2 (S_1^2 - S_2),  J_1 S_3 + 3 J_2 (S_1 S_2 - S_3) + J_3 (S_1^3 - 3 S_1 S_2 + 2 S_3)
+      J_1 S_1,  J_1 S_2 + J_2 (S_1^2 - S_2),  J_1 S_3 + 3 J_2 (S_1 S_2 - S_3) + J_3 (S_1^3 - 3 S_1 S_2 + 2 S_3).
 
-  of noise. Of a truth x it is w_x and the sum over the others, with J_(j+1)/J_1 for J_j. A report is worth b + d K.
-- Where estimates do not sum to 1, a sum is controlled: W' = W - lambda (W_1 - 1), with W_1 the worth to the sum over
-  all values. That is the worth to the weights w - lambda, and lambda more.
+  In a truthful block of x, K is w_x plus the sum over the other values, with J_(j+1)/J_1 for J_j. The worth is b + d K.
+- If estimates do not sum to 1, a control variate reduces the variance: W' = W - lambda (W_1 - 1), with W_1 the
+  worth to the sum over all values. W' is the worth to the weights w - lambda, plus lambda.
 """
 
 from abc import ABC, abstractmethod
@@ -29,12 +31,12 @@ from discreet.mechanisms.evidence import Membership
 from discreet.theory.limits import Moments
 from discreet.theory.linear_decoder import BlockKind, BlockNumbers, PoolBias
 
-# Estimates that sum to 1 but for rounding do so by construction.
+# If estimates sum to 1 except for rounding, they always do.
 _ROUNDING = 1e-6
 
 
 class GroupWeights(NamedTuple):
-    """GroupWeights of m sums, by groups of values.
+    """Weights of m sums, one for each group of values.
 
     Attributes:
         each: ``(m, g)`` the weight of a value of each group.
@@ -50,17 +52,17 @@ class GroupWeights(NamedTuple):
 
 
 def units(codes: IntArray, size: int) -> FloatArray:
-    """Return ``(m, size)`` weights; each row is 1 for one value."""
+    """Return ``(m, size)`` weights; each row is 1 for one value and 0 for all others."""
     rows = np.zeros((len(codes), size))
     rows[np.arange(len(codes)), codes] = 1
     return rows
 
 
 class Worths(ABC):
-    """The worths of the reports of a mechanism to weighted sums.
+    """The contributions of a mechanism's reports to weighted sums, with their moments.
 
     Attributes:
-        in_groups: whether values of one weight may be taken together.
+        in_groups: whether values with the same weight can be treated as one group.
     """
 
     in_groups: bool = False
@@ -68,32 +70,32 @@ class Worths(ABC):
     @property
     @abstractmethod
     def sum_to_1(self) -> bool:
-        """True if the estimates sum to 1 whatever is reported."""
+        """True if the estimates always sum to 1."""
 
     @abstractmethod
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, where the truth is p."""
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, for a true p."""
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
-        """Return n times the ``(m, m)`` covariances of the estimates of m values, where the truth is p."""
+        """Return n times the ``(m, m)`` covariances of the estimates of m values, for a true p."""
         return self.between(p, units(codes, len(p)))
 
     @abstractmethod
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return ``(3, d, m)`` E W, E W^2 and E W^3 under d distributions for each of m sums.
+        """Return the ``(3, d, m)`` moments E W, E W^2 and E W^3 of contributions to m sums, under d distributions.
 
         Args:
-            weights: of the sums.
+            weights: the weights of the sums.
             at: ``(d, m, g)`` shares of people, by groups of values.
         """
 
 
 class OutcomeWorths(Worths):
-    """The worths of few outcomes, whose probabilities are known."""
+    """The contributions of reports that have few possible outcomes, with known probabilities."""
 
     @abstractmethod
     def worth(self, each: FloatArray) -> FloatArray:
-        """Return the ``(m, outcomes)`` worths of the outcomes to ``(m, |X|)`` weights."""
+        """Return the ``(m, outcomes)`` contributions of the outcomes to sums with ``(m, |X|)`` weights."""
 
     @abstractmethod
     def chances(self, at: FloatArray) -> FloatArray:
@@ -106,7 +108,7 @@ class OutcomeWorths(Worths):
 
     @cached_property
     def sum_to_1(self) -> bool:
-        """True if the estimates sum to 1 whatever is reported."""
+        """True if the estimates always sum to 1."""
         return bool(np.abs(self.worth(np.ones((1, self.size))) - 1).max() < _ROUNDING)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
@@ -126,7 +128,7 @@ class OutcomeWorths(Worths):
 
 @dataclass(frozen=True, eq=False)
 class MatrixWorths(OutcomeWorths):
-    """The worths of the outputs of a channel.
+    """The contributions of the outputs of an explicit channel.
 
     Attributes:
         matrix: ``(|X|, |Y|)`` Q(y|x).
@@ -142,7 +144,7 @@ class MatrixWorths(OutcomeWorths):
         return len(self.matrix)
 
     def worth(self, each: FloatArray) -> FloatArray:
-        """Return the worths of the outputs; see `OutcomeWorths`."""
+        """Return the contributions of the outputs; see `OutcomeWorths`."""
         return each @ self.inverse.T
 
     def chances(self, at: FloatArray) -> FloatArray:
@@ -152,11 +154,11 @@ class MatrixWorths(OutcomeWorths):
 
 @dataclass(frozen=True, eq=False)
 class BlockWorths(OutcomeWorths):
-    """The worths of all blocks of a law, and of values in clear, by products with the membership matrix.
+    """The contributions of all blocks of a law, and of values in clear, by products with the membership matrix.
 
     Attributes:
         domain: the values.
-        numbers: of the decoder.
+        numbers: coefficients of the decoder.
         membership: the matrix of all blocks.
         noise: ``(blocks,)`` probabilities of the blocks as noise.
     """
@@ -176,7 +178,7 @@ class BlockWorths(OutcomeWorths):
         return np.array([self.membership.dot(row) for row in rows]).reshape(*each.shape[:-1], len(self.noise))
 
     def worth(self, each: FloatArray) -> FloatArray:
-        """Return the worths of blocks, and of values in clear; see `OutcomeWorths`."""
+        """Return the contributions of blocks, and of values in clear; see `OutcomeWorths`."""
         (inside, outside, _), chosen = self.numbers.kinds[0].worth, each[:, self.domain.sensitive_codes]
         whole = chosen.sum(axis=1, keepdims=True)
         blocks: FloatArray = (inside - outside) * self._dot(chosen) + outside * whole
@@ -195,11 +197,11 @@ class BlockWorths(OutcomeWorths):
 
 @dataclass(frozen=True, eq=False)
 class AlikeWorths(Worths):
-    """The worths of blocks that contain any j given values with one probability J_j.
+    """The contributions of blocks that contain any j given values with the same probability J_j.
 
     Attributes:
         domain: the values.
-        numbers: of the decoder.
+        numbers: coefficients of the decoder.
         joint: J_1 to J_4 of each kind of block.
     """
 
@@ -211,7 +213,7 @@ class AlikeWorths(Worths):
 
     @cached_property
     def sum_to_1(self) -> bool:
-        """True if all blocks of one kind have one number of values, and every report has a block or a value."""
+        """True if all blocks of one kind have one size, and every report has a block or a value in clear."""
         if not self.domain.sensitive_count:
             return self.numbers.truth == 1
         v = self.domain.sensitive_count
@@ -237,11 +239,11 @@ class AlikeWorths(Worths):
         return rows[:, used] @ self.covariances(p, used) @ rows[:, used].T
 
     def products(self, totals: FloatArray, mass: float) -> FloatArray:
-        """Return ``(m, m)`` E W_A W_B of different sets; the diagonal has no meaning.
+        """Return the ``(m, m)`` products E W_A W_B for disjoint sets of values; the diagonal has no meaning.
 
         Args:
-            totals: ``(m, 4)`` numbers of values, covered and in clear, and shares of people with these.
-            mass: the share of people whose value blocks cover.
+            totals: ``(m, 4)`` for each set: numbers of covered and other values, and shares of people with these.
+            mass: the share of people whose value is covered by blocks.
         """
         single, pair, triple, _ = self.joint[0]
         rows = totals[:, [0, 2, 1, 3]]
@@ -254,7 +256,7 @@ class AlikeWorths(Worths):
         return np.asarray(np.einsum("kmg,dmg->kdm", moments, at))
 
     def _of_kind(self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights) -> FloatArray:
-        """Return ``(3, m, g)`` E W^k of people of each group, if their block is of one kind."""
+        """Return the ``(3, m, g)`` moments E W^k for people of each group whose block is of one kind."""
         each, constant, sizes, covered = weights
         (_, outside, beside), step = kind.worth, kind.worth[0] - kind.worth[1]
         sums = np.array([(sizes * covered * each**k).sum(axis=1) for k in (1, 2, 3)])[:, :, None]
@@ -275,7 +277,7 @@ class AlikeWorths(Worths):
 
 
 def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[float]) -> FloatArray:
-    """Return E (b + d K)^k for k = 1, 2, 3, with the sums S_k and J_1 to J_3 of the head of the module."""
+    """Return E (b + d K)^k for k = 1, 2, 3, with S_k and J_1 to J_3 as in the module's docstring."""
     first, second, third = sums
     single, pair, triple = joint[:3]
     mean = step * single * first
@@ -288,10 +290,10 @@ def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[flo
 
 
 def block_worths(domain: Domain, law: BlockLaw, numbers: BlockNumbers) -> Worths:
-    """Return the worths of a block mechanism.
+    """Return the contributions of a block mechanism's reports to weighted sums, with their moments.
 
-    Where a law neither lists its blocks nor states joint probabilities, and under a pool of hash functions, values are
-    taken to be in a block independently, given that one is.
+    Inclusions of values in a block are assumed to be independent given one included value, if the law neither lists its
+    blocks nor states joint probabilities, or with a pool of hash functions.
     """
     plain = not (numbers.pool_bias or numbers.clear_blocks or numbers.by_size)
     if domain.sensitive_count and isinstance(law, ListedLaw) and plain:
@@ -308,7 +310,7 @@ def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
 
 
 class LowRank(NamedTuple):
-    """Covariances that are a diagonal and a few outer products: diag(d) + F' M F.
+    """Covariances that are the sum of a diagonal and a few outer products: diag(d) + F' M F.
 
     Attributes:
         diagonal: ``(|X|,)`` d.
@@ -331,11 +333,11 @@ class LowRank(NamedTuple):
 
 
 def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
-    """Return the covariance that a pool leaves, as its bias, however many reports there are.
+    """Return the covariances of the bias of a pool of hash functions, which more reports do not reduce.
 
-    Over pools the shares R_xy of functions under which two values collide have a variance, a covariance where two
-    pairs have one value in common, and none where they have none. With t_xy = w_x p_y + w_y p_x the bias of w . p is
-    the sum over pairs of t_xy (R_xy - rho)/(1 - rho), so that its variance is
+    R_xy is the share of the pool's functions under which the values x and y collide. Over random pools it has a
+    variance, and a covariance with R_xz; R_xy and R_zu are uncorrelated. With t_xy = w_x p_y + w_y p_x, the bias of
+    w . p is the sum over pairs of t_xy (R_xy - rho)/(1 - rho). Its variance is
 
         (u - c) sum over pairs of t_xy^2 + c sum over x of (sum over y != x of t_xy)^2,
 
@@ -346,8 +348,8 @@ def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
     Args:
         bias: u and c.
         domain: the values.
-        p: ``(v,)`` frequencies of the sensitive values: where they are estimated the positive ones, scaled to their
-            mass. Their squares exceed the true ones on average, so that this states too much rather than too little.
+        p: ``(v,)`` frequencies of the sensitive values. For estimates, pass the positive parts, scaled to their mass;
+            their squares exceed the true ones on average, so that the result is conservative.
     """
     square, away = float(p @ p), p.sum() - 2 * p
     apart, shared = bias.squares - bias.mass, bias.mass
@@ -361,20 +363,21 @@ def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReportLaw:
-    """The law behind the estimates of a batch of reports.
+    """The sampling distribution of the estimates from a batch of reports.
 
     Attributes:
-        worths: of reports, to weighted sums.
+        worths: contributions of reports to weighted sums, with their moments.
         p: ``(|X|,)`` a plausible distribution.
         n: number of reports; with weights, the number of equally weighted reports with the same information.
         linear: ``(|X|,)`` the estimates.
         sensitive: ``(|X|,)`` booleans: true for values that blocks cover.
-        counts: ``(|X|,)`` the reports of each value in clear, or with it in their block; None if none counts by itself.
-        binomial: b and d: reports are counted for one covered value with probability b + d p, and for one in clear with
-            d p; None where no covered value has such a count.
-        truth: s, the probability that a value in clear is reported.
+        counts: ``(|X|,)`` number of reports that state the value in clear, or have it in their block; None if such
+            counts do not determine the estimates.
+        binomial: b and d: a report counts for a covered value with probability b + d p, and for any other value with
+            d p; None if counts of covered values are not binomial.
+        truth: s, the probability that a value that is not sensitive is reported in clear.
         single: whether every report is one value, so that every set has a binomial count.
-        lasting: covariances that more reports do not lessen; None where there are none.
+        lasting: covariances that more reports do not reduce; None if there are none.
     """
 
     worths: Worths
@@ -390,28 +393,32 @@ class ReportLaw:
 
     @property
     def in_groups(self) -> bool:
-        """True if sums over sets follow from a few totals over these."""
+        """True if sums over sets of values follow from a few totals over these sets."""
         return self.worths.in_groups and self.lasting is None
 
     @cached_property
     def totals(self) -> FloatArray:
-        """``(6, |X|)`` numbers of values and shares of people, covered and in clear; counts, and estimates."""
+        """``(6, |X|)`` rows for sums over sets of values.
+
+        They are: 1 if covered, 1 if not covered, the share if covered, the share if not, the count, the
+        estimate.
+        """
         covered, p = self.sensitive.astype(np.float64), self.p
         counts = np.zeros(len(p)) if self.counts is None else self.counts
         return np.array([covered, 1 - covered, covered * p, (1 - covered) * p, counts, self.linear])
 
     @cached_property
     def whole(self) -> FloatArray:
-        """The row of the sum over all values: of `totals`, or ones."""
+        """The row for the sum over all values: sums of `totals`, or weights of 1."""
         return self.totals.sum(axis=1) if self.in_groups else np.ones(len(self.p))
 
     def variances(self, weights: GroupWeights, mass: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` variances of weighted sums at the plausible distribution."""
+        """Return the ``(m,)`` variances of weighted sums, computed at the plausible distribution."""
         first, second, _ = self.worths.powers(weights, mass[None])[:, 0]
         return np.asarray(np.maximum(np.maximum(second - first**2, 0) / self.n + self._lasting(weights), 0))
 
     def moments(self, weights: GroupWeights, at: FloatArray) -> Moments:
-        """Return the moments of weighted sums along the ways between three distributions."""
+        """Return the moments of weighted sums under several distributions, for confidence limits."""
         first, second, third = self.worths.powers(weights, at)
         return Moments(first, second, third, self.n, self._lasting(weights))
 
@@ -419,25 +426,26 @@ class ReportLaw:
         return 0.0 if self.lasting is None else self.lasting.variances(weights.each)
 
     def between(self, rows: FloatArray) -> FloatArray:
-        """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, as they stand."""
+        """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, at the plausible distribution."""
         matrix = self.worths.between(self.p, rows) / self.n
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 
     def covariances(self, codes: IntArray) -> FloatArray:
-        """Return the ``(m, m)`` covariances of some estimates, as they stand, at the plausible distribution."""
+        """Return the ``(m, m)`` covariances of some estimates, at the plausible distribution."""
         matrix, rows = self.worths.covariances(self.p, codes) / self.n, units(codes, len(self.p))
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 
 
 def plausible(domain: Domain, linear: FloatArray, in_clear: FloatArray | None = None) -> FloatArray:
-    """Return a plausible distribution: shares in clear as they are, the others cut off at 0 and scaled to the rest.
+    """Return a plausible distribution: shares in clear unchanged, others at least 0 and scaled to the remaining share.
 
-    Shares in clear of more than 1 in all are scaled. Where nothing is left to scale, the rest is shared evenly.
+    Shares in clear with a sum above 1 are scaled down to 1. If all other estimates are 0 or below, the remaining share
+    is divided evenly.
 
     Args:
         domain: the values.
         linear: ``(|X|,)`` estimates.
-        in_clear: ``(N,)`` shares of the values in clear by their counts, if the estimates are not those.
+        in_clear: ``(N,)`` shares of the values in clear from their counts; None to use the estimates.
     """
     clear = np.maximum(linear[domain.clear_codes] if in_clear is None else in_clear, 0)
     clear = clear / max(float(clear.sum()), 1.0)
@@ -446,5 +454,5 @@ def plausible(domain: Domain, linear: FloatArray, in_clear: FloatArray | None = 
     shares = positive / total if total > 0 else np.full(len(positive), 1 / max(len(positive), 1))
     p = domain.arrange(shares * max(1 - float(clear.sum()), 0.0), clear)
     whole = float(p.sum())
-    # Without sensitive values, those in clear are all there is.
+    # Without sensitive values, the shares in clear may sum to less than 1.
     return p / whole if whole > 0 else np.full(domain.size, 1 / domain.size)

@@ -1,7 +1,7 @@
 """Independent bits: RAPPOR, optimized unary encoding, and their utility-optimized forms.
 
-Every sensitive value has a bit. Noise sets each bit independently with probability d1; the truth always sets its own
-bit. So pi = rho = d1, and with theta = s + (1 - s) d1 the probability that the true value's bit is set,
+Every sensitive value has a bit. Noise sets each bit independently with probability d1; a truthful report always sets
+the bit of its value. So pi = rho = d1. With theta = s + (1 - s) d1, the probability that the true value's bit is set,
 
     d1 = theta e^-eps / (1 - theta + theta e^-eps),   s = theta (1 - e^-eps),
 
@@ -9,9 +9,9 @@ which is generalized RAPPOR [ULDP, section 3.2] when every value is sensitive an
 theta = e^(eps/2) / (e^(eps/2) + 1) is basic RAPPOR, theta = 1/2 is OUE [Wang 2017].
 
 Epsilon holds for any d1, because s is adapted to d1. So d1 may be a fraction with few binary digits. Each digit needs
-a random bit per noise bit: 3/8 instead of .3775 changes the error by a quarter of a percent, and takes 3 random bits
-instead of 13. Bits are drawn in lanes of 64: each compares an integer of ``depth`` random digits with a threshold, from
-the last digit to the first. Bits are sent in bytes and counted in tiles.
+a random bit per noise bit: 3/8 instead of .3775 changes the error by a quarter of a percent, and needs 3 random bits
+instead of 13. Bits are drawn 64 at a time: for each bit, an integer of ``depth`` random digits is compared with a
+threshold, from the last digit to the first. Bits are sent in bytes and counted in tiles.
 """
 
 from collections.abc import Iterator
@@ -49,14 +49,14 @@ _LANES = {width: np.dtype(f"<u{width}") for width in (1, 2, 4, 8)}
 _RANDOM = 0.8
 
 
-# The changes that fewer digits may cause: in d1, as one part of this number, and in the worst-case error, as a factor.
+# The largest changes from fewer digits: of d1 and 1 - d1, as one part in _NEAR; of the worst-case error, as a factor.
 _NEAR = 32
 _SAME_ERROR = 1 + 2.0**-10
 
 
 @dataclass(frozen=True, slots=True)
 class IndependentBits(BlockLaw):
-    """Independent bits, each set by noise with probability ``threshold / 2^depth``.
+    """Blocks of independent bits; noise sets each bit with probability ``threshold / 2^depth``.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -85,14 +85,17 @@ class IndependentBits(BlockLaw):
 
     @classmethod
     def near(cls, size: int, inclusion: float) -> "IndependentBits":
-        """Return the law whose d1 is near ``inclusion``, with a relative error of at most 2^-12 in d1 and in 1 - d1."""
+        """Return the law with d1 near ``inclusion``: the relative errors of d1 and of 1 - d1 are at most 2^-12."""
         magnitude = ceil(-log2(max(min(inclusion, 1 - inclusion), 2.0**-_GREATEST_DEPTH)))
         depth = min(magnitude + _PRECISION_BITS, _GREATEST_DEPTH)
         rounded = Fraction(min(max(round(inclusion * 2**depth), 1), 2**depth - 1), 2**depth)
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
     def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
-        """Yield laws with fewer digits, by depth, whose d1 and 1 - d1 are within a 32nd of the wanted probabilities."""
+        """Yield laws with fewer binary digits, by depth.
+
+        Their d1 and 1 - d1 differ from the wanted probabilities by at most a 32nd.
+        """
         room = min(inclusion, 1 - inclusion) / _NEAR
         for depth in range(1, self.depth):
             # The nearest odd integer.
@@ -129,7 +132,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions: one for each byte, and one for each value of the decoded tally."""
+        """Return two numbers of additions: to count one block, one per byte; to decode all counts, one per value."""
         return self._row_bytes, self.size
 
     @property
@@ -172,7 +175,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """The counts of each bit: column sums."""
+        """The number of blocks in which each bit is set: column sums."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -182,12 +185,18 @@ class IndependentBits(BlockLaw):
         counting.add_bits(blocks["bits"], groups, counts)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the number of blocks with each bit set: the value's truthful blocks, and a binomial of the others."""
+        """Draw the number of blocks in which each bit is set.
+
+        It is the number of the value's truthful blocks, plus a binomial number of the other blocks.
+        """
         # A truthful block always has its value's bit; noise sets the bits of all other values independently.
         return truth + generator.binomial(blocks - truth, float(self.inclusion))
 
     def membership(self, blocks: Blocks) -> BitTiles:
-        """Return the bit matrix in tiles of 32 reports; short strings are counted first, one row for each."""
+        """Return the membership matrix in tiles of 32 reports.
+
+        Short bit strings are counted first, and have one row each.
+        """
         rows = blocks["bits"]
         if self.size > FEW_BITS or len(rows) < _OFTEN << self.size:
             return BitTiles.of(rows, self.size)
@@ -219,7 +228,7 @@ class IndependentBits(BlockLaw):
         return {"bits": np.ascontiguousarray(rows)}, by_weight[np.bitwise_count(numbers)]
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a row with a bit set beyond v."""
+        """Return ``(m,)`` booleans: true for a block with a bit set beyond v."""
         if self.size % 8 == 0:
             return np.zeros(len(blocks["bits"]), dtype=np.bool_)
         spare = np.uint8((0xFF << self.size % 8) & 0xFF)
@@ -237,11 +246,11 @@ class UnaryEncoding(BlockMechanism):
         theta: the probability that the true value's bit is set, in (0, 1); None for e^(eps/2) / (e^(eps/2) + 1);
             ``"optimal"`` for the theta with the smallest worst-case error of the decoder in use.
         clear_bits: add v noise bits to reports in clear too, which the decoder counts. This is exactly the paper's
-            uRAP, for reproduction. By default reports in clear have no bits: the same guarantee, shorter reports, less
-            error.
-        digits: ``"few"`` for few binary digits of d1, the probability of a noise bit. They change d1 by at most a 32nd
-            and the worst-case error by at most a thousandth: the same guarantee, several times faster. None for
-            a d1 of 11 bits.
+            uRAP, for reproduction. By default reports in clear have no bits: the guarantee is the same, reports are
+            shorter and errors smaller.
+        digits: ``"few"`` for few binary digits of d1, the probability of a noise bit. The guarantee is the same, and
+            drawing is several times faster. d1 changes by at most a 32nd, the worst-case error by at most a thousandth.
+            None for a d1 of 11 bits.
 
     Raises:
         ParameterError: if a parameter is out of range, or clear_bits is set where no value is reported in clear.
@@ -279,7 +288,7 @@ class UnaryEncoding(BlockMechanism):
         return next((few for few in law.shorter(inclusion) if self._error(few) <= limit), law)
 
     def _noise(self, size: int) -> float:
-        """Return d1 for theta and epsilon."""
+        """Return d1, the probability that noise sets a bit, for theta and epsilon."""
         if self.theta is None:
             return 1 / (1 + exp(self.epsilon / 2))
         if isinstance(self.theta, str) and self.theta == "optimal":
@@ -297,7 +306,7 @@ class UnaryEncoding(BlockMechanism):
         return noise
 
     def _error(self, law: IndependentBits) -> float:
-        """Return the worst-case error of one report with a law."""
+        """Return the worst-case mean squared error of one report with a law."""
         threshold = truth_threshold(self.epsilon, law.inclusion)
         return numbers_of(self.domain, law, threshold, clear_blocks=self.clear_bits).worst_case_mse(1)
 
@@ -308,13 +317,13 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the realised theta, and the binary digits of d1 (the number of random bits per noise bit)."""
+        """Return the realised theta, and the number of binary digits of d1, which is the random bits per noise bit."""
         numbers = self.numbers
         theta = numbers.truth + numbers.noisy * numbers.inclusion
         return {"theta": theta, "digits": self.law.depth}
 
 
 def _inclusion(theta: float, complement: float, epsilon: float) -> float:
-    """Return d1, computed from e^-eps, because e^eps may overflow."""
+    """Return d1, computed from e^-epsilon, because e^epsilon may overflow."""
     weight = theta * exp(-epsilon)
     return weight / (complement + weight)

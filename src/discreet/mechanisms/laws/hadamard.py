@@ -22,7 +22,7 @@ from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
 @dataclass(frozen=True, slots=True)
 class HadamardColumns(IndexedLaw):
-    """Half of the sensitive values: all values with +1 in one column of a Sylvester matrix.
+    """Blocks of half of the sensitive values: all values with +1 in one column of a Sylvester matrix.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -54,12 +54,12 @@ class HadamardColumns(IndexedLaw):
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and columns from the same words, in the columns' type; see `BlockLaw`."""
+        """Draw the coins of reports, and noise columns from the same words, in the columns' type."""
         truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.alphabet_size)
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch in the columns' narrow type; see `BlockLaw`."""
+        """Draw the blocks of a batch in the columns' narrow type."""
         if coins.noise is None:
             self.draw(or_noise(ranks, coins.truth), random, out)
             return
@@ -75,7 +75,7 @@ class HadamardColumns(IndexedLaw):
         return support
 
     def membership_of(self, counts: IntArray) -> "DistinctColumns":
-        """Return the matrix of all columns."""
+        """Return the membership matrix of all columns."""
         return DistinctColumns(counts.astype(np.float64), self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:

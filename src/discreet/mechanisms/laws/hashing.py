@@ -72,11 +72,11 @@ class HashedBlocks(BlockLaw):
     buckets: int
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and buckets of noise from the same words; see `BlockLaw`."""
+        """Draw the coins of reports, and buckets of noise from the same words."""
         return joint(n, threshold, self.buckets, random)
 
     def _noise(self, coins: Coins, random: RandomSource) -> AnyArray:
-        """Return a batch's noise buckets; they are drawn unless they came with the coins."""
+        """Return the noise buckets of a batch; buckets that were drawn with the coins are not drawn again."""
         if coins.noise is not None:
             return coins.noise
         lane = np.uint32 if self.buckets <= _SMALL else np.uint64
@@ -90,7 +90,7 @@ class HashedBlocks(BlockLaw):
 
 @dataclass(frozen=True, slots=True)
 class HashBuckets(HashedBlocks):
-    """The values that a random hash function maps to one bucket.
+    """Blocks of the values that a device's own random hash function maps to one bucket.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -147,7 +147,7 @@ class HashBuckets(HashedBlocks):
         self._write(alpha, z, uniform_below(self.buckets, n, random, lane=lane), (members, members >= 0), out)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. A small hash function needs half a random word."""
+        """Draw the blocks of a batch. A small hash function needs half a random word."""
         n, noise, pairs = len(ranks), self._noise(coins, random), (self.prime - 1) * self.prime
         if pairs > _MOST_PAIRS:
             alpha = uniform_below(self.prime - 1, n, random, lane=self._lane)
@@ -161,7 +161,10 @@ class HashBuckets(HashedBlocks):
     def _write(
         self, alpha: AnyArray, z: AnyArray, noise: AnyArray, wanted: tuple[AnyArray, BoolArray], out: Blocks
     ) -> None:
-        """Write blocks from alpha - 1, z and noise, given the required members and where one is required."""
+        """Write blocks from alpha - 1, z and noise buckets.
+
+        ``wanted`` has the required members, and true where a member is required.
+        """
         lane, (members, truthful) = alpha.dtype.type, wanted
         prime, buckets = lane(self.prime), lane(self.buckets)
         alpha += lane(1)
@@ -209,7 +212,7 @@ class HashBuckets(HashedBlocks):
         return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List the members of blocks: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
+        """Yield the members of blocks: alpha z + beta mod P for z = bucket, bucket + g, ... < P."""
         width = self.prime // self.buckets + 1
         step = max(ENTRIES_AT_ONCE // width, 1)
         for start in range(0, len(blocks["alpha"]), step):
@@ -249,12 +252,12 @@ class Preimages(CutMembership):
 
     @property
     def rows(self) -> int:
-        """Return m."""
+        """Return m, the number of blocks."""
         return len(self.blocks["alpha"])
 
     @property
     def size(self) -> int:
-        """Return v."""
+        """Return v, the number of sensitive values."""
         return self.law.size
 
     def dot(self, values: Any) -> Any:
@@ -274,7 +277,7 @@ class Preimages(CutMembership):
         )
 
     def part(self, start: int, stop: int) -> "Preimages":
-        """Return rows start..stop - 1."""
+        """Return the matrix of rows start..stop - 1."""
         return Preimages({name: column[start:stop] for name, column in self.blocks.items()}, self.law)
 
 
@@ -320,7 +323,7 @@ class LocalHashing(BlockMechanism):
 
 
 def checked_buckets(g: object) -> int:
-    """Return g, the number of buckets, after a check."""
+    """Return g, the number of buckets; raise an error if it is out of range."""
     return checked_whole("g", g, 2, _LARGEST_PRIME)
 
 
@@ -351,7 +354,7 @@ _FEW = 16
 
 @dataclass(frozen=True, slots=True)
 class PooledHashBlocks(HashedBlocks, ListedLaw):
-    """The values that one of a public pool of hash functions maps to one bucket.
+    """Blocks of the values that a hash function of a public pool maps to one bucket.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -385,7 +388,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def _shares(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return the number of buckets, and the share n_b/P of one, for each of the two sizes of a bucket."""
+        """Return, for each of the two sizes of buckets, the number of such buckets and the share n_b/P of one."""
         full, over = divmod(self.prime, self.buckets)
         return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
 
@@ -396,13 +399,13 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def conditional_variation(self) -> tuple[Fraction, Fraction]:
-        """Return variance and covariance of the share of the pool's functions for which two values collide."""
+        """Return the variance and covariance of the share of the pool's functions under which two values collide."""
         rho, tau = self.conditional_inclusion, sum((count * share**3 for count, share in self._shares), Fraction(0))
         return rho * (1 - rho) / self.functions, (tau - rho * rho) / self.functions
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions: two for a block, and three steps per function and value for decoding."""
+        """Return two numbers of additions: 2 to count one block, and 3 per function and value to decode all counts."""
         return 2, 3 * self.functions * self.size
 
     @property
@@ -420,7 +423,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
-        """Return the law of a description, which must have the prime of plans."""
+        """Return the law of a description without its prime, which must be the prime of plans."""
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -432,14 +435,17 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         out["cohort"][:] = cohorts
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch; see `BlockLaw`. A cohort needs half a random word."""
+        """Draw the blocks of a batch. A cohort needs half a random word."""
         noise, cohorts = self._noise(coins, random), uniform_below(self.functions, len(ranks), random, lane=np.uint32)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(ranks, 0))
         chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
     def coefficients(self, cohorts: AnyArray) -> AnyArray:
-        """Return the ``(4, m)`` c0 to c3 of some functions; a few are computed singly, as a device needs them."""
+        """Return the ``(4, m)`` coefficients c0 to c3 of some functions.
+
+        For few functions they are computed one by one, as on a device, without the whole pool.
+        """
         if len(cohorts) * _FEW < self.functions:
             functions = [hash_function(self.seed, self.prime, int(place)) for place in cohorts]
             return np.array(functions, dtype=np.uint32).reshape(-1, 4).T
@@ -447,7 +453,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def pool(self) -> AnyArray:
-        """The ``(m, 4)`` c0 to c3 of all functions."""
+        """The ``(m, 4)`` coefficients c0 to c3 of all functions."""
         return _pool(self.seed, self.prime, self.functions)
 
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
@@ -481,7 +487,10 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
     def support_of(self, counts: AnyArray) -> AnyArray:
-        """Return for each value the sum, over all functions, of the ``(m g,)`` counts of its buckets, in their type."""
+        """Return, for each value, the sum over all functions of the counts of its bucket.
+
+        The counts are ``(m g,)``, and the sums have the same type.
+        """
         from discreet.kernels.hashing import gather_buckets
 
         tables = counts.reshape(self.functions, self.buckets)
@@ -507,7 +516,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
 @lru_cache(maxsize=1 << 12)
 def hash_function(seed: int, prime: int, place: int) -> tuple[int, ...]:
-    """Return c0 to c3 of one function of a pool; the module describes how they are computed."""
+    """Return the coefficients c0 to c3 of one function of a pool; the module describes how they are computed."""
     limit, attempt = WORD_RANGE - WORD_RANGE % prime, 0
     while True:
         text = f"discreet hash pool {seed} {prime} {place} {attempt}"

@@ -29,7 +29,7 @@ _SMALL = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Singletons(BlockLaw):
-    """One sensitive value per block; noise draws it uniformly.
+    """Blocks of one sensitive value; noise draws the value uniformly.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -75,11 +75,11 @@ class Singletons(BlockLaw):
         return ValueCounts(self, symbols.add, symbols.add_by_group)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and noise from the same words; see `BlockLaw`."""
+        """Draw the coins of reports, and noise from the same words."""
         return joint(n, threshold, self.size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Write the true value in truthful reports, and noise elsewhere; see `BlockLaw`."""
+        """Write the true value in truthful reports, and noise in all others."""
         noise = self._noise(len(ranks), random) if coins.noise is None else coins.noise
         chosen(coins.truth, ranks, noise, out["symbol"])
 
@@ -96,11 +96,11 @@ class Singletons(BlockLaw):
         return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """List the members of all blocks at once."""
+        """Yield the members of all blocks at once."""
         yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the counts of the values: the truthful reports, and a multinomial of noise."""
+        """Draw the counts of the values: the truthful reports, plus multinomial noise."""
         noise = blocks - int(truth.sum())
         return truth + generator.multinomial(noise, np.full(self.size, 1 / self.size))
 

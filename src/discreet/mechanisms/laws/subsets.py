@@ -15,18 +15,20 @@ The size of a block that must contain a member is drawn from Lambda given that m
 by (k + 1)/k. It is drawn by rejection, exactly, with other random words than the coin that decides on truth or noise.
 
 Subsets of batches need about a tenth of the random words that drawing one member after the other would need. One value
-is drawn first: the required member, or for noise a uniform one. With a uniform subset of k - 1 of the v - 1 others it
-makes a uniform k-subset among all that contain the member, and for noise a uniform one of all. For the others
+is chosen first: the required member, or for noise a uniform value. Together with a uniform subset of k - 1 of the v - 1
+other values it is a uniform k-subset: among all that contain the member, or for noise among all. The other values are
+drawn in two steps:
 
-1. each is marked with a probability near (k - 1)/(v - 1) that has few binary digits;
-2. while there are too few marks, a uniformly drawn place without a mark gets one; while there are too many, a marked
-   place loses its mark. Places are drawn among all, and a draw that changes nothing is skipped.
+1. Each value is marked with a probability near (k - 1)/(v - 1) that has few binary digits.
+2. While there are too few marks, a uniformly drawn place without a mark gets one; while there are too many, a marked
+   place loses its mark. Places are drawn among all places, and a draw that changes nothing is skipped.
 
-Given their number, noise bits are a uniform subset of that size. A uniform addition or removal keeps it uniform, so the
-result is uniform for every probability, exactly. It is also independent of the number of bits at first and of the
-number of places drawn and skipped. Only these determine the time of the repair, so time reveals nothing about the
-report. The first value joins only then, by the same steps for members and noise. The smallest batch has 4,096 reports.
-A device makes one report and draws one member after the other, in a time that depends only on v, k and rejected words.
+Given their number, the marks of step 1 are a uniform subset of that size. A uniform addition or removal preserves
+uniformity, so the result is exactly uniform for every probability. The result is also independent of the number of
+marks in step 1 and of the number of places that are drawn and skipped. Only these numbers determine the time of step 2,
+so the time reveals nothing about the report. The first value is added only then, by the same steps for members and
+noise. The smallest batch has 4,096 reports. A device makes one report and draws one member after the other, in a time
+that depends only on v, k and rejected words.
 """
 
 from dataclasses import dataclass
@@ -66,7 +68,9 @@ _MOST_LISTED = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class NoiseBits:
-    """Random bits that approximate a subset of ``count`` of ``size`` places, at most half of them.
+    """Parameters of random bits that approximate a uniform subset.
+
+    The subset has ``count`` of ``size`` places, at most half of them.
 
     Attributes:
         threshold: each bit is set with probability ``threshold / 2^depth``; 0 for no bits.
@@ -81,7 +85,7 @@ class NoiseBits:
 
 @lru_cache(maxsize=1 << 8)
 def noise_bits(size: int, count: int) -> NoiseBits:
-    """Return the noise bits with the lowest cost, including the repair.
+    """Return the parameters of random bits with the lowest cost, including the repair to the right number of bits.
 
     Every operation is exact or rounded as in IEEE 754, so that seeds give the same reports on every machine.
 
@@ -105,7 +109,10 @@ def noise_bits(size: int, count: int) -> NoiseBits:
 
 
 def _expected_places(size: int, count: int, probability: float) -> float:
-    """Return the expected number of drawn places: the root mean square of changes, times the places for one change."""
+    """Return the expected number of places to draw.
+
+    It is the root mean square of changes, times the places for one change.
+    """
     mean = size * probability
     changes = sqrt((count - mean) ** 2 + mean * (1 - probability))
     return changes * (size / (size - count) if mean <= count else size / count)
@@ -113,7 +120,9 @@ def _expected_places(size: int, count: int, probability: float) -> float:
 
 @lru_cache(maxsize=64)
 def every_subset(size: int, count: int) -> AnyArray | None:
-    """Return all subsets of ``count`` members: first those that contain 0, then 1, and so on; None if too many.
+    """Return all subsets of ``count`` members, by required member: first all that contain 0, then 1, and so on.
+
+    The result is None if there are too many.
 
     Returns:
         ``(size * C(size - 1, count - 1), count)`` members, each row ascending.
@@ -162,7 +171,7 @@ def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordA
         left = counting.repair(repaired, places, missing[rows])
         marks[rows], missing[rows] = repaired, left
         rows = rows[left != 0]
-    # A subset of more than half is the complement of a subset of less than half.
+    # A subset of more than half of the places is the complement of a smaller subset.
     return marks if fewer == count else marks ^ _all_places(others, marks.shape[1])
 
 
@@ -185,7 +194,7 @@ def _all_places(size: int, lanes: int) -> WordArray:
 
 
 def put_member(wanted: IntArray, last: int, marks: WordArray) -> None:
-    """Mark the first values; if one is marked already, the last place is marked as its substitute."""
+    """Mark the ``wanted`` value in each row; where it is marked already, the last place is marked in its stead."""
     rows, lane, bit = np.arange(len(wanted)), wanted >> 6, (wanted & 63).astype(np.uint64)
     held = marks[rows, lane]
     marks[:, last >> 6] |= (held >> bit & np.uint64(1)) << np.uint64(last & 63)
@@ -222,7 +231,7 @@ class MembersLaw(BlockLaw):
 
 @dataclass(frozen=True, slots=True)
 class Subsets(MembersLaw):
-    """Uniform k-subsets of the sensitive values.
+    """Blocks that are uniform k-subsets of the sensitive values.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -384,7 +393,7 @@ class SubsetSelection(BlockMechanism):
 
 @dataclass(frozen=True, slots=True)
 class MixedSubsets(MembersLaw):
-    """Uniform subsets of k or k + 1 sensitive values.
+    """Blocks that are uniform subsets of k or k + 1 sensitive values.
 
     Attributes:
         size: v, the number of sensitive values; at least 2.
@@ -475,7 +484,10 @@ class MixedSubsets(MembersLaw):
         listed.sort(axis=1)
 
     def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
-        """Draw the sizes of blocks with a required member: noise sizes, accepted in proportion to the size."""
+        """Draw the sizes of blocks with a required member.
+
+        Sizes of noise blocks are accepted in proportion to the size.
+        """
         larger = toss(n, self.larger, random)
         open_rows = np.flatnonzero(~larger & (uniform_below(self.count + 1, n, random) == self.count))
         while len(open_rows):
@@ -487,7 +499,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def counts(self) -> SizeCounts:
-        """The counts of blocks by size: for each value the blocks of k, then the blocks of k + 1."""
+        """The numbers of blocks that contain each value: for blocks of k members, and then for blocks of k + 1."""
         return SizeCounts(self, self.sizes, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -539,7 +551,7 @@ class BlockDesign(BlockMechanism):
 
     @cached_property
     def design(self) -> Design | None:
-        """Block sizes, weights and certificate; None where only one design is possible."""
+        """The optimal design: block sizes, weights and a certificate; None if only one design is possible."""
         if self.domain.size < 2 or self.domain.sensitive_count == 0:
             if self.sensitive_mass is not None:
                 raise ParameterError("sensitive-mass.no-effect", argument="sensitive_mass")
@@ -574,6 +586,6 @@ class BlockDesign(BlockMechanism):
 
     @cached_property
     def decoder(self) -> BlockDecoder:
-        """The decoder, which treats the two block sizes separately where there are two."""
+        """The linear decoder; with two block sizes, it has coefficients for each size."""
         one_size = self.design is None or len(self.design.mixture.sizes) == 1
         return BlockDecoder(self, self.law, self.numbers if one_size or self.design is None else self.design)

@@ -7,15 +7,15 @@ D with difference x' - x. So
     pi = |D|/V,  rho = (pairs of D with a given difference)/|D|,
 
 if the number of pairs is the same for all differences 1..v - 1, as for a difference set. A report is the index.
-Randomized response (D = {0}), all values but one, cyclic designs and projective planes are such laws. A set of up to
-4,096 elements is data, which devices get with the sampler. A larger one needs a rule, as Paley's squares have.
+Examples are randomized response (D = {0}), all values but one, cyclic designs and projective planes. Devices get a set
+of up to 4,096 elements with the sampler. A larger set must follow from a rule, as Paley's squares do.
 
 For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]. There are q
 translates t + squares. Every value is in (q - 1)/2 of them, and any two values are together in (q - 3)/4. So
 
     pi = (q - 1)/(2 q),  rho = (q - 3)/(2 (q - 1)),
 
-both below 1/2. Where v is just below such a prime, the error is nearer to the optimum than with Hadamard columns.
+both below 1/2. If v is just below such a prime, the error is nearer to the optimum than with Hadamard columns.
 """
 
 from abc import abstractmethod
@@ -81,16 +81,16 @@ class TranslatesLaw(IndexedLaw):
         return ranks
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. The index of a translate with a member is the member less an element of D."""
+        """Draw blocks; see `BlockLaw`. The index of a translate is its required member minus an element of D."""
         noise = uniform_below(self.alphabet_size, len(members), random)
         self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw coins, and noise from the same words; see `BlockLaw`."""
+        """Draw the coins of reports, and noise from the same words."""
         return joint(n, threshold, self.alphabet_size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Write translates with the true value in truthful reports, and noise elsewhere; see `BlockLaw`."""
+        """Write translates that contain the true value in truthful reports, and noise in all others."""
         n, lane = len(ranks), np.uint32 if self.choices <= _SMALL else np.uint64
         noise = uniform_below(self.alphabet_size, n, random) if coins.noise is None else coins.noise
         self._write(ranks, coins.truth, (noise, uniform_below(self.choices, n, random, lane=lane)), out)
@@ -164,7 +164,7 @@ class Translates(WholeAlphabet):
 
 @dataclass(frozen=True, slots=True)
 class SetTranslates(TranslatesLaw):
-    """The values in a uniform translate of a given set.
+    """Blocks of the values in a uniform translate of a given set.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -237,7 +237,10 @@ class SetTranslates(TranslatesLaw):
 
 @lru_cache(maxsize=1 << 6)
 def _pairs(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
-    """Return the number of pairs of D with a difference, if it is the same for 1..v - 1 modulo V; otherwise None."""
+    """Return the number of pairs of elements of D with a given difference.
+
+    None if it is not the same for all differences 1..v - 1 modulo V.
+    """
     elements, counts = np.array(base, dtype=np.int64), np.zeros(max(size, 2), dtype=np.int64)
     for element in base:
         beyond = (elements - element) % modulus
@@ -309,7 +312,7 @@ _LARGEST_SIZE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class PaleyTranslates(TranslatesLaw):
-    """The values in a uniform translate of the non-zero squares modulo a prime.
+    """Blocks of the values in a uniform translate of the non-zero squares modulo a prime.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -351,7 +354,7 @@ class PaleyTranslates(TranslatesLaw):
         return self.prime - 1
 
     def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return squares; see `TranslatesLaw`."""
+        """Return the squares of drawn + 1 modulo q; see `TranslatesLaw`."""
         squares: AnyArray = drawn + drawn.dtype.type(1)
         squares *= squares
         # The remainder by way of a quotient, which NumPy computes several times faster.

@@ -1,21 +1,21 @@
 """Windows: blocks of neighbouring values, for numbers and ordered categories.
 
-A block is a window of k neighbouring values. Windows may extend beyond the ends, and all positions with at least one
-value are equally likely. Where only ranges of the values are sensitive, a window has values of one range only. A range
-of v_i values has v_i + k - 1 positions. So
+A block is a window of k neighbouring values. Windows may extend beyond the first and the last value, and all positions
+with at least one value are equally likely. If only ranges of the values are sensitive, a window has values of one range
+only. A range of v_i values has v_i + k - 1 positions. So
 
     pi = k / V,  V = sum(v_i + k - 1),
 
-for every sensitive value, also at the ends. The positions are translates of {0..k - 1} modulo V, with k - 1 unused
-residues after each range. With k = 1 this is randomized response.
+for every sensitive value, also for the first and the last value. The positions are translates of {0..k - 1} modulo V,
+with k - 1 unused residues after each range. With k = 1 this is randomized response.
 
 Windows of half-width b on a single range [0, 1] have pi = 2 b/(1 + 2 b). Square Wave [Li et al., SIGMOD 2020] has
 b = (eps E - E + 1)/(2 E (E - 1 - eps)), E = e^eps. The Piecewise Mechanism [Wang et al., ICDE 2019] has
-b = e^(-eps/2)/2, and its report is the middle of the window. That b is the default here: one report gives the mean with
-at most the Piecewise Mechanism's error, and the distribution.
+b = e^(-eps/2)/2, and its report is the middle of the window. The default here is this b. One report then serves for the
+mean, with at most the Piecewise Mechanism's error, and for the distribution.
 
-The further two values are apart, the rarer they share a window. So the law has no single rho. The decoder is a right
-inverse of the channel; its sums have the smallest variance where all values are equally frequent.
+The further two values are apart, the more rarely they share a window. So the law has no single rho. The decoder is a
+right inverse of the channel. Of all right inverses it has the smallest variance if all values are equally frequent.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ _MOST_RANGES = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class WindowBlocks(TranslatesLaw):
-    """The values in a window of neighbours; all positions are equally likely.
+    """Blocks of the values in a window of neighbours; all positions are equally likely.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -105,9 +105,9 @@ class WindowBlocks(TranslatesLaw):
 class Windows(BlockMechanism):
     """Windows of neighbouring values, for numbers and ordered categories; utility-optimized for ranges of them.
 
-    The values are in the order of their codes: numbers, integers, or labels as listed. Where there are many values, the
-    estimates for single values are noisy. Sums of neighbours, means and quantiles are not. For the distribution use the
-    methods ``smooth`` and ``mle``.
+    The values are in the order of their codes: numbers, integers, or labels as listed. With many values, the estimates
+    for single values are noisy. Sums of neighbours, means and quantiles are not. For the distribution use the methods
+    ``smooth`` and ``mle``.
 
     Args:
         domain: the values in their order, and which of them are sensitive.
@@ -136,7 +136,7 @@ class Windows(BlockMechanism):
     width: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a domain without an order.
+        """Raise an error for a domain without an order.
 
         Raises:
             ParameterError: if the domain is a product, a grid or has placeholders, or the options define no law.
@@ -147,7 +147,7 @@ class Windows(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return k."""
+        """Return k, the width of a window."""
         return {"k": float(self.law.width)}
 
     @cached_property
