@@ -1,4 +1,4 @@
-"""The domain in a document: values by labels, ranges, attributes, a grid or a file, and which of them are sensitive."""
+"""The domain in a document: labels, ranges, numbers, attributes, a grid or a file, and the sensitive values."""
 
 import os
 from collections.abc import Iterator
@@ -21,10 +21,10 @@ _MOST = 1 << 20
 
 
 def described_domain(domain: Domain) -> dict[str, Any]:
-    """Return the table of a domain in a plan.
+    """Return the domain as a dictionary, as plans describe it.
 
     Raises:
-        ParameterError: if a plan would have to spell out more than a million labels.
+        ParameterError: if the plan would list more than a million labels.
 
     Example:
         >>> described_domain(Domain(range(100), sensitive=[3, 4]))
@@ -46,7 +46,7 @@ def described_domain(domain: Domain) -> dict[str, Any]:
 
 @singledispatch
 def _labels(space: LabelSpace) -> dict[str, Any]:
-    """Return the entry of a domain's table that lists the labels, by the class of their space."""
+    """Return the entry that lists the labels in a domain's dictionary. It depends on the class of the label space."""
     return {"labels": _plain_labels(space)}
 
 
@@ -78,7 +78,7 @@ def _(space: Product) -> dict[str, Any]:
 
 @singledispatch
 def described_values(space: LabelSpace, chosen: BoolArray) -> list[Any]:
-    """Return some values as plans name them: labels, ranges of numbers, patterns of a product, or points of a grid.
+    """Return the chosen values as plans write them: labels, ranges of numbers, patterns of a product, or grid points.
 
     Args:
         space: the labels.
@@ -104,7 +104,7 @@ def _(space: Grid, chosen: BoolArray) -> list[Any]:
 
 
 def _plain_labels(space: LabelSpace, chosen: BoolArray | None = None) -> list[Any]:
-    """Return labels of a flat space: all, or those that are chosen."""
+    """Return all labels of a space without attributes, or the chosen ones."""
     codes = np.arange(space.size) if chosen is None else np.flatnonzero(chosen)
     if len(codes) > _MOST:
         raise ParameterError("plan.too-many-labels", most=_MOST, n=len(codes))
@@ -116,7 +116,7 @@ def _plain_labels(space: LabelSpace, chosen: BoolArray | None = None) -> list[An
 
 
 def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
-    """Yield patterns of the chosen combinations and no others: whole labels first, then single combinations."""
+    """Yield patterns that match exactly the chosen combinations: labels of one attribute first, then combinations."""
     labels = {name: _each(part) for name, part in space.attributes.items()}
     mask = chosen.reshape([part.size for part in space.attributes.values()])
     left = mask.copy()
@@ -132,7 +132,7 @@ def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
 
 
 def _each(part: LabelSpace) -> list[Any]:
-    """Return each value of an attribute as patterns name it by itself."""
+    """Return a list of an attribute's values, each as a pattern writes it."""
     if part.holds != NUMBERS:
         return _plain_labels(part)
     return [described_values(part, single) for single in np.eye(part.size, dtype=np.bool_)]
@@ -145,7 +145,7 @@ Sensitive = list[str | int | bool | Pattern | list[float]]
 
 
 class GridSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Regions of a map: borders in degrees, and how many rows and columns."""
+    """A grid on a map: its borders in degrees, and the numbers of rows and columns."""
 
     lat: tuple[float, float]
     lon: tuple[float, float]
@@ -157,11 +157,11 @@ class NumberSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Numbers from low to high, in bins.
 
     Attributes:
-        low: the least number.
-        high: the largest one.
-        bins: how many bins.
-        scale: "linear", or "log1p" for bins in which ln(1 + x) grows by as much.
-        clip: whether numbers outside are taken for the nearest one inside; otherwise they are refused.
+        low: the smallest number.
+        high: the largest number.
+        bins: the number of bins.
+        scale: "linear" for bins of equal width, or "log1p" for bins of equal width in ln(1 + x).
+        clip: whether numbers outside the range count as the nearest number inside; otherwise they are errors.
     """
 
     low: float
@@ -175,9 +175,9 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Labels in a CSV or Parquet file beside the plan.
 
     Attributes:
-        path: the file, relative to the plan.
-        label: name of the column of labels.
-        sensitive: name of a column of true and false; None if the plan lists the sensitive values.
+        path: the path of the file, relative to the plan.
+        label: the name of the column of labels.
+        sensitive: the name of a column of true and false; None if the plan lists the sensitive values.
     """
 
     path: str
@@ -186,31 +186,31 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Coarse cells of a grid, with a placeholder each: their numbers along the latitude and the longitude."""
+    """Coarse cells of a grid with one placeholder each: the number of cells along the latitude and the longitude."""
 
     rows: int
     cols: int
 
 
 class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The values: exactly one of labels, range, number, product, grid and file; and which of them are sensitive.
+    """The values, by exactly one of labels, range, number, product, grid and file; and the sensitive values.
 
     Attributes:
         labels: texts or integers.
-        range: the first integer and the one after the last.
+        range: the first integer, and the integer after the last one.
         number: numbers in bins.
-        product: labels of each attribute, or its numbers.
-        grid: regions of a map.
+        product: the labels or numbers of each attribute.
+        grid: the cells of a grid on a map.
         file: labels in a file.
-        sensitive: labels, a list of true and false, for products patterns, or for numbers ranges [low, high], both
-            ends included, rounded outward to whole bins; every value if it is left out.
+        sensitive: a list of labels, or of true and false; for products a list of patterns; for numbers a list of ranges
+            [low, high], with both ends, rounded outward to whole bins. Every value is sensitive if it is left out.
         allow_unprotected: accept that nothing is sensitive.
-        missing: the label for missing values of a table; of a product, by attribute. It changes no fingerprint,
-            because it is applied before a report is made.
-        cuts: the begin of the range of each label but the first, ascending: numbers, or dates such as "2026-07"; of a
-            product, by attribute. A table then holds numbers or dates. They change no fingerprint.
-        attribute: the attribute of a survey that the values are of; it is in the fingerprint.
-        exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa. It changes no
+        missing: the label for missing values of a table; for a product, by attribute. It is applied before a report is
+            made, so it does not change the fingerprint.
+        cuts: the start of the range of each label except the first, ascending: numbers, or dates such as "2026-07"; for
+            a product, by attribute. A table then holds numbers or dates. Cuts do not change the fingerprint.
+        attribute: the survey's attribute to which the values belong. It is part of the fingerprint.
+        exact: accept labels that read alike and differ in sensitivity, such as AA, Aa and aa. It does not change the
             fingerprint.
     """
 
@@ -228,7 +228,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exact: bool = False
 
     def __post_init__(self) -> None:
-        """Bring labels and names of attributes to Unicode's normal form C.
+        """Convert labels and names of attributes to Unicode's normal form C.
 
         Raises:
             ParameterError: if two attributes then have the same name.
@@ -237,10 +237,10 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             msgspec.structs.force_setattr(self, name, all_composed(getattr(self, name)))
 
     def domain(self, folder: Path, *, allow_outside: bool = False) -> Domain:
-        """Build the domain; files are looked up in ``folder``, and only there or below unless others are allowed.
+        """Build the domain. Files must be in ``folder`` or below, unless other places are allowed.
 
         Raises:
-            ParameterError: if a value is out of range, or a file is elsewhere.
+            ParameterError: if a value is out of range, or a file is outside the folder.
         """
         kinds = ("labels", "range", "number", "product", "grid", "file")
         present = [kind for kind in kinds if getattr(self, kind) is not None]
@@ -270,7 +270,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.grid is not None:
             return Domain.grid(**msgspec.structs.asdict(self.grid), **protection)
         if self.file is not None:
-            # A device with a plan that spells its labels out needs no Arrow.
+            # It imports Arrow, which a device does not need if the plan lists its labels.
             from discreet.tables.columns import read_labels
 
             labels, marked = read_labels(
@@ -284,7 +284,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def all_composed(content: Any) -> Any:
-    """Return built-ins with all texts in Unicode's normal form C, the keys of tables too.
+    """Return dictionaries, lists and texts with all texts and keys in Unicode's normal form C.
 
     Raises:
         ParameterError: if two keys of a table are then the same.
@@ -304,7 +304,7 @@ def all_composed(content: Any) -> Any:
 
 
 def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
-    """Return the path of a file that a document names, after a check of the place to which its links lead.
+    """Return the path of a file that a document names, after a check that its links do not leave the folder.
 
     Args:
         folder: the folder of the document.
@@ -312,7 +312,7 @@ def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
         allow_outside: whether the file may be anywhere.
 
     Raises:
-        ParameterError: if it is neither beside the document nor below, or is no regular file.
+        ParameterError: if the file is outside the folder of the document, or is not a regular file.
     """
     place = folder / name
     if "\0" in name:
@@ -320,7 +320,7 @@ def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
     try:
         real = place.resolve()
         within = real.is_relative_to(folder.resolve())
-        # Links in a loop are still links: Python 3.13 and newer do not raise.
+        # Links in a loop are still links: Python 3.13 and later raise no error for them.
         odd = real.is_symlink() or (real.exists() and not real.is_file())
     except (OSError, RuntimeError):
         raise ParameterError("path.broken-link", place=place) from None
@@ -328,12 +328,12 @@ def inside(folder: Path, name: str, *, allow_outside: bool) -> Path:
         raise ParameterError("path.outside", name=name)
     if odd:
         raise ParameterError("path.not-a-file", place=place)
-    # The resolved path that was checked: a link that is changed afterwards has no effect.
+    # The resolved path is returned, so that a link that changes after the check has no effect.
     return real if within and real != place.absolute() else place
 
 
 def moved_domain(domain: dict[str, Any], folder: Path, target: Path) -> dict[str, Any]:
-    """Return the table of a domain, whose files are named from a folder, as a document elsewhere names them."""
+    """Return a domain's dictionary with the file's path relative to the folder of `target` instead of `folder`."""
     file = domain.get("file")
     if file is None:
         return domain

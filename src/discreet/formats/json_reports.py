@@ -1,4 +1,4 @@
-"""Reports as lines of JSON, for devices that send one at a time.
+"""Reports as lines of JSON, for devices that send one report at a time.
 
     {"plan": "<fingerprint>", "clear": 12}
     {"plan": "<fingerprint>", "bits": "<base64>"}                  independent bits, value j at 2^(j % 8) of byte j // 8
@@ -7,8 +7,8 @@
     {"plan": "<fingerprint>", "alpha": 5, "beta": 7, "bucket": 1}  hash buckets
     {"plan": "<fingerprint>", "column": 9}                         Hadamard columns
 
-A simulated report says so: ``"simulated": true``. Nothing else may be there. Where the caller vouches for the plan,
-lines may be without it.
+A simulated report also has ``"simulated": true``. No other field is allowed. If the caller states that all lines belong
+to the plan (``trust_plan``), lines need no fingerprint.
 """
 
 import json
@@ -27,17 +27,17 @@ from discreet.mechanisms.report_tables import Form
 from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, sifted_reports
 
 _NOTHING = object()
-# What a line may have besides its entries; and letters that an entry takes: a number, a comma and some room.
+# The largest number of characters in a line besides its entries, and in one entry: a number, a comma and some spaces.
 _ROOM, _LETTERS = 1 << 16, 32
 
 
 def longest_line(mechanism: Mechanism) -> int:
-    """Return the largest number of characters in the line of a report, with ample room for spaces."""
+    """Return the largest number of characters in a report's line, with generous room for spaces."""
     return _ROOM + _LETTERS * sum(column.width or 1 for column in mechanism.columns)
 
 
 def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
-    """Return one line of JSON per report."""
+    """Yield one line of JSON for each report."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     marks = {"simulated": True} if reports.simulated else {}
     in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
@@ -52,12 +52,12 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
 
 
 def sift_json(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> tuple[Reports, Counter[str]]:
-    """Return the valid reports among lines of JSON, and the number of invalid ones by flaw.
+    """Return the valid reports in lines of JSON, and the number of invalid lines by flaw.
 
     Arguments as for `from_json`.
 
     Raises:
-        MismatchError: if one belongs to another plan.
+        MismatchError: if a report belongs to another plan.
     """
     rows, unreadable = _Rows(mechanism, trust_plan), Counter[str]()
     for row, line in enumerate(lines):
@@ -73,17 +73,17 @@ def sift_json(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = 
 
 
 def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, trust_plan: bool = False) -> Reports:
-    """Return the reports of lines of JSON, checked.
+    """Check lines of JSON, and return their reports.
 
     Args:
-        mechanism: what they claim to come from.
-        lines: the texts.
-        first: the number of the first one, for messages.
-        trust_plan: whether the caller vouches that lines which do not say their plan are of this one.
+        mechanism: the mechanism of the plan.
+        lines: the lines of JSON.
+        first: the number of the first line, for messages.
+        trust_plan: whether the caller states that lines without a fingerprint belong to this plan.
 
     Raises:
-        DataError: if one is not a report of this form; it says which and never what it holds.
-        MismatchError: if one belongs to another plan.
+        DataError: if a line is not a report of this form. The error names the line and never quotes it.
+        MismatchError: if a report belongs to another plan.
     """
     rows = _Rows(mechanism, trust_plan)
     for row, line in enumerate(lines, start=first):
@@ -92,7 +92,7 @@ def from_json(mechanism: Mechanism, lines: Iterable[str], *, first: int = 0, tru
 
 
 class _Rows(JsonRows):
-    """Reports under construction from lines of JSON."""
+    """Collects the columns of reports from lines of JSON."""
 
     def __init__(self, mechanism: Mechanism, trust_plan: bool) -> None:
         super().__init__(mechanism)
@@ -100,22 +100,22 @@ class _Rows(JsonRows):
         self.simulated: list[bool] = []
 
     def read(self, line: str, row: int) -> None:
-        """Add a report; errors as for `from_json`."""
+        """Check a line, and add its report; errors as for `from_json`."""
         report = _parsed(line, self._fingerprint, self._columns, row, self._trust_plan)
         self.add(report, row)
         self.simulated.append(report.get("simulated", False))
 
 
 def form_of_line(mechanism: Mechanism, line: str | None, *, trust_plan: bool = False) -> Form:
-    """Return the form of lines, from the first one; other errors of the first one are raised when it is read.
+    """Return the form of a file of lines, from its first line. Errors other than the plan's are raised on reading.
 
     Args:
-        mechanism: what they claim to come from.
+        mechanism: the mechanism of the plan.
         line: the first line; None if the file is empty.
         trust_plan: as for `from_json`.
 
     Raises:
-        MismatchError: if it belongs to another plan.
+        MismatchError: if the report belongs to another plan.
     """
     first = None
     try:
@@ -132,7 +132,7 @@ def form_of_line(mechanism: Mechanism, line: str | None, *, trust_plan: bool = F
 
 def _parsed(line: str, fingerprint: str, columns: dict[str, Column], row: int, trust_plan: bool) -> dict[str, Any]:
     report: Any = _NOTHING
-    # Swallowed, not chained: the library's error holds the whole line.
+    # The library's error is not chained, because it holds the whole line.
     with suppress(ValueError, RecursionError):
         report = json.loads(line, object_pairs_hook=once)
     if report is _NOTHING:

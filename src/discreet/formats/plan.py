@@ -10,8 +10,8 @@
     [mechanism]
     name = "unary"
 
-It is decoded strictly: an unknown field is an error that names the place. The options of a mechanism are read from its
-class, so that a new mechanism needs nothing here.
+Unknown fields are errors; the error names the field. The options of a mechanism are read from the mechanism's class, so
+a new mechanism needs no code here.
 """
 
 import inspect
@@ -39,7 +39,7 @@ from discreet.mechanisms.personalized import OTHERS, AnyMechanism, Personalized
 
 
 def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
-    """Make the plan's table of a mechanism out of its options; those without a default are required."""
+    """Return the type of a mechanism's table in plans, with a field for each option of the mechanism."""
     fields: list[Any] = [
         (option.name, option.type) if option.default is MISSING else (option.name, option.type, option.default)
         for option in cls.options()
@@ -56,7 +56,7 @@ MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
 
 
 def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> BlockMechanism:
-    """Make the mechanism that a plan's table describes."""
+    """Return the mechanism that a plan's table describes."""
     name = str(type(spec).__struct_config__.tag)
     options = {field: getattr(spec, field) for field in spec.__struct_fields__}
     return BLOCK_MECHANISMS[name](domain, epsilon, **options)
@@ -68,12 +68,13 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         epsilon: the privacy promise, in nats.
         domain: the values and which of them are sensitive.
-        mechanism: which mechanism, by name, and its options.
-        version: of this form; 1.
-        title: for people.
-        tags: names for values that one user alone keeps secret; a placeholder each (a personalized plan).
+        mechanism: the name of the mechanism, and its options.
+        version: the version of the format, 1.
+        title: a title for people.
+        tags: names for kinds of values that are secret for single users, with one placeholder each (a personalized
+            plan).
         others: add the tag "others", for secret values that no other tag fits.
-        cells: instead of tags, coarse cells of a grid; a placeholder each.
+        cells: instead of tags, coarse cells of a grid, with one placeholder each.
     """
 
     epsilon: float
@@ -86,13 +87,13 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cells: CellsSpec | None = None
 
     def __post_init__(self) -> None:
-        """Bring tags to Unicode's normal form C."""
+        """Convert tags to Unicode's normal form C."""
         msgspec.structs.force_setattr(self, "tags", all_composed(self.tags))
 
 
 @cache
 def schema_with_joined() -> Any:
-    """Return the document type that knows the mechanisms of other packages too."""
+    """Return the type of plan documents that also includes the mechanisms of other installed packages."""
     joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
     every: Any = Union[(*_SPECS.values(), *joined)]
     fields: list[Any] = [("mechanism", every)]
@@ -100,13 +101,13 @@ def schema_with_joined() -> Any:
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of a domain file: for comparing mechanisms before there is a plan.
+    """The content of a domain file, for comparing mechanisms before there is a plan.
 
     Attributes:
         domain: the values and which of them are sensitive.
         sensitive_mass: the share of people whose value is sensitive, if it is roughly known.
-        version: of this form; 1.
-        title: for people.
+        version: the version of the format, 1.
+        title: a title for people.
     """
 
     domain: DomainSpec
@@ -124,16 +125,16 @@ _NAMED_QUESTION = re.compile(r"(.+\.(?:toml|json))#(.+)")
 
 
 def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -> Document:
-    """Read a TOML or JSON file strictly.
+    """Read a TOML or JSON file. Unknown fields are errors.
 
     Args:
         path: the file.
-        kind: of its content.
+        kind: the type of its content.
         version: the version of documents of this kind; a document of version 2 is a survey.
 
     Raises:
-        ParameterError: if the file is missing, not TOML or JSON, or says what it may not; it names the place.
-        SurveyDocumentError: if it is a survey, and the kind is another.
+        ParameterError: if the file is missing, not TOML or JSON, or has a field that is not valid; the error names it.
+        SurveyDocumentError: if the file is a survey, and another kind is wanted.
     """
     source = Path(path)
     if named := _NAMED_QUESTION.fullmatch(str(path)):
@@ -164,7 +165,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
 
 
 def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
-    """Return true if a document has the version and the attributes of a survey, false too if it cannot be decoded."""
+    """Return true if a document has the version and the attributes of a survey; false if it cannot be decoded."""
     with suppress(RecursionError, msgspec.DecodeError):
         content = decode(written)
         return isinstance(content, dict) and content.get("version") == _SURVEY and "attributes" in content
@@ -172,7 +173,7 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
 
 
 def _advice(message: str) -> str:
-    """Return advice, if msgspec refused the name of a mechanism or a field that was removed."""
+    """Return advice for an error of msgspec: on an unknown mechanism or on a removed field."""
     if re.search("'(rr|unary)-per-value'|unknown field `epsilons`", message):
         return " An epsilon for each value was removed. Use rr or unary with the smallest of these epsilons."
     named = re.match(r"Invalid value '(.*)' - at ", message)
@@ -184,12 +185,12 @@ def _advice(message: str) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """A collection's public document, with its domain built.
+    """The public document of a collection, with its domain.
 
     Attributes:
-        document: what the file says.
-        folder: where files that it names are.
-        allow_outside: whether they may be elsewhere too.
+        document: the content of the file.
+        folder: the folder of the files that the document names.
+        allow_outside: whether these files may be in other folders.
 
     Example:
         >>> from importlib.resources import files
@@ -211,23 +212,23 @@ class Plan:
 
         Args:
             path: the plan.
-            allow_outside: whether it may name files that are neither beside it nor below.
+            allow_outside: whether the plan may name files outside its folder.
 
         Raises:
-            ParameterError: if it cannot be read or says what it may not; it names the place.
+            ParameterError: if the plan cannot be read or has a field that is not valid; the error names the field.
         """
         return cls(read_document(path, PlanDocument), Path(path).parent, allow_outside)
 
     @classmethod
     def of(cls, mechanism: AnyMechanism, *, title: str = "") -> "Plan":
-        """Return the plan of a mechanism, which `save` writes.
+        """Return the plan that describes a mechanism. `save` writes it to a file.
 
         Args:
-            mechanism: a mechanism that plans have a name for, or a personalized one with tags.
-            title: for people.
+            mechanism: a mechanism that has a name in plans, or a personalized mechanism with tags.
+            title: a title for people.
 
         Raises:
-            ParameterError: if no plan says what the mechanism is: one of a law or a matrix of one's own, or over cells.
+            ParameterError: if plans cannot describe the mechanism: one with a law or matrix of your own, or over cells.
 
         Example:
             >>> import discreet as dc
@@ -243,7 +244,7 @@ class Plan:
         return plan
 
     def save(self, path: str | Path, *, force: bool = False) -> "Plan":
-        """Write the plan to a file, and return it as it was read back.
+        """Write the plan to a file, and return the plan read back from the file.
 
         Args:
             path: the file, .toml or .json.
@@ -251,7 +252,7 @@ class Plan:
 
         Raises:
             OutputExistsError: if the file exists and ``force`` is not set.
-            ParameterError: if the plan cannot be written there.
+            ParameterError: if the plan cannot be written to the file.
 
         Example:
             >>> import discreet as dc
@@ -265,16 +266,16 @@ class Plan:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values and which of them are sensitive for everybody; never with placeholders."""
+        """The values, and which of them are sensitive for everybody. It contains no placeholders."""
         return self.document.domain.domain(self.folder, allow_outside=self.allow_outside)
 
     @property
     def is_personalized(self) -> bool:
-        """True if placeholders stand for values that only one user keeps secret."""
+        """True if placeholders stand for values that are secret for single users."""
         return self.document.tags is not None or self.document.cells is not None
 
     def mechanism(self) -> BlockMechanism:
-        """Return the mechanism of the plan; of a personalized one the common mechanism, over the placeholders too.
+        """Return the plan's mechanism. For a personalized plan it is the common mechanism over values and placeholders.
 
         Raises:
             ParameterError: if a parameter is out of range.
@@ -288,7 +289,7 @@ class Plan:
         return build_mechanism(self.document.mechanism, self.domain, self.document.epsilon)
 
     def personalized(self) -> Personalized:
-        """Return the personalized mechanism, for devices and analysts of a personalized plan.
+        """Return the personalized mechanism of a personalized plan, for devices and analysts.
 
         Raises:
             ParameterError: if the plan has no tags and no cells, or both, or a parameter is out of range.
@@ -304,21 +305,21 @@ class Plan:
 
     @property
     def maker(self) -> BlockMechanism | Personalized:
-        """The maker of the reports: the personalized mechanism of a personalized plan, the mechanism of any other."""
+        """The mechanism that makes reports: the personalized one for a personalized plan, else `mechanism`."""
         return self.personalized() if self.is_personalized else self.mechanism()
 
     @property
     def fingerprint(self) -> str:
-        """Digest that marks every batch, tally and estimate of this plan."""
+        """A digest that every batch, tally and estimate of this plan carries."""
         return self.mechanism().fingerprint
 
 
 def json_schema(*others: type[msgspec.Struct]) -> dict[str, Any]:
-    """Return the JSON Schema of plan files, or of documents of other kinds too, the same under every Python."""
+    """Return the JSON Schema of plans and of other documents. It is the same for every version of Python."""
     kinds, components = msgspec.json.schema_components([PlanDocument, *others], ref_template="#/$defs/{name}")
     for definition in components.values():
         if "description" in definition:
-            # Python 3.13 strips the indent of docstrings, its forerunners do not.
+            # Python 3.13 and later remove the indent of docstrings, earlier versions do not.
             definition["description"] = inspect.cleandoc(definition["description"])
     return {**(kinds[0] if not others else {"anyOf": [*kinds]}), "$defs": components}
 
@@ -329,21 +330,21 @@ _OF_DOMAIN = ("title", "domain", "tags", "others", "cells")
 def write_plan(
     path: str | Path, source: str | Path, mechanism: BlockMechanism, *, force: bool = False, allow_outside: bool = False
 ) -> Plan:
-    """Write the plan of a mechanism over the domain of a document, and read it back.
+    """Write the plan of a mechanism over the domain of a document, and return the plan read back from the file.
 
     Args:
         path: the plan, .toml or .json.
-        source: a plan or a domain file, whose domain the mechanism was made for.
+        source: a plan or a domain file with the mechanism's domain.
         mechanism: the mechanism.
         force: whether a file that exists is replaced.
-        allow_outside: whether the plan may name files that are neither beside it nor below.
+        allow_outside: whether the plan may name files outside its folder.
 
     Returns:
-        the plan as it was read back, which has the mechanism's fingerprint.
+        the plan read back from the file. It has the mechanism's fingerprint.
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if the plan cannot be written there, or the mechanism has another domain.
+        ParameterError: if the plan cannot be written to the file, or the mechanism has another domain.
 
     Example:
         >>> from importlib.resources import files
@@ -366,7 +367,7 @@ def write_plan(
 
 
 def save_plan(path: str | Path, plan: Plan, *, force: bool = False) -> Plan:
-    """Write a plan, and return it as it was read back; arguments and errors as for `Plan.save`."""
+    """Write a plan, and return the plan read back from the file; arguments and errors as for `Plan.save`."""
     with _written(path, _fields_of(plan), plan.folder, force=force, allow_outside=plan.allow_outside) as written:
         if written.fingerprint != plan.fingerprint:
             raise ParameterError("plan.not-readable-back")
@@ -379,13 +380,13 @@ def plan_text(plan: Plan) -> str:
 
 
 def _fields_of(plan: Plan) -> dict[str, Any]:
-    """Return the document of a plan, its title first, without what need not be said."""
+    """Return a plan's document as a dictionary, without default values, with the title as the first field."""
     fields = without_defaults(plan.document)
     return {name: fields[name] for name in dict.fromkeys(("title", *fields)) if name in fields}
 
 
 def without_defaults(value: Any) -> Any:
-    """Return the built-ins of a document without the fields that have their default; signed plans say those too."""
+    """Return a document as dictionaries and lists, without fields that have their default value."""
     if isinstance(value, list | tuple):
         return [without_defaults(item) for item in value]
     if not isinstance(value, msgspec.Struct):
@@ -403,13 +404,13 @@ def without_defaults(value: Any) -> Any:
 def _written(
     path: str | Path, fields: dict[str, Any], folder: Path, *, force: bool, allow_outside: bool
 ) -> Iterator[Plan]:
-    """Write a document whose files are named from a folder, and read it back; an error leaves nothing."""
+    """Write a document with paths relative to `folder`, and read it back. An error leaves no file."""
     target = output_of(path, "plans")
     checked_output(target, PLANS, "plans")
     fields["domain"] = moved_domain(fields["domain"], folder, target)
     with replacing(target, force=force) as beside:
         beside.write_text(document_text(fields, target), encoding="utf-8")
-        # Where it lies, as files are named from there.
+        # The plan is read in its folder, because paths in it are relative to this folder.
         yield Plan.load(beside, allow_outside=allow_outside)
 
 
@@ -436,7 +437,7 @@ def described_plan(mechanism: AnyMechanism, title: str) -> dict[str, Any]:
 
 
 def described_mechanism(mechanism: BlockMechanism) -> dict[str, Any]:
-    """Return a mechanism as plans name it, with the options that are not the defaults."""
+    """Return a mechanism as plans write it: its name, and the options that differ from their defaults."""
     options = {option.name: (getattr(mechanism, option.name), option.default) for option in mechanism.options()}
     changed = {name: value for name, (value, default) in options.items() if value is not default and value != default}
     return {"name": mechanism.name, **msgspec.to_builtins(changed, enc_hook=_plain)}

@@ -1,11 +1,11 @@
-"""Records: reports as bytes of constant length, and the entries of one report as JSON.
+"""Records: reports as bytes of constant length; and the columns of one report in JSON.
 
-A record is a byte that says what follows (1: a block, 2: a value in clear, 3: both), then the columns of the report,
-little-endian, then zeros up to a width that depends on the collection only, so that its length reveals nothing. Where
-reports in clear carry a block too, the value in clear comes first, and its place is zero in a report without one.
+A record has a tag byte (1: a block, 2: a value in clear, 3: both), then the columns of the report in little-endian
+order, then zero padding. Its width depends on the collection only, so that its length reveals nothing. If reports in
+clear also contain a block, the value in clear is the first column, and is zero in a report without a value in clear.
 
-Bytes become columns with nulls here; `discreet.mechanisms.row_checks` checks them, as in every other format. In JSON an
-entry is an integer, a list of integers, or bits in base64.
+Here bytes become columns with nulls. `discreet.mechanisms.row_checks` checks the columns, as for all formats. In JSON
+an entry is an integer, a list of integers, or bits in base64.
 """
 
 import base64
@@ -24,24 +24,24 @@ from discreet.mechanisms.row_checks import Nullable, checked_reports, reasons, r
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse an object with a repeated field."""
+    """Raise an error if a JSON object repeats a field, and return the object."""
     if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("repeated")
     return dict(pairs)
 
 
 def entry_as_json(column: Column, entry: Any) -> Any:
-    """Return an entry of a column as a value of JSON."""
+    """Return one report's entry in a column as a JSON value."""
     if column.width is not None and column.bound is None:
         return base64.b64encode(entry.tobytes()).decode()
     return entry.tolist()
 
 
 def entry_of(column: Column, entry: Any, row: int) -> Any:
-    """Return an entry of a column from a value of JSON.
+    """Check a JSON value, and return it as one report's entry in a column.
 
     Raises:
-        DataError: if it is not of the column's kind; bounds are for `discreet.mechanisms.row_checks` to check.
+        DataError: if the value has the wrong type for the column. `discreet.mechanisms.row_checks` checks bounds.
     """
     wrong = DataError("report.wrong-type", row=row, name=column.name)
     if column.width is None:
@@ -62,10 +62,10 @@ def entry_of(column: Column, entry: Any, row: int) -> Any:
 
 
 class JsonRows:
-    """Reports under construction from objects of JSON; one that is refused leaves nothing.
+    """Collects the columns of reports from JSON objects. An object with an error leaves the columns unchanged.
 
     Args:
-        mechanism: what they claim to come from.
+        mechanism: the mechanism of the plan.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -74,10 +74,10 @@ class JsonRows:
         self._present: dict[str, list[bool]] = {name: [] for name in self._columns}
 
     def add(self, report: Mapping[str, Any], row: int) -> None:
-        """Add the entries of a report, whose other fields are the caller's.
+        """Add the entries of a report to the columns. Other fields of the object are not read.
 
         Raises:
-            DataError: if an entry is not of its column's kind.
+            DataError: if an entry has the wrong type for its column.
         """
         entries = {name: entry_of(self._columns[name], report[name], row) for name in self._columns if name in report}
         for name, present in self._present.items():
@@ -86,7 +86,7 @@ class JsonRows:
             self._entries[name].append(entry)
 
     def columns(self) -> dict[str, Nullable]:
-        """Return the columns, for `discreet.mechanisms.row_checks.checked_reports` to judge."""
+        """Return the columns. `discreet.mechanisms.row_checks.checked_reports` checks the reports in them."""
         nullables = {}
         for name, column in self._columns.items():
             entries, dtype = self._entries[name], np.uint8 if column.bound is None else np.int64
@@ -102,7 +102,7 @@ _PADDING = "hold bytes that are not zero where nothing may be"
 
 @dataclass(frozen=True)
 class RecordCodec(RecordForm):
-    """The form of a collection's records, from reports and back; attributes as of `RecordForm`.
+    """Encodes the reports of a collection as records, and decodes records; attributes as for `RecordForm`.
 
     Example:
         >>> import discreet as dc
@@ -115,15 +115,17 @@ class RecordCodec(RecordForm):
 
     @classmethod
     def of(cls, mechanism: Mechanism) -> "RecordCodec":
-        """Return the form of a mechanism's records."""
+        """Return the codec for the records of a mechanism."""
         return cls(mechanism.columns, mechanism.clear_blocks)
 
     def decode(self, records: AnyArray) -> dict[str, Nullable]:
-        """Return the columns of ``(n, W)`` bytes, for `discreet.mechanisms.row_checks.checked_reports` to judge.
+        """Return the columns of ``(n, W)`` bytes.
+
+        `discreet.mechanisms.row_checks.checked_reports` checks them afterwards.
 
         Raises:
-            DataError: if they are no records of this width.
-            FlawedRowsError: if a record is of no kind that the collection has, or has a byte where nothing may be.
+            DataError: if the array does not hold records of this width.
+            FlawedRowsError: if a record has an unknown tag byte, or a byte other than zero where it must be zero.
         """
         if records.dtype != np.uint8 or records.ndim != 2 or records.shape[1] != self.width:
             raise DataError("records.wrong-shape", width=self.width, dtype=records.dtype, shape=records.shape)
@@ -146,7 +148,7 @@ class RecordCodec(RecordForm):
         return columns
 
     def _is_dirty(self, records: AnyArray, in_clear: BoolArray) -> BoolArray:
-        """Return ``(n,)`` booleans: which records have a byte other than zero where nothing may be."""
+        """Return ``(n,)`` booleans: true for records with a byte other than zero in the padding or an absent column."""
         if self.clear_blocks:
             return ~in_clear & records[:, 1 : self._block_at].any(axis=1)
         dirty = np.zeros(len(records), dtype=np.bool_)
@@ -162,15 +164,15 @@ class RecordCodec(RecordForm):
         return (_KIND, _PADDING, *reasons(mechanism))
 
     def reports(self, mechanism: Mechanism, records: AnyArray, *, simulated: bool) -> Reports:
-        """Return the reports of records, checked.
+        """Check records, and return their reports.
 
         Args:
-            mechanism: the collection's.
+            mechanism: the collection's mechanism.
             records: ``(n, W)`` bytes.
-            simulated: whether the collection is.
+            simulated: whether the collection is simulated.
 
         Raises:
-            FlawedRowsError: if no device can have sent one of them.
+            FlawedRowsError: if no device can have sent a record.
         """
         return checked_reports(mechanism, len(records), self.decode(records), simulated=simulated)
 

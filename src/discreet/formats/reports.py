@@ -1,4 +1,4 @@
-"""Reports in files: written whole or not at all, checked when they are read."""
+"""Files of reports. They are written whole or not at all, and checked when they are read."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,7 +23,7 @@ from discreet.mechanisms import Mechanism, report_tables
 from discreet.tables.kept import check_writable
 
 _BATCH = 1 << 18
-# Arrays of about the size of the reports that are held at once; bytes of a cell of a public column, and of a weight.
+# The number of copies of the reports in memory at once; the bytes of a public column's cell, or of a weight.
 _COPIES, _CELL = 3, 16
 
 
@@ -35,22 +35,22 @@ def write_reports(
     name: str | None = None,
     force: bool = False,
 ) -> int:
-    """Write reports as Parquet, Arrow IPC or JSON lines (see `suffixes`), batch by batch.
+    """Write reports batch by batch as Parquet, Arrow IPC or JSON lines, according to the ending of the file.
 
     Args:
         path: the file.
-        mechanism: what made the reports, or its plan.
+        mechanism: the mechanism that made the reports, or its plan.
         batches: the reports.
-        name: of the batch that they are, which every reader of the file sees; lines have no place for one. By default
-            reports of one batch keep its name, and others get a new one.
+        name: the name of the batch, which every reader of the file sees. JSON lines cannot have one. By default reports
+            of one named batch keep its name, and other reports get a new name.
         force: whether a file that exists is replaced.
 
     Returns:
-        How many were written.
+        The number of reports written.
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if reports are not kept under such a file name, or batches cannot have such a name.
+        ParameterError: if the file name has no ending for reports, or the name of the batch is not valid.
 
     Example:
         >>> import discreet as dc
@@ -68,14 +68,14 @@ def write_reports(
 
 
 def facts_of(batches: Any, name: str | None = None) -> dict[str, Any]:
-    """Return the facts of the batch that a file of reports will hold: its number of reports only if it is known.
+    """Return metadata for a file of reports: the batch's name, and its number of reports if known.
 
     Args:
         batches: the reports.
-        name: of the batch; None for its own, or a new one.
+        name: the name of the batch; None for the batch's present name, or a new one.
 
     Raises:
-        ParameterError: if batches cannot have such a name.
+        ParameterError: if the name is not valid.
     """
     if not isinstance(batches, Reports):
         return {NAME: checked_name(name)}
@@ -91,22 +91,22 @@ def write_beside(
     *,
     force: bool = False,
 ) -> int:
-    """Write reports with public columns beside them, row for row, as Parquet or Arrow IPC; see `write_reports`.
+    """Write reports with public columns beside them, row by row, as Parquet or Arrow IPC; see `write_reports`.
 
     Args:
         path: the file.
-        mechanism: what made the reports.
-        batches: the reports, with a table of the public columns of as many rows.
-        public: the public columns, which the file's stamp names.
+        mechanism: the mechanism that made the reports.
+        batches: the reports, each with a table of the public columns that has the same number of rows.
+        public: the schema of the public columns. The file's metadata list them.
         force: whether a file that exists is replaced.
 
     Returns:
-        How many reports were written.
+        The number of reports written.
 
     Raises:
-        DataError: if a table has other rows than reports are there.
+        DataError: if a table does not have one row for each report.
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if public columns are not kept in such a file, or one is named as reports' own are.
+        ParameterError: if such a file cannot have public columns, or a column has the name of a column of reports.
     """
     check_writable(public.names, mechanism, reports_ending(path))
     return write_batches(path, mechanism, batches, facts=facts_of(None), public=public, force=force)
@@ -116,7 +116,7 @@ def reports_ending(path: str | Path) -> str:
     """Return the ending of a new file of reports.
 
     Raises:
-        ParameterError: if reports are not kept under such a name.
+        ParameterError: if the file name has no ending for reports.
     """
     return paths.checked_output(output_of(path, "reports"), paths.REPORTS, "reports")
 
@@ -130,7 +130,7 @@ def write_batches(
     public: pa.Schema | None = None,
     force: bool = False,
 ) -> int:
-    """Write reports, with a table of public columns each, into a file whose metadata say facts; as `write_beside`."""
+    """Write reports, each batch with a table of public columns or None, into a file with these metadata."""
     written = 0
     with report_file(path, mechanism, facts=facts, public=public, force=force) as write:
         for reports, beside in batches:
@@ -148,9 +148,9 @@ def report_file(
     public: pa.Schema | None = None,
     force: bool,
 ) -> Iterator[Callable[[Reports, pa.Table | None], None]]:
-    """Yield a function that writes reports, with public columns or without; the file appears when all are written.
+    """Yield a function that writes reports and public columns. The file appears after the body has ended.
 
-    A Parquet file says how many reports its batch has, if the facts do not say it. Arguments and errors as for
+    The metadata of a Parquet file get the number of reports, if ``facts`` does not have it. Arguments and errors as for
     `write_batches`.
     """
     target, kind = output_of(path, "reports"), reports_ending(path)
@@ -194,7 +194,7 @@ class _LineSink:
         self._open.close()
 
     def drop(self) -> None:
-        # The error that ended the writing matters, and not a second one about the incomplete text.
+        # A second error about the incomplete text would hide the error that stopped the writing.
         with suppress(Exception):
             self._open.close()
 
@@ -210,18 +210,18 @@ def _mechanism_of(mechanism: "Mechanism | Plan") -> Mechanism:
 
 
 def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
-    """Return the reports of files or tables, checked, in memory; of more than that, see `discreet.engines`.
+    """Read and check files or tables of reports, and return the reports in memory.
 
     Args:
         sources: files of reports, folders of them, URLs, or tables of pandas, polars, DuckDB or Arrow; or `Sources`,
             without a share of bad rows.
-        mechanism: what made the reports, or its plan.
+        mechanism: the mechanism that made the reports, or its plan.
 
     Raises:
-        DataError: if a file is missing, truncated, of another format, or holds what no device can send, or reports are
-            there twice, as far as batches show it.
-        MismatchError: if one belongs to another plan.
-        ParameterError: if there is a tally among them, or a file is named twice.
+        DataError: if a file is missing, truncated, of another format, or holds a report that no device can send; or if
+            the named batches show that reports are repeated.
+        MismatchError: if a file belongs to another plan.
+        ParameterError: if a source is a tally, or a file is named twice.
 
     Example:
         >>> import discreet as dc
@@ -243,7 +243,7 @@ def read_reports(sources: Any, mechanism: "Mechanism | Plan") -> Reports:
 
 
 def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int = _BATCH) -> Iterator[Reports]:
-    """Yield the reports of files batch by batch, at least one batch (perhaps empty); see `read_reports`.
+    """Read files of reports, and yield the reports in batches: at least one batch, which may be empty.
 
     Example:
         >>> import discreet as dc
@@ -260,7 +260,7 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
 
 
 def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSources:
-    """Return sources, scanned, that are reports alone."""
+    """Scan sources, and raise an error if one of them is a tally."""
     read = sources_of(sources).without_sifting()
     scan = read.scan(_mechanism_of(mechanism))
     scan.refuse_tallies()
@@ -270,18 +270,18 @@ def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSour
 def read_public(
     mechanism: Mechanism, sources: Any, names: Sequence[str], *, memory: int | None = None
 ) -> tuple[Reports, Any]:
-    """Return the reports of files, in memory, and a `pyarrow.Table` of the public columns beside them.
+    """Return the reports of files in memory, and a `pyarrow.Table` of the public columns beside them.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
         sources: Parquet and Arrow files of reports, folders of such files, and tables; or `Sources` of them, without a
             share of bad rows.
-        names: of the public columns.
-        memory: bytes that they may take; None for any.
+        names: the names of the public columns.
+        memory: the largest number of bytes in memory; None for no limit.
 
     Raises:
-        DataError, MismatchError, ParameterError: as for `Sources.scan`, and if a row is no report of this plan, or
-            there are too many reports.
+        DataError, MismatchError, ParameterError: as for `Sources.scan`; or if a row is not a report of this plan, or
+            the reports do not fit into the memory.
     """
     scan = sources_of(sources).scan(mechanism, names)
     each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))

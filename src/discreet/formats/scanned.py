@@ -1,4 +1,4 @@
-"""One scanned source of reports: a file or a table, what it says about itself, its parts, and its checked batches.
+"""A scanned source of reports: a file or a table, its metadata, its parts and its checked batches.
 
 A part is a run of row groups (Parquet), of batches (Arrow), of rows of a table in memory, or a whole file of JSON
 lines. Every report from a source passes `ScannedSource.batches`, where it is checked.
@@ -33,7 +33,7 @@ from discreet.formats import json_reports
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import Form, batch_reports, form_of, stamped_public, table_of
 
-# Rows per part: enough work to be worth handing out. Rows and bytes per batch: what stays in the cache while it is
+# Rows of a part: enough work for a task. Rows and bytes of a batch: it stays in the processor's cache while it is
 # checked and counted.
 PART_ROWS = 1 << 21
 BATCH_ROWS, _BATCH_BYTES = 1 << 20, 1 << 22
@@ -45,12 +45,12 @@ Place: TypeAlias = File | HeldTable
 
 
 class CheckedBatch(NamedTuple):
-    """Reports that devices can have sent, as they were read.
+    """A batch of reports that have passed all checks.
 
     Attributes:
         reports: the reports.
-        left_out: number of rows left out beside them by reason.
-        public: a batch of the public columns beside the reports, row for row; None if none are read.
+        left_out: the number of rows left out of this batch, by reason.
+        public: an Arrow batch of the public columns, one row for each report; None if no columns are read.
     """
 
     reports: Reports
@@ -60,15 +60,15 @@ class CheckedBatch(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScannedSource(ABC):
-    """A source of reports whose metadata were checked.
+    """A file or a table of reports whose metadata were checked.
 
     Attributes:
         place: the file, or the table in memory.
-        mechanism: what made the reports.
-        form: what the source says about itself.
-        rows: number of reports; None if they are not counted yet.
-        content: the file's size and the CRC-32 of its footer (0 for lines): the same on every machine.
-        public: names of the public columns that are read too.
+        mechanism: the mechanism that made the reports.
+        form: the metadata of the source.
+        rows: the number of reports; None if they are not counted yet.
+        content: the file's size and the CRC-32 of its footer (0 for lines), which are the same on every machine.
+        public: the names of the public columns to read.
     """
 
     place: Place
@@ -80,41 +80,41 @@ class ScannedSource(ABC):
 
     @property
     def beside(self) -> Sequence[str]:
-        """Names of all columns beside the reports, read or not."""
+        """The names of all columns beside the reports, whether they are read or not."""
         return self.form.extra
 
     @property
     def parts(self) -> list["SourcePart"]:
-        """The parts of the source, in order; at least one, which also carries the mark of simulation."""
+        """The parts of the source, in order. There is at least one part, which says whether reports are simulated."""
         return [SourcePart(self, (), self.rows)]
 
     @property
     def batch(self) -> NamedBatch | None:
-        """The batch that the source is, or a part of one; None if it has no name."""
+        """The named batch to which the source belongs; None if it has no name."""
         return self.form.batch(self.rows or 0)
 
     @property
     def memory(self) -> int:
-        """About how many bytes the reports take in memory."""
+        """The approximate number of bytes of the reports in memory."""
         return (self.rows or 0) * sum(column.bytes for column in self.mechanism.columns)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """Yield the cells of columns beside the reports, some of them more than once, with their numbers of reports."""
+        """Yield combinations of cells in public columns with their numbers of reports; a combination may come twice."""
         del names
         return iter(())
 
     def batches(self, groups: Sequence[int] = (), *, sift: bool = False, most: int | None = None) -> Any:
-        """Yield checked batches of 4 MB at most; at least one batch, perhaps empty.
+        """Yield checked batches of at most 4 MB: at least one batch, which may be empty.
 
         Args:
             groups: the row groups or batches to read.
-            sift: whether rows that no device can have sent are left out and counted; else the first is refused. A batch
-                with a name is whole, or damaged: none of its rows is left out.
-            most: rows of a batch; None for a fast number.
+            sift: whether rows that no device can have sent are left out and counted; otherwise they are errors. No row
+                of a named batch is left out, because the batch would be incomplete.
+            most: the most rows of a batch; None for a number that is fast.
 
         Raises:
             DataError: if the file is damaged or changed, its columns do not fit the plan, or a row is bad and ``sift``
-                is not set; it names the file.
+                is not set. The error names the file.
             MismatchError: if a row belongs to another plan.
         """
         with readable(self.place):
@@ -124,17 +124,17 @@ class ScannedSource(ABC):
 
     @abstractmethod
     def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> Iterator[CheckedBatch]:
-        """Yield checked batches; errors of libraries pass through."""
+        """Yield checked batches. Errors of libraries are raised unchanged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SourcePart:
-    """A part of a source of reports.
+    """A part of a file or table of reports, such as some row groups.
 
     Attributes:
         source: the source.
-        groups: row groups or batches of the part; empty for a file of lines.
-        rows: number of reports; None if they are not counted yet.
+        groups: the numbers of the row groups or batches; empty for a file of lines.
+        rows: the number of reports; None if they are not counted yet.
     """
 
     source: ScannedSource
@@ -143,13 +143,13 @@ class SourcePart:
 
     @property
     def bytes(self) -> int:
-        """About how many bytes of the file belong to the part."""
+        """The approximate number of bytes of the file that belong to the part."""
         (size, _), whole = self.source.content, self.source.rows
         return size * self.rows // whole if whole and self.rows is not None else size
 
     @property
     def ticket(self) -> tuple[Any, ...]:
-        """The facts of a part of a file by which another machine reads it; see `part_of_ticket`."""
+        """A tuple from which another machine can read this part of a file; see `part_of_ticket`."""
         source = self.source
         return source.place, source.content, source.form.trusted, source.public, self.groups, self.rows
 
@@ -159,14 +159,14 @@ class SourcePart:
 
 
 def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
-    """Return the part of a ticket, after checking that the file here is the same.
+    """Return the part that a ticket describes, after a check that the file on this machine is the same.
 
     Raises:
-        DataError: as for `scanned_file`, and if the file has another content than it had.
-        MismatchError: if it belongs to another plan.
+        DataError: as for `scanned_file`, and if the file's content has changed.
+        MismatchError: if the file belongs to another plan.
     """
     path, content, trusted, public, groups, rows = ticket
-    # What a file says of itself is read again: it may be large, and another machine reads it now.
+    # The metadata are read again, because they may be large and another machine reads the file now.
     source = scanned_file(path, mechanism, trust_plan=trusted, public=public)
     if source.content != content:
         raise DataError("source.changed", path=path)
@@ -175,11 +175,11 @@ def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableSource(ScannedSource):
-    """A Parquet or Arrow file, or a table in memory.
+    """A Parquet file, an Arrow file, or a table in memory, with reports.
 
     Attributes:
         table: the inspected table.
-        folders: the columns by which the file's folders are named, and which it has not itself, with their one cell.
+        folders: columns that are only in the names of the file's folders, each with its single cell.
     """
 
     table: Any = None
@@ -187,12 +187,12 @@ class TableSource(ScannedSource):
 
     @property
     def beside(self) -> Sequence[str]:
-        """Names of all columns beside the reports, read or not."""
+        """The names of all columns beside the reports, whether they are read or not."""
         return list(dict.fromkeys([*stamped_public(self.table.schema), *self.form.extra, *self.folders, *self.public]))
 
     @property
     def parts(self) -> list[SourcePart]:
-        """The parts of the table: runs of neighbouring row groups."""
+        """The parts of the table. Each part is a range of row groups."""
         runs, groups, rows = list[SourcePart](), list[int](), 0
         for group, size in enumerate(self.table.rows):
             groups.append(group)
@@ -225,7 +225,7 @@ class TableSource(ScannedSource):
         return min(max(_BATCH_BYTES // width, 1), BATCH_ROWS)
 
     def cells(self, names: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
-        """Yield the cells of columns beside the reports, some of them more than once, with their numbers of reports."""
+        """Yield combinations of cells in public columns with their numbers of reports; a combination may come twice."""
         there = [name for name in names if name in self.table.schema.names]
         if not there:
             yield tuple(self.folders.get(name) for name in names), self.rows or 0
@@ -240,7 +240,7 @@ class TableSource(ScannedSource):
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Return a batch, checked, with plain columns instead of dictionaries."""
+    """Validate an Arrow batch, and return it with dictionary-encoded columns decoded."""
     batch.validate(full=True)
     fields = [field.with_type(value_type(field.type)) for field in batch.schema]
     return batch.cast(pa.schema(fields))
@@ -248,17 +248,17 @@ def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinesSource(ScannedSource):
-    """A file of JSON lines.
+    """A file of JSON lines with reports.
 
     Attributes:
-        state: identity and time of the file when it was scanned.
+        state: the identity of the file, and the time of its last change, when it was scanned.
     """
 
     state: Any = None
 
     @property
     def memory(self) -> int:
-        """At most about how many bytes the reports take in memory: a text is longer than what it says."""
+        """An approximate upper bound on the bytes of the reports in memory: the length of the text."""
         with readable(self.place):
             return 0 if self.rows == 0 else text_bytes(self.place)  # type: ignore[arg-type]
 
@@ -276,7 +276,7 @@ class LinesSource(ScannedSource):
 
 
 def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
-    """Yield lines, some at a time; at least one list, perhaps empty."""
+    """Group lines into lists, and yield at least one list, which may be empty."""
     letters, texts, none = 0, list[str](), True
     for line in lines:
         texts.append(line)
@@ -303,14 +303,14 @@ def scanned_file(
 
     Args:
         path: the file.
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
         trust_plan: as for `discreet.formats.sources.Sources`.
-        public: names of public columns beside the reports, which it must have then.
+        public: the names of public columns that the file must have.
 
     Raises:
-        DataError: if it is missing, truncated, does not say its plan, or has other columns than the plan's reports; it
-            names the file.
-        MismatchError: if it belongs to another plan.
+        DataError: if the file is missing or truncated, has no fingerprint of a plan, or has the wrong columns. The
+            error names the file.
+        MismatchError: if the file belongs to another plan.
     """
     with readable(path):
         if not path.exists():
@@ -337,10 +337,10 @@ def _scanned_lines(path: File, mechanism: Mechanism, trust_plan: bool) -> LinesS
 
 
 def refuse_public(public: Sequence[str]) -> None:
-    """Refuse public columns of a file that has none.
+    """Raise an error if public columns are asked for, from a file that cannot have any.
 
     Raises:
-        DataError: if there are to be some.
+        DataError: if ``public`` is not empty.
     """
     if public:
         raise DataError("public.no-columns", names=", ".join(map(repr, public)))

@@ -1,7 +1,7 @@
-"""Sealed files: reports in canonical order, with nothing of their arrival and nothing beside them, and their check.
+"""Sealed files: reports in canonical order, without public columns or traces of their arrival; and their check.
 
-One form and one writer, for files of reports as for the epochs of a collector: the same reports under the same name
-are the same bytes. The check reads every byte.
+Files of reports and a collector's epochs have the same format and the same writer. The same reports under the same name
+give the same bytes. The check reads every byte.
 """
 
 import re
@@ -30,13 +30,13 @@ from discreet.mechanisms import Mechanism, report_tables
 from discreet.mechanisms.report_tables import Form
 
 SEALED_REPORTS = (".parquet",)
-"""How names of sealed files end: one form, so that the same reports are the same bytes."""
+"""The ending of sealed files. There is one format, so that the same reports give the same bytes."""
 
 _DIGEST_KEY, _DIGEST = b"discreet digest", re.compile(rb"[0-9a-f]{32}")
-"""What sealed files of earlier versions have in their metadata besides, and nobody reads."""
+"""A further entry in the metadata of sealed files of earlier versions, which is not read."""
 
 LEAST = 2
-"""How many reports a sealed file holds at least, unless more are asked for: one report hides among no others."""
+"""The default for the least number of reports in a sealed file. A single report would not be hidden among others."""
 
 
 def write_sealed(
@@ -48,28 +48,28 @@ def write_sealed(
     least: int = LEAST,
     force: bool = False,
 ) -> int:
-    """Write reports in canonical order into a Parquet file that says nothing of their arrival.
+    """Write reports in canonical order into a Parquet file, so that nothing shows the order of their arrival.
 
-    The same reports under the same name give the same bytes, in whatever order they come. The caller sees to it that
-    each person has one report: a file cannot show that.
+    The same reports under the same name give the same bytes, for any order of arrival. The caller makes sure that each
+    person has one report: a file cannot show that.
 
     Args:
         path: the file.
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
         batches: the reports, in any order.
-        name: of the batch that they are, which every reader of the file sees. By default reports that are one batch
-            keep its name, and others get a new one.
-        least: how many there must be.
+        name: the name of the batch, which every reader of the file sees. By default reports of one named batch keep its
+            name, and other reports get a new name.
+        least: the least number of reports.
         force: whether a file that exists is replaced.
 
     Returns:
-        How many were written.
+        The number of reports written.
 
     Raises:
-        DataError: if they are fewer than ``least``, or some are simulated and others are not.
-        MismatchError: if reports are of another plan.
+        DataError: if there are fewer reports than ``least``, or some reports are simulated and others are not.
+        MismatchError: if reports belong to another plan.
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if sealed reports are not kept under such a file name, or batches cannot have such a name.
+        ParameterError: if the file name has no ending for sealed files, or the name of the batch is not valid.
 
     Example:
         >>> import discreet as dc
@@ -90,22 +90,22 @@ def write_sealed(
 
 
 def refuse_fewer(n: int, least: int) -> None:
-    """Refuse a batch of too few reports.
+    """Raise an error if a batch has too few reports.
 
     Raises:
-        DataError: if there are fewer.
-        ParameterError: if ``least`` is no whole number >= 1.
+        DataError: if there are fewer reports than ``least``.
+        ParameterError: if ``least`` is not a whole number of at least 1.
     """
     if n < checked_whole("least", least):
         raise DataError("batch.too-small", least=least, n=n)
 
 
 def checked_sealed(path: str | Path, *, force: bool) -> Path:
-    """Return the place of a new sealed file.
+    """Check the path of a new sealed file, and return it.
 
     Raises:
-        OutputExistsError: if it exists and ``force`` is not set.
-        ParameterError: if it cannot be written, or sealed reports are not kept under such a name.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if the file cannot be written, or its name has no ending for sealed files.
     """
     target = output_of(path, "sealed reports")
     checked_output(target, SEALED_REPORTS, "sealed reports")
@@ -122,21 +122,21 @@ def put_sealed(
     facts: Mapping[str, Any],
     force: bool = False,
 ) -> int:
-    """Write reports that are in canonical order into a sealed file, whose metadata say so, and how many there are.
+    """Write n reports, which are in canonical order already, into a sealed file.
 
     Args:
         path: the file, Parquet.
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
         batches: the reports, in the batches of `CanonicalOrder.batches`.
-        n: how many there are.
+        n: the number of reports.
         facts: the name of the batch, or its collection and epochs.
         force: whether a file that exists is replaced.
 
     Returns:
-        How many were written.
+        The number of reports written.
 
     Raises:
-        DataError: if they are not as many; then there is no file.
+        DataError: if ``batches`` has another number of reports than n. Then no file is written.
     """
 
     def passed() -> Iterator[tuple[Reports, None]]:
@@ -155,20 +155,20 @@ _NAMES_SHOWN = 5
 
 
 class UnsealedError(DataError):
-    """A file of reports that can be read and is not sealed."""
+    """Raised if a file of reports is readable but not sealed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """A sealed file that was checked.
+    """The facts of a sealed file that was checked.
 
     Attributes:
         path: the file.
-        n: number of reports.
-        simulated: whether they are simulated.
-        compared: whether its bytes were compared with those that its reports give. They are not if another version of
-            Arrow wrote the file, as its bytes are others then.
-        writer: what wrote the file, as it says itself.
+        n: the number of reports.
+        simulated: whether the reports are simulated.
+        compared: whether the file's bytes were compared with the bytes that its reports give. They are not compared if
+            another version of Arrow wrote the file, because this version would write other bytes.
+        writer: the name and version of the program that wrote the file, from its metadata.
     """
 
     path: File
@@ -179,20 +179,20 @@ class SealedFile:
 
 
 def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
-    """Return the facts of a sealed file, after checks of every byte.
+    """Check every byte of a sealed file, and return its facts.
 
-    Its reports must be ones that devices can send, in canonical order, as many as its metadata say; and its bytes must
-    be those that these reports give, whatever order they came in: dictionaries, pages, statistics and all else.
+    Devices must be able to send its reports. The reports must be in canonical order, and their number must be the one
+    in the metadata. The bytes must be the bytes that these reports give, including dictionaries, pages and statistics.
 
     Args:
         source: the file, here or at a URL.
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
 
     Raises:
-        DataError: if it is damaged, or holds what no device can send.
-        MismatchError: if it belongs to another plan.
-        ParameterError: if sealed reports are not kept under such a name.
-        UnsealedError: if it is not sealed, not sorted, or has other bytes; it says which, never what reports say.
+        DataError: if the file is damaged, or holds a report that no device can send.
+        MismatchError: if the file belongs to another plan.
+        ParameterError: if the file name has no ending for sealed files.
+        UnsealedError: if the file is not sealed, not sorted, or has other bytes. The error never quotes reports.
 
     Example:
         >>> import discreet as dc
@@ -220,7 +220,7 @@ def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
 
 
 def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
-    """Return the facts of the stamp, after checks of what the file says of itself."""
+    """Check the metadata of a sealed file, and return them."""
     if not report_tables.is_stamped(table.schema):
         raise UnsealedError("sealed.other-tool")
     facts = report_tables.read_stamp(table.schema, "reports", mechanism.fingerprint)
@@ -245,7 +245,7 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
 
 
 def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any]) -> None:
-    """Refuse metadata that say anything but the known fields in their known forms, letter by letter."""
+    """Raise an error unless the metadata are exactly the known fields in their known forms."""
     wanted = _schema(mechanism, facts)
     digest = table.beside.get(_DIGEST_KEY)
     known = {SCHEMA_KEY, STAMP, *([] if digest is None or not _DIGEST.fullmatch(digest) else [_DIGEST_KEY])}
@@ -261,7 +261,7 @@ def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, A
 
 
 def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
-    """Return the schema of a sealed file with the facts that it may have: a name, or a collection and epochs."""
+    """Return the schema of a sealed file with its allowed metadata: a name, or a collection and epochs."""
     known = (NAME,) if NAME in facts else (COLLECTION, EPOCH, EPOCHS)
     names = [name for name in known if name in facts] if batch_name(facts) else []
     stamped = {name: facts[name] for name in (*names, SEALED, NUMBER)}
@@ -269,7 +269,7 @@ def _schema(mechanism: Mechanism, facts: Mapping[str, Any]) -> pa.Schema:
 
 
 def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
-    """Return true if this is a schema as Parquet files keep it, with nothing beside."""
+    """Return true if these bytes are the schema, as Parquet files store it, with no further metadata."""
     try:
         schema = pa.ipc.read_schema(pa.py_buffer(b64decode(written or b"", validate=True)))
     except (ValueError, pa.ArrowException, OSError):
@@ -278,13 +278,13 @@ def _is_schema(written: bytes | None, wanted: pa.Schema) -> bool:
 
 
 def _notes(metadata: Any) -> bool:
-    """Return true if the metadata of a column in a row group say anything of their own."""
+    """Return true if a column of a row group has metadata."""
     places = product(range(metadata.num_row_groups), range(metadata.num_columns))
     return any(metadata.row_group(group).column(column).metadata for group, column in places)
 
 
 def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
-    """Write a file's reports as they are sealed, after checks of their order."""
+    """Check the order of a file's reports, and write them to `sink` as a sealed file has them."""
     check, source = OrderCheck(mechanism), TableSource(table.path, mechanism, Form(facts), table=table)
     file = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:
@@ -301,10 +301,10 @@ def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any],
 
 
 class _Comparing(RawIOBase):
-    """A file that stores nothing: it compares the bytes written to it with another file.
+    """A stream that compares the bytes written to it with a file, and stores nothing.
 
     Attributes:
-        same: whether all bytes were the same so far.
+        same: whether all bytes so far are the same.
     """
 
     def __init__(self, file: Any) -> None:
@@ -312,15 +312,15 @@ class _Comparing(RawIOBase):
         self.same = True
 
     def writable(self) -> bool:
-        """Return true: it is written to."""
+        """Return true, because bytes can be written to the stream."""
         return True
 
     def write(self, data: Any) -> int:
-        """Compare the next bytes."""
+        """Compare the bytes with the next bytes of the file."""
         written = bytes(data)
         self.same = self.same and self._original.read(len(written)) == written
         return len(written)
 
     def end(self) -> None:
-        """Compare the ends."""
+        """Check that the file has no further bytes."""
         self.same = self.same and not self._original.read(1)

@@ -1,9 +1,9 @@
-"""Reports in canonical order: sorted by their content, so that their order of arrival is lost.
+"""Reports in canonical order: sorted by their content, so that nothing shows the order of their arrival.
 
 The order compares the columns of a file of reports, nulls first, as ``ORDER BY clear NULLS FIRST, symbol`` in SQL.
 Sorting needs no randomness, and every reader of the file can check it (`sealed_files.py`). Rows are compared as strings
-of bytes, the first byte first. Rows that do not fit into memory go through sorted runs in temporary files without
-names, which vanish when the process ends.
+of bytes, starting with the first byte. Rows that do not fit into memory are written as sorted runs to temporary files
+without names, which the system deletes when the process ends.
 """
 
 import os
@@ -29,7 +29,7 @@ LEAST_ROWS, LEAST_BLOCK = 1 << 10, 1 << 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Run:
-    """A sorted run: in memory, or in a file from some byte on."""
+    """A sorted run of rows, in memory or in a temporary file."""
 
     rows: int
     width: int
@@ -46,15 +46,15 @@ class _Run:
 
 
 class RowSort:
-    """Rows that are taken in any order and handed out in ascending order.
+    """Sorts rows of bytes: `add` takes them in any order, `batches` yields them in ascending order.
 
     Args:
-        width: bytes of a row, at least 1.
-        memory: how many bytes may be held at once, roughly.
-        folder: where runs go that exceed it; None for the system's place for temporary files.
+        width: the bytes of a row, at least 1.
+        memory: the approximate largest number of bytes in memory.
+        folder: the folder for runs that do not fit into memory; None for the system's folder for temporary files.
 
     Attributes:
-        taken: number of rows taken.
+        taken: the number of rows added.
 
     Example:
         >>> import numpy as np
@@ -80,7 +80,7 @@ class RowSort:
         self._files.close()
 
     def add(self, rows: AnyArray) -> None:
-        """Take ``(n, width)`` rows."""
+        """Add ``(n, width)`` rows."""
         self.taken += len(rows)
         for start in range(0, len(rows), self._run_rows):
             part = rows[start : start + self._run_rows]
@@ -98,14 +98,14 @@ class RowSort:
             self._kept_bytes += rows.nbytes
             self.runs.append(_Run(len(rows), self._width, kept=rows))
             return
-        # Held until the sorter is closed, not for the length of a block.
+        # The file stays open until the sorter is closed.
         file = self._files.enter_context(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115
         file.write(rows.tobytes())
         file.flush()
         self.runs.append(_Run(len(rows), self._width, file=file))
 
     def batches(self) -> Iterator[AnyArray]:
-        """Yield all rows in ascending order, ``(m, width)`` at a time; to be called once."""
+        """Yield all rows in ascending order, in batches of ``(m, width)``. It can be called once."""
         self._end_run()
         if len(self.runs) == 1:
             for start in range(0, self.runs[0].rows, self._run_rows):
@@ -116,7 +116,7 @@ class RowSort:
 
 
 def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:
-    """Merge sorted runs: yield all rows up to the smallest last row of the blocks in memory, again and again."""
+    """Merge sorted runs, and yield their rows in ascending order, block by block."""
     blocks, places = [run.read(0, 0) for run in runs], [0] * len(runs)
     while True:
         for at, run in enumerate(runs):
@@ -132,7 +132,7 @@ def _merged(runs: Sequence[_Run], size: int) -> Iterator[AnyArray]:
 
 
 def _up_to(block: AnyArray, row: bytes) -> int:
-    """Return the number of rows of a sorted block that do not exceed this one."""
+    """Return the number of rows in a sorted block that are not greater than `row`."""
     if not len(block):
         return 0
     texts = np.ascontiguousarray(block).view(f"S{block.shape[1]}").ravel()
@@ -140,33 +140,33 @@ def _up_to(block: AnyArray, row: bytes) -> int:
 
 
 MEMORY = 1 << 27
-"""How many bytes sorting holds at once, roughly."""
+"""The approximate number of bytes in memory while reports are sorted."""
 
 MIXED = "reports.sealed-mixed"
 """The code of the error if simulated and real reports are sealed together."""
 
-# Rows and bytes of the batches that are handed out: a file must not show in which order its reports came.
+# The most rows and bytes of a batch. They are fixed, so that a file does not show the order of arrival.
 BATCH_ROWS, _BATCH_BYTES = 1 << 18, 1 << 25
 
 
 class CanonicalOrder:
-    """Reports that are taken in any order and handed out in canonical order.
+    """Sorts reports: `add` takes them in any order, `batches` yields them in canonical order.
 
     Args:
-        mechanism: what made them.
-        simulated: whether they are simulated; None for what the first of them say.
-        memory: how many bytes may be held at once, roughly.
-        folder: where the rest goes; None for the system's place for temporary files.
+        mechanism: the mechanism that made the reports.
+        simulated: whether the reports are simulated; None to take it from the first reports.
+        memory: the approximate largest number of bytes in memory.
+        folder: the folder for reports that do not fit into memory; None for the system's folder for temporary files.
 
     Attributes:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
     """
 
     def __init__(
         self, mechanism: Mechanism, *, simulated: bool | None = None, memory: int = MEMORY, folder: Path | None = None
     ) -> None:
         self.mechanism, self._simulated = mechanism, simulated
-        # The highest byte first, so that rows of bytes compare as their numbers do.
+        # In big-endian order rows of bytes sort like the numbers in them.
         self._wire = RecordCodec.of(mechanism)
         self._codec = RecordCodec(mechanism.columns, mechanism.clear_blocks, order=">")
         self._rows = RowSort(self.width, memory=memory, folder=folder)
@@ -179,29 +179,29 @@ class CanonicalOrder:
 
     @property
     def width(self) -> int:
-        """Bytes of a key."""
+        """The number of bytes of a key."""
         return self._codec.width
 
     @property
     def n(self) -> int:
-        """Number of reports taken."""
+        """The number of reports added."""
         return self._rows.taken
 
     def keys(self, reports: Reports) -> AnyArray:
-        """Return ``(n, width)`` bytes that say what the reports say, and compare as they do.
+        """Return ``(n, width)`` bytes that contain the reports, and that sort in canonical order.
 
         Raises:
-            MismatchError: if they are of another plan.
+            MismatchError: if the reports belong to another plan.
         """
         check_same_plan({self.mechanism.fingerprint, reports.fingerprint})
         return self._codec.encode(reports)
 
     def add(self, reports: Reports) -> None:
-        """Take reports.
+        """Add reports.
 
         Raises:
-            DataError: if they are simulated and others are not.
-            MismatchError: if they are of another plan.
+            DataError: if some reports are simulated and others are not.
+            MismatchError: if the reports belong to another plan.
         """
         if reports.n and self._simulated is None:
             self._simulated = reports.simulated
@@ -210,28 +210,28 @@ class CanonicalOrder:
         self._rows.add(self.keys(reports))
 
     def add_records(self, records: AnyArray) -> None:
-        """Take reports by their records, as devices send them; they are checked when they are handed out."""
+        """Add reports as records, in the form that devices send. `batches` checks them."""
         self._rows.add(self._wire.swap_byte_order(records))
 
     def batches(self) -> Iterator[Reports]:
-        """Yield all reports in canonical order, checked; to be called once.
+        """Check all reports, and yield them in canonical order. It can be called once.
 
         Raises:
-            FlawedRowsError: if no device can have sent one of them.
+            FlawedRowsError: if no device can have sent a record.
         """
         yield from in_batches(self.mechanism, self._rows.batches(), simulated=bool(self._simulated))
 
 
 def in_batches(mechanism: Mechanism, keys: Iterable[AnyArray], *, simulated: bool) -> Iterator[Reports]:
-    """Yield the reports of sorted keys, checked, in batches that depend on nothing but their number.
+    """Check the reports of sorted keys, and yield them in batches. Only their number determines the batches.
 
     Args:
-        mechanism: what made the reports.
-        keys: ``(m, width)`` `CanonicalOrder.keys` at a time, in ascending order.
-        simulated: whether the reports are.
+        mechanism: the mechanism that made the reports.
+        keys: batches of ``(m, width)`` keys of `CanonicalOrder.keys`, in ascending order.
+        simulated: whether the reports are simulated.
 
     Raises:
-        FlawedRowsError: if no device can have sent one of them.
+        FlawedRowsError: if no device can have sent a report.
     """
     codec = RecordCodec(mechanism.columns, mechanism.clear_blocks, order=">")
     for rows in _even(keys, batch_rows(mechanism)):
@@ -239,7 +239,7 @@ def in_batches(mechanism: Mechanism, keys: Iterable[AnyArray], *, simulated: boo
 
 
 def _even(batches: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
-    """Yield rows in batches of one size, but for the last."""
+    """Yield rows in batches of one size; the last batch may be smaller."""
     held: list[AnyArray] = []
     rows = 0
     for batch in batches:
@@ -256,16 +256,16 @@ def _even(batches: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
 def canonical(
     mechanism: Mechanism, batches: Iterable[Reports], *, memory: int = MEMORY, folder: Path | None = None
 ) -> Iterator[Reports]:
-    """Yield reports in canonical order, in batches that depend on nothing but their number.
+    """Yield reports in canonical order, in batches. Only their number determines the batches.
 
     Args:
-        mechanism: what made them.
+        mechanism: the mechanism that made the reports.
         batches: the reports, in any order.
-        memory: how many bytes may be held at once, roughly; what exceeds it goes through temporary files.
-        folder: where these are; None for the system's place for them.
+        memory: the approximate largest number of bytes in memory. Other reports are written to temporary files.
+        folder: the folder for temporary files; None for the system's folder.
 
     Raises:
-        MismatchError: if reports are of another plan.
+        MismatchError: if reports belong to another plan.
         DataError: if some are simulated and others are not.
 
     Example:
@@ -282,18 +282,18 @@ def canonical(
 
 
 def batch_rows(mechanism: Mechanism) -> int:
-    """Return the rows of each batch in canonical order, and of each row group of a sealed file, but for the last."""
+    """Return the number of rows in each batch in canonical order, and in each row group of a sealed file."""
     return min(max(_BATCH_BYTES // RecordCodec.of(mechanism).width, 1), BATCH_ROWS)
 
 
 class OrderCheck:
-    """A check of reports, batch by batch, that they are in canonical order.
+    """Checks batch by batch that reports are in canonical order.
 
     Args:
-        mechanism: what made them.
+        mechanism: the mechanism that made the reports.
 
     Attributes:
-        misplaced: the first row that belongs before an earlier one; None if all are in order so far.
+        misplaced: the number of the first row that is less than the row before it; None if all rows are in order.
     """
 
     def __init__(self, mechanism: Mechanism) -> None:
@@ -303,9 +303,9 @@ class OrderCheck:
         self.misplaced: int | None = None
 
     def add(self, reports: Reports) -> None:
-        """Look at the next reports."""
+        """Check the next reports."""
         keys = np.concatenate([self._last, self._order.keys(reports)])
-        # As texts of one length, which compare as their bytes do.
+        # The keys are viewed as texts of one length, which sort like their bytes.
         texts = keys.view(f"S{self._order.width}").ravel()
         falls = texts[1:] < texts[:-1]
         if self.misplaced is None and falls.any():

@@ -1,9 +1,9 @@
-"""Sources of reports: files, folders, URLs and tables; scanned before any is read, then read batch by batch.
+"""Sources of reports: files, folders, URLs and tables. All are scanned before the first is read.
 
     paths -> Sources -> ScannedSources -> SourceReader -> checked batches -> tally, evidence or table
 
-A scan checks the plan and the columns of every file (in JSON lines only the first line), and that no report is there
-twice. A reader yields the checked batches of all sources, and checks at its end that the numbers add up.
+A scan checks the plan and the columns of every file (of JSON lines only the first line), and that no named batch is
+read twice. A reader yields the checked batches of all sources, and compares the numbers of rows at the end.
 """
 
 import json
@@ -42,9 +42,9 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import warn_of
 from discreet.mechanisms.row_checks import reasons
 
-# Bytes of small files of services that are held until they are read.
+# The most bytes of small files at URLs that stay in memory until they are read.
 _MOST_HELD = 1 << 28
-# Reports are held as batches, as one, and as what the law lays them out as.
+# Copies of the reports in memory: as batches, as one array, and in the arrangement that the law needs.
 _COPIES = 3
 _NAMES_SHOWN, _LETTERS = 5, 1 << 25
 # The first entries of an account: reports, simulated reports, simulated batches; then rows left out for each reason.
@@ -53,20 +53,19 @@ _REASONS = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sources:
-    """The files, folders, URLs and tables of reports, and how they are read.
+    """The files, folders, URLs and tables with reports, and options for reading them.
 
-    Whatever takes sources takes what ``of`` may be, too.
+    Functions that take `Sources` also accept any value that ``of`` accepts.
 
     Attributes:
-        of: files of reports or tallies (``.tally.parquet``, say), folders of such files, URLs of either, patterns of
-            names (``2026-*.parquet``); tables of
-            reports of pandas, polars, DuckDB, Arrow or anything else that has ``__arrow_c_stream__``; or several of
-            these.
-        bad_share: the share of rows, in 0..1, that may be nothing a device can have sent: they are left out and
-            counted. By default the first one is refused, and always in a source with the name of a batch.
-        trust_plan: whether you vouch that sources which do not say their plan hold reports of this one; sources that
-            say another plan are refused all the same (`discreet.mechanisms.report_tables`).
-        progress: called now and then with the rows done and the rows in all; None if nobody wants to know.
+        of: files of reports or tallies (such as ``.tally.parquet``), folders of such files, URLs of either, patterns of
+            names (``2026-*.parquet``); tables of reports of pandas, polars, DuckDB, Arrow or any library with
+            ``__arrow_c_stream__``; or a list of these.
+        bad_share: the largest share of rows, in 0..1, that no device can have sent. These rows are left out and
+            counted. By default such a row is an error. In a source with a named batch it is always an error.
+        trust_plan: whether you state that sources without a fingerprint hold reports of this plan. Sources of another
+            plan are errors even then (`discreet.mechanisms.report_tables`).
+        progress: a function that is called repeatedly with the rows done and the number of all rows; None for none.
 
     Raises:
         ParameterError: if a parameter is out of range, or a source has another type.
@@ -100,21 +99,21 @@ class Sources:
 
     @property
     def named(self) -> list[File]:
-        """The files and folders, without tables; errors as for `matched`."""
+        """The files and folders, with patterns resolved, and without tables; errors as for `matched`."""
         return [path for place in self.of if not _is_table(place) for path in matched(place)]
 
     @property
     def tables(self) -> list[Any]:
-        """The tables."""
+        """The tables in memory."""
         return [place for place in self.of if _is_table(place)]
 
     @property
     def files(self) -> list[File]:
-        """The files of reports and tallies, those in folders too; errors as for `files_in`."""
+        """The files of reports and tallies, including files in folders; errors as for `files_in`."""
         return report_files(self.named)
 
     def without_sifting(self) -> "Sources":
-        """Return these sources after a check that no rows are to be left out.
+        """Return the sources, or raise an error if invalid rows may be left out.
 
         Raises:
             ParameterError: if ``bad_share`` is above 0.
@@ -124,10 +123,10 @@ class Sources:
         return self
 
     def refuse_output(self, target: Path) -> None:
-        """Refuse an output that is read, or is in a folder of sources, where the next reader would read it too.
+        """Raise an error for an output that is one of the sources, or is inside a folder of sources.
 
         Raises:
-            ParameterError: if it is so.
+            ParameterError: if the output is one of the sources, or inside a folder of sources.
         """
         for source in self.named:
             if isinstance(source, Path) and source.is_dir() and target.resolve().is_relative_to(source.resolve()):
@@ -136,16 +135,16 @@ class Sources:
             raise ParameterError("output.is-source", path=target)
 
     def scan(self, mechanism: Mechanism, public: Sequence[str] = ()) -> "ScannedSources":
-        """Scan the sources; warn of files without the name of their plan, and of columns that are not read.
+        """Check the metadata of all sources. Warn of files without a plan's fingerprint, and of columns not read.
 
         Args:
-            mechanism: what made the reports.
-            public: names of columns beside the reports that all sources must have, and no tally has. No rows are left
-                out then.
+            mechanism: the mechanism that made the reports.
+            public: the names of public columns that all sources must have. Tallies have no such columns, and no rows
+                can be left out then.
 
         Raises:
-            DataError: if a file is missing, truncated, or not of this plan's reports, or together they hold more
-                reports of a batch than it has; it names the file.
+            DataError: if a file is missing, truncated, or does not hold reports of this plan, or if the files together
+                hold more reports of a batch than the batch has. The error names the file.
             MismatchError: if a file belongs to another plan.
             ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
         """
@@ -178,20 +177,20 @@ def _is_table(place: object) -> bool:
 
 
 def sources_of(reports: Any) -> Sources:
-    """Return sources; files, folders, URLs and tables alone are read with the usual care."""
+    """Return reports as `Sources`. Files, folders, URLs and tables get the default options."""
     return reports if isinstance(reports, Sources) else Sources(reports)
 
 
 def report_files(sources: Iterable[str | File]) -> list[File]:
-    """Return the files of reports and tallies that are named; arguments and errors as for `files_in`."""
+    """Return the files of reports and tallies among the sources; arguments and errors as for `files_in`."""
     return files_in(sources, REPORTS, "reports")
 
 
 def stamped_plan(file: File) -> str:
-    """Return the plan that a file of reports or a tally says it is of; empty if it says none.
+    """Return the fingerprint of the plan in a file of reports or a tally; empty if the file has none.
 
     Raises:
-        DataError: if it cannot be read; it names the file.
+        DataError: if the file cannot be read. The error names the file.
     """
     with readable(file):
         if checked(file, REPORTS, "reports") in LINES:
@@ -206,13 +205,13 @@ def stamped_plan(file: File) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ScannedSources:
-    """The sources of one run, scanned.
+    """Sources of reports whose metadata were checked.
 
     Attributes:
-        mechanism: what made the reports.
-        asked: the sources, as the caller asked for them.
-        tallies: by their files, in order.
-        sources: files of reports and tables, in order.
+        mechanism: the mechanism that made the reports.
+        asked: the sources as the caller gave them.
+        tallies: the tallies by file, in order.
+        sources: the files of reports and the tables, in order.
     """
 
     mechanism: Mechanism
@@ -227,21 +226,21 @@ class ScannedSources:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows of all files and tables; None if some are not counted yet."""
+        """The number of rows of all files and tables; None if some rows are not counted yet."""
         counts = [source.rows for source in self.sources]
         return None if None in counts else sum(count for count in counts if count)
 
     @property
     def memory(self) -> int:
-        """About how many bytes the reports take in memory while a likelihood is worked out."""
+        """The approximate number of bytes of the reports in memory while a likelihood is maximised."""
         return _COPIES * sum(source.memory for source in self.sources)
 
     def reader(self) -> "SourceReader":
-        """Return a reader of all reports, for one pass."""
+        """Return a reader for one pass through all reports."""
         return SourceReader(self)
 
     def refuse_tallies(self) -> None:
-        """Refuse tallies where reports are needed.
+        """Raise an error if a source is a tally, because the reports are needed.
 
         Raises:
             ParameterError: if there is a tally.
@@ -251,15 +250,15 @@ class ScannedSources:
 
     @property
     def beside(self) -> tuple[str, ...]:
-        """The names of the columns beside the reports, read or not."""
+        """The names of the columns beside the reports, whether they are read or not."""
         return tuple(dict.fromkeys(name for source in self.sources for name in source.beside))
 
     def cells(self, names: Sequence[str], most: int) -> tuple[int, ...]:
-        """Return the number of reports of each cell of columns beside them; none if there are more cells than listed.
+        """Return the number of reports for each combination of public columns; empty if there are too many.
 
         Args:
-            names: of the columns; lines of JSON and tallies have none.
-            most: cells that are listed.
+            names: the names of the columns; JSON lines and tallies have none.
+            most: the largest number of combinations.
 
         Raises:
             DataError: if a file is damaged.
@@ -274,13 +273,13 @@ class ScannedSources:
 
     @cached_property
     def batches(self) -> tuple[NamedBatch, ...]:
-        """The batches with a name among the files of reports and tables, without those in tallies."""
+        """The named batches in the files of reports and tables, without batches in tallies."""
         return merged(source.batch for source in self.sources if source.batch is not None)
 
     @cached_property
     def _held(self) -> list[tuple[Place, Sequence[NamedBatch], bool]]:
-        """The batches with a name that each source holds, and whether it holds other reports."""
-        # Lines are counted when they are read.
+        """For each source the place, its named batches, and true if it also has reports without a named batch."""
+        # The number of lines is known only after reading.
         files = [
             (s.place, () if s.batch is None else (s.batch,), s.batch is None and s.rows != 0) for s in self.sources
         ]
@@ -288,31 +287,31 @@ class ScannedSources:
 
     @property
     def all_batches(self) -> tuple[NamedBatch, ...]:
-        """The batches with a name among all sources."""
+        """The named batches of all sources."""
         return merged(batch for _, batches, _ in self._held for batch in batches)
 
     @property
     def name(self) -> str:
-        """The name of the one batch that all sources are; empty if they are several, or a part, or have no name."""
+        """The name of the batch, if all sources together are one whole named batch; else empty."""
         batches = self.all_batches
         alone = len(batches) == 1 and batches[0].is_whole and not any(others for *_, others in self._held)
         return batches[0].name if alone else ""
 
     def whole(self, reports: Tally) -> Tally:
-        """Return the tally of everything, with the batches that it counted.
+        """Return the tally of all sources, with the batches that it counted.
 
         Args:
-            reports: the tally of all parts, which were read.
+            reports: the tally of all parts, after reading them.
         """
         return sum(self.tallies.values(), start=replace(reports, batches=self.batches))
 
     def beyond(self, counted: Tally) -> "ScannedSources":
-        """Return the sources without what a tally has counted, which is not read.
+        """Return the sources whose batches a tally has not counted yet.
 
         Raises:
-            DataError: if a batch has another number of reports than was counted under its name; it names the file.
-            ParameterError: if a source is not a whole batch with a name, so that it would not be recognised the next
-                time; it names the source.
+            DataError: if a batch has another number of reports than the tally counted for it. The error names the file.
+            ParameterError: if a source is not a whole named batch, so that it would not be recognised the next time.
+                The error names the source.
         """
         known = {batch.name: batch for batch in counted.batches}
         new = set[Place]()
@@ -328,10 +327,10 @@ class ScannedSources:
         return ScannedSources(self.mechanism, self.asked, tallies, sources)
 
     def refuse_twice(self) -> None:
-        """Refuse sources that together hold more reports of a batch than it has.
+        """Raise an error if the sources hold more reports of a batch than the batch has.
 
         Raises:
-            DataError: if there are some; it names them.
+            DataError: if a batch is read twice. The error names the sources.
         """
         by_name: dict[str, list[tuple[Place, NamedBatch]]] = {}
         for path, batches, _ in self._held:
@@ -345,10 +344,10 @@ class ScannedSources:
 
 
 class Account:
-    """The rows that a reader has read, in numbers that add up: reports, simulated ones, rows left out by reason.
+    """Counts of the rows that a reader has read: reports, simulated reports, and rows left out by reason.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
 
     Attributes:
         entries: ``(3 + reasons,)`` reports, simulated reports, simulated batches, and rows left out for each reason.
@@ -359,33 +358,33 @@ class Account:
         self.entries = np.zeros(_REASONS + len(self._reasons), np.int64)
 
     def add(self, batch: CheckedBatch) -> None:
-        """Add a batch, in place."""
+        """Add a batch to the counts."""
         n, simulated = batch.reports.n, batch.reports.simulated
         self.entries[:_REASONS] += (n, n * simulated, simulated)
         for reason, count in batch.left_out.items():
             self.entries[_REASONS + self._reasons.index(reason)] += count
 
     def add_reports(self, n: int) -> None:
-        """Add reports that were counted elsewhere."""
+        """Add the number of reports that were counted elsewhere."""
         self.entries[0] += n
 
     def before(self, state: IntArray) -> IntArray:
-        """Return the entries and, behind them, a state of a fold, as one array."""
+        """Return the counts followed by a state of a fold, as one array."""
         return np.concatenate([self.entries, state])
 
     def split(self, sums: IntArray) -> IntArray:
-        """Add the entries of the sums of `before`, and return the sum of the states."""
+        """Add counts from a sum of arrays made by `before`, and return the sum of the states."""
         self.entries += sums[: len(self.entries)]
         return sums[len(self.entries) :]
 
     @property
     def n(self) -> int:
-        """Number of reports."""
+        """The number of reports."""
         return int(self.entries[0])
 
     @property
     def simulated(self) -> bool:
-        """True if a batch was simulated."""
+        """True if a batch has simulated reports."""
         return bool(self.entries[2])
 
     @property
@@ -395,27 +394,28 @@ class Account:
 
     @property
     def left_out(self) -> dict[str, int]:
-        """Number of rows left out, by reason; only reasons that occurred."""
+        """The number of rows left out, by reason. Reasons with 0 rows are omitted."""
         counts = zip(self._reasons, self.entries[_REASONS:].tolist(), strict=True)
         return {reason: count for reason, count in counts if count}
 
     @property
     def rows(self) -> int:
-        """Number of rows, with those left out."""
+        """The number of rows, including rows left out."""
         return self.n + int(self.entries[_REASONS:].sum())
 
 
 class SourceReader:
-    """One pass through scanned sources: a context that yields checked batches, and checks their numbers at its end.
+    """One pass through scanned sources. It yields checked batches, and compares the numbers of rows at the end.
 
     Args:
-        scan: the sources.
+        scan: the scanned sources.
 
     Attributes:
-        account: the rows that were read.
+        account: the counts of rows that were read.
 
     Raises:
-        DataError: at the end, if another number of rows was read than the files announced, or too many were left out.
+        DataError: at the end, if the number of rows differs from the number in the files' metadata, or too many rows
+            were left out.
     """
 
     def __init__(self, scan: ScannedSources) -> None:
@@ -437,7 +437,7 @@ class SourceReader:
         """Yield the batches of all parts, in order; errors as for `ScannedSource.batches`.
 
         Args:
-            most: rows of a batch; None for a fast number.
+            most: the most rows of a batch; None for a number that is fast.
             threads: as for `discreet.files.reading.prefetched`; by default nothing is read ahead.
         """
         checked = (batch for part in self._scan.parts for batch in self.part(part, most))
@@ -446,7 +446,7 @@ class SourceReader:
             self.show_progress()
 
     def part(self, part: SourcePart, most: int | None = None) -> Iterator[CheckedBatch]:
-        """Yield the batches of one part, until the reader is stopped; several threads may each read a part."""
+        """Yield the batches of one part, until the reader is stopped. Each thread may read another part."""
         for batch in part.batches(sift=self._scan.asked.bad_share > 0, most=most):
             if self._stopped:
                 return
@@ -455,11 +455,11 @@ class SourceReader:
             yield batch
 
     def stop(self) -> None:
-        """End all threads that read, each at its next batch."""
+        """Stop all threads that read, each before its next batch."""
         self._stopped = True
 
     def show_progress(self) -> None:
-        """Tell the caller how many rows were read."""
+        """Call the function for progress with the number of rows read."""
         if self._scan.asked.progress is not None:
             self._scan.asked.progress(self.account.rows, self._scan.rows)
 

@@ -1,4 +1,4 @@
-"""Files of tallies, written whole or not at all and checked when they are read; columns of results in files."""
+"""Files of tallies. They are written whole or not at all, and checked when they are read."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,16 +28,16 @@ _NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def write_tally(path: str | Path, tally: Tally, *, force: bool = False, facts: Mapping[str, Any] = _NO_FACTS) -> None:
-    """Write a tally as Parquet or Arrow IPC: one column of counts, first the support.
+    """Write a tally as Parquet or Arrow IPC, with one column of counts: first the support, then values in clear.
 
-    The file lists the batches that were counted, by name and number of reports. Reports without a known batch become
-    a batch with a new name; with ``facts`` of a collection and its epoch they are that sealed batch.
+    The file lists the counted batches with their names and numbers of reports. Reports without a named batch become a
+    batch with a new name, or the sealed batch of a collection and epoch that ``facts`` names.
 
-    Among reports it is known by its name, which then has to end in one of `suffixes.TALLIES`.
+    To be recognised among files of reports, the file name must end in one of `paths.TALLIES`.
 
     Raises:
         OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if tallies are not kept under such a name.
+        ParameterError: if the file name has no ending for tallies.
 
     Example:
         >>> import discreet as dc
@@ -70,13 +70,13 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
 
 
 def _batches(tally: Tally, facts: Mapping[str, Any]) -> list[NamedBatch]:
-    """Return the batches of a tally, in order; all other reports are one, named by the facts or anew."""
+    """Return the batches of a tally, in order. All reports without a named batch form one batch with a name."""
     others = [NamedBatch(batch_name(facts) or new_name(), tally.rest_n, tally.rest_n)] if tally.rest_n else []
     return sorted([*tally.batches, *others])
 
 
 def _read_batches(facts: Mapping[str, Any]) -> tuple[NamedBatch, ...]:
-    """Return the batches that a tally has counted; tallies of earlier versions have no names, or only facts."""
+    """Return the batches that a tally has counted. Tallies of earlier versions have no list of batches."""
     if _BATCHES not in facts:
         whole = batch_in(facts, facts["n"])
         return () if whole is None else (whole,)
@@ -91,11 +91,11 @@ def _read_batches(facts: Mapping[str, Any]) -> tuple[NamedBatch, ...]:
 
 
 def read_tally(path: str | File, mechanism: Mechanism) -> Tally:
-    """Return the tally of a file that `write_tally` wrote, checked.
+    """Read and check a file that `write_tally` wrote, and return the tally.
 
     Raises:
         DataError: if the file is missing, truncated, or its counts cannot be a tally.
-        MismatchError: if it belongs to another plan.
+        MismatchError: if the tally belongs to another plan.
 
     Example:
         >>> import discreet as dc
@@ -132,7 +132,7 @@ def _checked_tally(mechanism: Mechanism, facts: dict[str, Any], table: pa.Table)
 
 
 def write_columns(path: Path, table: Any) -> None:
-    """Write a table into an existing file, as Parquet or Arrow IPC by its name."""
+    """Write an Arrow table into an existing file, as Parquet or Arrow IPC according to the file's ending."""
     if ending(path) == ".parquet":
         pq.write_table(table, path)
         return

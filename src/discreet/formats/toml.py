@@ -1,4 +1,4 @@
-"""Documents as text: TOML, or JSON by the ending of the file."""
+"""Documents as text: TOML or JSON, according to the ending of the file."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,14 +7,17 @@ from typing import Any
 
 
 def document_text(document: Mapping[str, Any], path: Path, toml: Callable[[Any], str] | None = None) -> str:
-    """Return the text of a document: JSON or TOML by the file's name; ``toml`` writes TOML in a special layout."""
+    """Return a document as JSON or TOML, according to the ending of the file.
+
+    ``toml`` may write TOML in its own layout.
+    """
     if path.suffix.lower() == ".json":
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     return (toml or toml_text)(document) + "\n"
 
 
 def toml_text(document: Mapping[str, Any]) -> str:
-    """Return a document as TOML: plain values first, then its tables.
+    """Return a document as TOML: first plain values, then tables.
 
     Example:
         >>> print(toml_text({"domain": {"labels": ["a", "b"], "range": None}, "epsilon": 1.0}))
@@ -31,7 +34,7 @@ def toml_text(document: Mapping[str, Any]) -> str:
 
 
 def toml_table(heading: str, table: Mapping[str, Any]) -> str:
-    """Return a table of TOML under its heading, with the tables in it on one line each."""
+    """Return a TOML table under its heading. Tables inside it are on one line each."""
     return "\n".join([heading, *_assignments(table)])
 
 
@@ -40,7 +43,7 @@ def _assignments(table: Mapping[str, Any]) -> Iterator[str]:
 
 
 def toml_key(name: str) -> str:
-    """Return a name as a key of TOML."""
+    """Return a name as a TOML key, with quotes if it needs them."""
     bare = name.isascii() and bool(name) and name.replace("_", "").replace("-", "").isalnum()
     return name if bare else _value(name)
 
@@ -51,7 +54,7 @@ def _value(value: Any) -> str:
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, str):
-        # A basic string of TOML is a string of JSON, except for this character, which TOML escapes.
+        # A basic string of TOML is a JSON string, except that TOML escapes this character.
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
         return f"{{ {', '.join(_assignments(value))} }}" if value else "{}"
