@@ -43,7 +43,7 @@ NAMES = {
     "risk.attacks.traces": ("Attack Attempt Matcher level_of_each markov match strongest"),
     "risk.bounds.identification": "Bound Bounds at_most conditions identification_bounds least limit",
     "risk.classes": "ClassRisk class_risk written_cells",
-    "risk.generalisation": "Step proposed",
+    "risk.generalisation": "Step",
     "risk.scores": "Scores",
     "risk.scores.biometric": "Biometric biometric",
     "risk.scores.pse": "PSE checked_matrix divergence pse_of_folds pse_of_matrix pse_of_scores",

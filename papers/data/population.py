@@ -101,15 +101,16 @@ def column_of(table: Any, name: str, source: Path) -> Any:
     """Return a column that has no missing values.
 
     Raises:
-        DataError: if it is not there or has gaps; it names the file, the column, and how many.
+        DataError: if the column is missing, or some of its values are.
     """
     if table.column_names.count(name) != 1:
         raise DataError(f"{source}: there is no column {name!r}; it has {', '.join(table.column_names[:60])}.")
     column = table[name].combine_chunks()
     if column.null_count:
-        first = int(np.flatnonzero(np.asarray(column.is_null()))[0])
+        first = 1 + int(np.flatnonzero(np.asarray(column.is_null()))[0])
         raise DataError(
-            f"{source}: column {name!r} lacks {column.null_count} of {len(column)} values (first at row {first})."
+            f"{source}: {column.null_count} of {len(column)} values of column {name!r} are missing "
+            f"(first in row {first})."
         )
     return column
 
@@ -118,7 +119,7 @@ def whole_numbers(table: Any, name: str, source: Path, *, below: int) -> IntArra
     """Return a column of integers in 0..below - 1.
 
     Raises:
-        DataError: if it is not one; it names the file, the column, and how many are not.
+        DataError: if some values are not such integers.
     """
     column = column_of(table, name, source)
     if not pa.types.is_integer(column.type):
@@ -132,7 +133,7 @@ def recoded(table: Any, name: str, source: Path, *, groups: Sequence[Sequence[st
     """Return a column of text as the places of the groups that its values are in.
 
     Raises:
-        DataError: if some are in none; it names the file, the column, and how many.
+        DataError: if some values are in no group.
     """
     column = column_of(table, name, source)
     plain = column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
@@ -141,17 +142,16 @@ def recoded(table: Any, name: str, source: Path, *, groups: Sequence[Sequence[st
     listed = [text for group in groups for text in group]
     places = np.array([place for place, group in enumerate(groups) for _ in group])
     indices = pc.index_in(plain, value_set=pa.array(listed)).fill_null(-1).to_numpy(zero_copy_only=False)
-    _refuse(indices < 0, f"one of the {len(listed)} categories known", name, source)
+    _refuse(indices < 0, f"among the {len(listed)} known categories", name, source)
     coded: IntArray = places[indices].astype(np.int64)
     return coded
 
 
 def _refuse(wrong: AnyArray, wanted: str, name: str, source: Path) -> None:
     if wrong.any():
-        count, first = np.count_nonzero(wrong), int(np.flatnonzero(wrong)[0])
+        count, first = np.count_nonzero(wrong), 1 + int(np.flatnonzero(wrong)[0])
         raise DataError(
-            f"{source}: column {name!r} must hold {wanted}; {count} of {len(wrong)} values are not "
-            f"(first at row {first})."
+            f"{source}: {count} of {len(wrong)} values of column {name!r} are not {wanted} (first in row {first})."
         )
 
 

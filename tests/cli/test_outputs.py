@@ -34,7 +34,6 @@ VERBS: dict[str, Callable[[Files], list[object]]] = {
     "attest -o": lambda files: ["attest", "none.toml", "-o"],
     "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
     "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
-    "risk compare -o": lambda files: ["risk", "compare", "--traces", "none.csv", "-o"],
     "risk traces --per-user": lambda files: ["risk", "none.csv", "--per-user"],
 }
 FILES = {

@@ -148,7 +148,7 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
         *(
             f"discreet/pictures/templates/{name}"
             for name in (
-                *("attestation.html", "base.html", "defences.html", "linkage.html", "page.css", "parts.html"),
+                *("attestation.html", "base.html", "linkage.html", "page.css", "parts.html"),
                 "risk.html",
                 "study.html",
             )

@@ -20,7 +20,6 @@ from papers.uldp.losses import (
     LINEAR,
     LowerBound,
     answers,
-    half_of,
     least_error,
     losses,
 )
@@ -87,29 +86,12 @@ def test_nobody_is_below_the_bound_and_the_optimum_attains_it(folder: Path) -> N
         assert excess["BlockDesign at p(X_S)"] == pytest.approx(1, abs=1e-3)
 
 
-def test_what_is_sensitive_is_the_same_for_all(folder: Path) -> None:
-    one, other = (cell(folder, name, epsilon, drawn=7) for name, epsilon in (("uRR", 0.1), (BOUND, 4.0)))
-    chosen = [each.choice(3).choice(400, 7, replace=False) for each in (one, other)]
-    assert (chosen[0] == chosen[1]).all()
-    assert (chosen[0] != one.choice(4).choice(400, 7, replace=False)).any()
-
-
 def test_runs_do_not_depend_on_how_they_are_grouped(folder: Path) -> None:
     together = measured(cell(folder, runs=3), folder)
     apart = [row for first in range(3) for row in measured(cell(folder, first=first), folder)]
     assert without_times(together) == without_times(apart)
     assert len({one.row.tv for one in together if one.row.estimator == "emp"}) == 3
     assert without_times(measured(cell(folder, seed=1), folder)) != without_times(apart[:3])
-
-
-def test_all_mechanisms_of_a_run_share_their_users(folder: Path) -> None:
-    one, other = cell(folder, "RR", 0.1), cell(folder, "uRAP", 9.0, drawn=3)
-    counts = sources.load(NAME, folder).counts
-    users = [half_of(counts, each.people(7)) for each in (one, other)]
-    assert (users[0] == users[1]).all()
-    assert (users[0] != half_of(counts, one.people(8))).any()
-    assert users[0].sum() == 300
-    assert (users[0] <= counts).all()
 
 
 def test_tallies_and_reports_are_alike() -> None:
@@ -122,12 +104,6 @@ def test_tallies_and_reports_are_alike() -> None:
         theirs = estimate(mechanism, real, method="em").frequencies
         assert ours == pytest.approx(theirs, abs=0.12)
         assert ours == pytest.approx([0.4, 0.3, 0.2, 0.1], abs=0.1)
-
-
-def test_changed_data_are_noticed(folder: Path) -> None:
-    stale = replace(cell(folder), data="0" * 16)
-    with pytest.raises(ParameterError, match="has changed while it was in use"):
-        measure(stale, folder)
 
 
 # Resuming

@@ -40,7 +40,7 @@ def test_the_rule_of_the_paper_makes_76_of_400_values_sensitive(tmp_path: Path) 
         assert sensitive[age, income, marital].tolist() == [expected, expected]
 
 
-@pytest.mark.parametrize("added", range(6))
+@pytest.mark.parametrize("added", [0, 1, 5])
 def test_service_attributes_are_added_in_the_papers_order(tmp_path: Path, added: int) -> None:
     population = censuses.load_us_census(uci(tmp_path), added)
     assert (population.domain.size, population.domain.sensitive_count) == (400 * 2**added, 76 * 2**added)

@@ -23,18 +23,6 @@ def cell(task: str, mechanism: str, epsilon: float, drawn: int | None = None) ->
     return Cell(VILLAGE.name, VILLAGE.fingerprint, mechanism, epsilon, drawn, task=task)
 
 
-def test_people_return_as_the_page_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shares of events by place and user, as two cities have them, here of a smaller world of few cities."""
-    monkeypatch.setattr(made_up, "CITIES", 10)
-    traces = replace(VILLAGE, users=4000, values=30_000).traces
-    assert (traces.users, traces.event_count) == (4000, 30_000)
-    assert traces.lengths.min() >= 10
-    assert traces.lengths.mean() == pytest.approx(61, rel=0.1)
-    places = [traces.events[a:b] for a, b in zip(traces.offsets[:-1], traces.offsets[1:], strict=True)]
-    assert 0.45 < fmean(len(np.unique(one)) / len(one) for one in places) < 0.6
-    assert 0.4 < fmean(float(one[len(one) // 2] in one[: len(one) // 2]) for one in places) < 0.6
-
-
 def test_new_places_come_by_their_popularity() -> None:
     generator = np.random.default_rng(20261126)
     world = made_up.World.of(200, generator)

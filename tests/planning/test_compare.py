@@ -14,7 +14,6 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.planning.compare import MechanismComparison, compare_mechanisms, recommended
 from discreet.planning.losses import reports_for_standard_error, worst_variance
-from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import optimal_design, optimal_theta
 from refusals import refused
 
@@ -94,16 +93,6 @@ def test_recommendations_are_the_smallest_reports_of_little_error(domain: Domain
             assert getattr(chosen, name) <= min(getattr(one, name) for one in small) * (1 + 1e-9)
 
 
-def test_the_mass_that_nobody_gave() -> None:
-    found = compare_mechanisms(DOMAINS["some"], 1.0, 1000)
-    assert (found.requirements.mass, found.requirements.is_assumed) == (0.05, True)
-    given = compare_mechanisms(DOMAINS["some"], 1.0, 1000, target="worst-case", sensitive_mass=0.05)
-    assert not given.requirements.is_assumed
-    assert [one.assumed_mse for one in given.candidates] == [one.assumed_mse for one in found.candidates]
-    plain = Requirements(DOMAINS["all"], 1.0, 1000)
-    assert (plain.mass, plain.is_assumed) == (1.0, True)
-
-
 def test_a_single_value() -> None:
     found = compare_mechanisms(Domain(["only"]), 1.0, 10)
     assert all(np.isfinite(one.worst_mse) for one in found.candidates)
@@ -116,18 +105,6 @@ def test_a_single_value() -> None:
 
 def given(domain: Domain) -> Any:
     return np.random.default_rng(2).dirichlet(np.full(domain.size, 0.5))
-
-
-@every
-@pytest.mark.parametrize("epsilon", [0.2, 3.0])
-def test_errors_for_a_given_distribution(domain: Domain, epsilon: float) -> None:
-    n, p = 700, given(domain)
-    for one in compare_mechanisms(domain, epsilon, n, p=p).candidates:
-        assert one.assumed_mse == pytest.approx(one.mechanism.decoder.mse(n, p), rel=1e-9)
-        assert one.excess is None
-        assert one.assumed_mse <= one.worst_mse
-        assert one.standard_error == max(one.sensitive_error, one.clear_error or 0)
-        assert one.standard_error <= sqrt(worst_variance(one.mechanism, n) / n) * (1 + 1e-12)
 
 
 @every

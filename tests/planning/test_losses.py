@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import BlockDesign, Domain, RandomizedResponse
+from discreet import BlockDesign, Domain
 from discreet.errors import ParameterError
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from laws import POOLS, SIZES, Case, cases, every_with_rho, over
@@ -73,13 +73,3 @@ def test_least_number_of_reports_under_a_bias_that_all_share(case: Case) -> None
             assert n == 1 or error(n - 1) > wanted
         wanted = floor * (1 - 1e-6)
         refused(ParameterError, lambda p=p, wanted=wanted: reports_for_standard_error(mechanism, wanted, p=p))
-
-
-def test_least_number_of_reports_is_exact_where_it_is_whole() -> None:
-    """Without privacy n Var = p (1 - p), so a quarter at worst: 2500 reports for 0.01, not 2501."""
-    coin = RandomizedResponse(Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0)
-    assert worst_variance(coin) == 0.25
-    assert reports_for_standard_error(coin, 0.01) == 2500
-    for n in range(2, 2000):
-        assert reports_for_standard_error(coin, 0.5 / sqrt(n)) == n
-    assert reports_for_standard_error(coin, 0.5) == 1

@@ -1,16 +1,12 @@
 """Pools of hash functions in the planner: an error that more users do not lessen, stated beside the others."""
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
-import pytest
 
 from discreet import Domain, PooledHashing, best
 from discreet.planning.candidates import Candidate
 from discreet.planning.compare import compare_mechanisms
-from discreet.planning.curves import against_users
-from discreet.planning.requirements import Requirements
 
 DOMAIN = Domain(range(300), sensitive=range(200))
 
@@ -27,16 +23,6 @@ def test_errors_contain_the_bias_of_the_pool() -> None:
     assert one.worst_mse == one.mechanism.decoder.worst_case_mse(10_000)
     assert one.assumed_mse > moments.pool_bias_error(10_000, np.full(200, 0.3 / 200)) > 0
     assert one.mechanism.law == PooledHashing(DOMAIN, 1.0).law
-
-
-def test_curves_bend_where_an_error_lasts() -> None:
-    curves = {name: dict(points) for name, points in against_users(Requirements(DOMAIN, 1.0, 10**9)).items()}
-    mechanism = PooledHashing(DOMAIN, 1.0)
-    for users, error in curves["hashing-pool"].items():
-        assert error == pytest.approx(sqrt(mechanism.decoder.worst_case_mse(int(users))), rel=1e-12)
-    few, many = min(curves["rr"]), max(curves["rr"])
-    assert curves["rr"][few] / curves["rr"][many] == pytest.approx(sqrt(many / few), rel=1e-9)
-    assert curves["hashing-pool"][few] / curves["hashing-pool"][many] < 1.1
 
 
 def test_the_best_for_any_number_of_reports_is_none_whose_error_lasts() -> None:

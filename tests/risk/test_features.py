@@ -7,28 +7,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.risk.kernels.events import ABSENT, NOTHING, KeyTable, count_keys, group, invert, order_rows, transitions
+from discreet.risk.kernels.events import ABSENT, NOTHING, count_keys, group, invert, order_rows, transitions
 
-# Some far apart, some that fall into slots side by side.
-KEYS = st.lists(st.one_of(st.integers(0, 40), st.integers(0, 2**62)), max_size=200)
 ROWS = st.lists(st.lists(st.integers(0, 4), max_size=60), max_size=8)
 
 
 def laid_out(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
     return offsets, np.array([x for row in rows for x in row], dtype=np.int64)
-
-
-@given(KEYS, KEYS)
-def test_keys_are_numbered_as_they_come(keys: list[int], others: list[int]) -> None:
-    first = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    table = KeyTable()
-    numbers = table.number(np.array(keys, dtype=np.int64))
-    assert table.size == len(first)
-    assert table.column().tolist() == list(first)
-    assert numbers.tolist() == [first[key] for key in keys]
-    found = table.find(np.array(others, dtype=np.int64))
-    assert found.tolist() == [first.get(key, ABSENT) for key in others]
 
 
 @given(ROWS, st.data())

@@ -1,32 +1,10 @@
 """Steps: coarser ways of writing a column."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.risk.generalisation import Step, proposed
-
-
-def test_steps_are_proposed_by_what_a_column_holds() -> None:
-    def texts(values: Any) -> list[str]:
-        return [step.text for step in proposed(pa.array(values))]
-
-    assert texts(["02139", "02141", "94103"]) == ["as it is", "4-digits", "3-digits", "2-digits", "*"]
-    assert texts(["red", "green", "blue"]) == texts([True, False]) == ["as it is", "*"]
-    assert texts([None, 0.0, 1e6]) == ["as it is", "*"]
-    assert texts([0.0, 3.5, 1e6]) == ["as it is", "50000-wide", "100000-wide", "250000-wide", "*"]
-    assert texts(np.array(["2001-05-03", "1999-01-31"], "M8[D]")) == ["as it is", "month", "year", "10-year", "*"]
-    for values in (["02139", "02141", None], np.array(["2001-05-03", "1999-01-31"], "M8[D]"), [0.0, 3.5, 1e6]):
-        sizes = [
-            len(pa.chunked_array([step.coarsen("x", pa.array(values))]).unique()) for step in proposed(pa.array(values))
-        ]
-        assert sizes == sorted(sizes, reverse=True)
-    assert Step("5-digits").coarsen("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
-    born = pa.array(np.array(["2001-05-03", "2001-05-30", "2001-06-01"], "M8[D]"))
-    assert len(Step("month").coarsen("born", born).unique()) == 2
-    assert len(Step("5-year").coarsen("born", born).unique()) == 1
+from discreet.risk.generalisation import Step
 
 
 def test_what_is_written_is_where_the_value_is() -> None:
@@ -44,5 +22,6 @@ def test_what_is_written_is_where_the_value_is() -> None:
         "10-year": ["[2000, 2010)", "[1960, 1970)"], "*": ["*", "*"],
     }.items():  # fmt: skip
         assert Step(step).coarsen("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
+    assert Step("5-digits").coarsen("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
     zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
     assert Step("year").coarsen("at", zoned).to_pylist() == ["2001", "1970", None]

@@ -17,10 +17,7 @@ TRACES, SCORES, COMPARE, DEFENCES = "traces", "scores", "compare", "compare --tr
 FORMS = (TRACES, SCORES, COMPARE, DEFENCES)
 RISK = main.commands["risk"]
 # What one form of compare takes and the other refuses.
-OF_DEFENCES = {
-    *("traces", "defences", "alone", "output", "force", "seed"),
-    *("user", "event", "time", "missing", "split", "least"),
-}
+OF_DEFENCES = {*("traces", "defences", "alone", "seed"), *("user", "event", "time", "missing", "split", "least")}
 NOT_OF = {COMPARE: OF_DEFENCES, DEFENCES: {"users", "prior"}}
 # By form, the options and how they are written.
 OPTIONS = {
@@ -65,17 +62,21 @@ class Inputs:
         return path
 
     def base(self, form: str) -> list[object]:
-        if form == TRACES:
-            return [self.events, "--seed", 1]
-        if form == SCORES:
-            return ["scores", self.scores, "--score", "good", "--seed", 1]
-        if form == DEFENCES:
-            return ["compare", "--traces", self.events, "--defences", "first:2", "--seed", 1]
-        return ["compare", *self.plans, "--users", 100]
+        return {
+            TRACES: [self.events, "--seed", 1],
+            SCORES: ["scores", self.scores, "--score", "good", "--seed", 1],
+            COMPARE: ["compare", *self.plans, "--users", 100],
+            DEFENCES: ["compare", "--traces", self.events, "--defences", "first:2", "--seed", 1],
+        }[form]
+
+    def passed(self, name: str) -> list[object]:
+        """An option with a value."""
+        files = {"PLAN": self.plans[0], "KNOWN": self.events}
+        files |= {"FOLDER": self.folder / "out", "USERS": self.folder / "users.csv", "FILE": self.folder / "trace.txt"}
+        return [NAMES[name], *(files.get(value, value) for value in VALUES[name])]
 
 
-# For each option, what to pass, and, where it is no different answer, how to see that it was used.
-VALUES: dict[str, list[object]] = {
+VALUES: dict[str, list[Any]] = {
     "user": ["other"],
     "event": ["when"],
     "time": ["when"],
@@ -112,27 +113,10 @@ VALUES: dict[str, list[object]] = {
     "debug": ["FILE"],
 }
 
-USES = [(form, name) for form in FORMS for name in OPTIONS[form]]
-# Without an output --force is refused, in words of its own, whatever the form.
-WASTES = [
-    (form, name) for form in FORMS for name in NAMES if name not in OPTIONS[form] and (form, name) != (COMPARE, "force")
-]
-
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> Inputs:
     return Inputs(tmp_path)
-
-
-def passed(name: str, inputs: Inputs) -> list[object]:
-    special: dict[object, object] = {
-        "PLAN": inputs.plans[0],
-        "KNOWN": inputs.events,
-        "FOLDER": inputs.folder / "out",
-        "USERS": inputs.folder / "users.csv",
-        "FILE": inputs.folder / "trace.txt",
-    }
-    return [NAMES[name], *(special.get(value, value) for value in VALUES[name])]
 
 
 def test_no_option_is_left_out_here() -> None:
@@ -140,9 +124,7 @@ def test_no_option_is_left_out_here() -> None:
     assert set(NAMES) == set(VALUES)
 
 
-def writes(inputs: Inputs, form: str) -> None:
-    done("risk", *inputs.base(form), "-o", inputs.folder / "out")
-    assert {file.name for file in (inputs.folder / "out").iterdir()} == {"risk.html", "risk.json"}
+# Options whose use is not seen in another answer
 
 
 def left_out(inputs: Inputs, form: str) -> None:
@@ -154,23 +136,18 @@ def left_out(inputs: Inputs, form: str) -> None:
     assert "Left out: 2 rows in which" in done("risk", *inputs.base(form), "--missing", "drop")
 
 
-def refuses_all_but(text: str, *more: object) -> Callable[[Inputs, str], None]:
-    return lambda inputs, form: _contains(text, refusal("risk", *inputs.base(form), *more))
-
-
-def _contains(text: str, message: str) -> None:
-    assert text in message
+def needs_more(inputs: Inputs, form: str) -> None:
+    assert "split.too-few-events" in refusal("risk", *inputs.base(form), "--least", 11)
 
 
 def failed_scores(inputs: Inputs, form: str) -> None:
-    inputs.scores.write_text(inputs.scores.read_text().replace("\n3,4,0", "\n3,4,-1#", 1).replace("-1#", "-1.0#"))
-    lines = [line.split("#")[0] + ",0.5,4,3" if "#" in line else line for line in inputs.scores.read_text().split("\n")]
-    inputs.scores.write_text("\n".join(lines))
+    lines = inputs.scores.read_text().split("\n")
+    inputs.scores.write_text("\n".join("3,4,-1,0.5,4,3" if line.startswith("3,4,") else line for line in lines))
     facts = told("risk", *inputs.base(form), "--failed", -1)
     assert (facts["users"], facts["dropped"]) == (11, 1)
 
 
-def turned(inputs: Inputs, form: str) -> None:
+def wrong_way(inputs: Inputs, form: str) -> None:
     found = run("risk", *inputs.base(form), "--distance")
     assert found.exit_code == 0
     assert "leave out --distance" in found.stderr
@@ -184,24 +161,21 @@ def reads_outside(inputs: Inputs, form: str) -> None:
     path.write_text(
         'epsilon = 1\n[domain]\nfile = { path = "../labels.csv", label = "place" }\n[mechanism]\nname = "rr"\n'
     )
-    words = ["compare", path, "--users", 100] if form == COMPARE else [*inputs.base(form), "--plan", path]
-    words = [*inputs.base(form), path] if form == DEFENCES else words
+    words = {
+        COMPARE: ["compare", path, "--users", 100],
+        TRACES: [*inputs.base(form), "--plan", path],
+        DEFENCES: [*inputs.base(form), path],
+    }[form]
     assert "--allow-outside" in refusal("risk", *words)
     done("risk", *words, "--allow-outside")
-    if form == TRACES:
-        assert "goes with --plan" in refusal("risk", *inputs.base(form), "--allow-outside")
     if form == DEFENCES:
-        for idle in (["--allow-outside"], ["--reports", 2]):
-            assert f"{idle[0]} does nothing here: there is no plan" in refusal("risk", *inputs.base(form), *idle)
+        assert "--reports does nothing here: there is no plan" in refusal("risk", *inputs.base(form), "--reports", 2)
 
 
-def keeps(inputs: Inputs, form: str) -> None:
-    assert run("risk", *inputs.base(form), "--debug", inputs.folder / "trace.txt").exit_code == 0
-
-
-def replaces(inputs: Inputs, form: str) -> None:
-    writes(inputs, form)
+def writes(inputs: Inputs, form: str) -> None:
     given = (*inputs.base(form), "-o", inputs.folder / "out")
+    done("risk", *given)
+    assert {file.name for file in (inputs.folder / "out").iterdir()} == {"risk.html", "risk.json"}
     assert "risk.html exists already" in refusal("risk", *given)
     done("risk", *given, "--force")
     assert "force.idle" in refusal("risk", *inputs.base(form), "--force")
@@ -213,24 +187,43 @@ def reads_both(inputs: Inputs, form: str) -> None:
     assert told("risk", *inputs.base(form), "--traces", other) != answer(form)
 
 
-def names_users(inputs: Inputs, form: str) -> None:
-    done("risk", *inputs.base(form), *passed("per_user", inputs))
+def ends_above(inputs: Inputs, form: str) -> None:
+    assert run("risk", *inputs.base(form), "--fail-above", 0.0).exit_code == 1
+    assert run("risk", *inputs.base(form), "--fail-above", 0.9999).exit_code == 0
+
+
+def swapped(inputs: Inputs, form: str) -> None:
+    both = [*inputs.base(form), *inputs.passed("probe"), *inputs.passed("template")]
+    assert told("risk", *both)["success"] == told("risk", *inputs.base(form))["success"]
+    assert "There is no column 'nobody'" in refusal("risk", *inputs.base(form), "--probe", "nobody")
+
+
+def accepted(inputs: Inputs, form: str) -> None:
+    assert run("risk", *inputs.base(form), "--json", "--debug", inputs.folder / "trace.txt").stdout.startswith("{")
+
+
+def per_user(inputs: Inputs, form: str) -> None:
+    done("risk", *inputs.base(form), *inputs.passed("per_user"))
     assert len((inputs.folder / "users.csv").read_text().splitlines()) == 1 + 30
 
 
-REPORTS: dict[str, list[object]] = {TRACES: ["--epsilon", 2.0], SCORES: [], COMPARE: [], DEFENCES: ["PLAN"]}
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
     "missing": left_out,
-    "least": refuses_all_but("split.too-few-events", "--least", 11),
+    "least": needs_more,
     "output": writes,
-    "per_user": names_users,
+    "force": writes,
+    "per_user": per_user,
     "traces": reads_both,
-    "force": replaces,
     "failed": failed_scores,
-    "distance": turned,
+    "distance": wrong_way,
     "allow_outside": reads_outside,
-    "debug": keeps,
+    "fail_above": ends_above,
+    "probe": swapped,
+    "template": swapped,
+    "debug": accepted,
+    "as_json": accepted,
 }
+REPORTS: dict[str, list[object]] = {TRACES: ["--epsilon", 2.0], COMPARE: [], DEFENCES: ["PLAN"]}
 
 
 @cache
@@ -240,46 +233,38 @@ def answer(form: str) -> Any:
         return told("risk", *Inputs(Path(folder)).base(form))
 
 
-@pytest.mark.parametrize(("form", "name"), USES)
+@pytest.mark.parametrize(("form", "name"), [(form, name) for form in FORMS for name in OPTIONS[form]])
 def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
-    if name == "fail_above":
-        assert run("risk", *inputs.base(form), "--fail-above", 0.0).exit_code == 1
-        assert run("risk", *inputs.base(form), "--fail-above", 0.9999).exit_code == 0
-    elif name in OTHERWISE:
-        OTHERWISE[name](inputs, form)
-    elif name == "as_json":
-        assert isinstance(told("risk", *inputs.base(form)), dict)
-        assert not done("risk", *inputs.base(form)).startswith("{")
-    else:
-        more = {"mechanism": ["--epsilon", 2.0], "reports": REPORTS[form]}.get(name, [])
-        more = [inputs.plans[0] if one == "PLAN" else one for one in more]
-        more = ["--known", inputs.events] if name.startswith("known_") else more
-        # Names of plans are a part of the answer.
-        before = told("risk", *inputs.base(form), *more) if more or form == COMPARE else answer(form)
-        given = passed(name, inputs)
-        # The last of an option given twice counts.
-        after: Any = told("risk", *inputs.base(form), *more, *given)
-        if name in ("probe", "template"):
-            other = passed({"probe": "template", "template": "probe"}[name], inputs)
-            assert told("risk", *inputs.base(form), *given, *other)["success"] == before["success"]
-            assert "There is no column 'nobody'" in refusal("risk", *inputs.base(form), given[0], "nobody")
-        else:
-            assert after != before
+    if name in OTHERWISE:
+        if name not in ("force", "template", "debug"):
+            OTHERWISE[name](inputs, form)
+        return
+    more = {"mechanism": ["--epsilon", 2.0], "reports": REPORTS.get(form, [])}.get(name, [])
+    more = [inputs.plans[0] if one == "PLAN" else one for one in more]
+    more = ["--known", inputs.events] if name.startswith("known_") else more
+    # Names of plans are a part of the answer.
+    before = told("risk", *inputs.base(form), *more) if more or form == COMPARE else answer(form)
+    assert told("risk", *inputs.base(form), *more, *inputs.passed(name)) != before
+
+
+WASTES = [
+    (form, name)
+    for form in FORMS
+    for name in NAMES
+    if name not in OPTIONS[form] and (name != "force" or form not in (COMPARE, DEFENCES))
+]
 
 
 @pytest.mark.parametrize(("form", "name"), WASTES)
 def test_an_option_that_would_be_ignored_is_refused(form: str, name: str, inputs: Inputs) -> None:
-    arguments = [*inputs.base(form), *passed(name, inputs)]
-    message = refusal("risk", *arguments)
+    message = refusal("risk", *inputs.base(form), *inputs.passed(name))
     assert NAMES[name] in message
     assert "goes with" in message
-    assert not (inputs.folder / "out").exists()
 
 
-@pytest.mark.parametrize("limit", ["5", "nan", "inf", "-inf", "-1", "1", "1.0001", "-0.1"])
-@pytest.mark.parametrize("form", [TRACES, SCORES, COMPARE])
-def test_a_limit_that_never_or_always_fires_is_refused(limit: str, form: str, inputs: Inputs) -> None:
-    assert "--fail-above must be a probability" in refusal("risk", *inputs.base(form), f"--fail-above={limit}")
+@pytest.mark.parametrize("limit", ["5", "nan", "-inf", "-1", "1", "1.0001"])
+def test_a_limit_that_never_or_always_fires_is_refused(limit: str, inputs: Inputs) -> None:
+    assert "--fail-above must be a probability" in refusal("risk", *inputs.base(COMPARE), f"--fail-above={limit}")
 
 
 @pytest.mark.parametrize(
@@ -289,8 +274,9 @@ def test_a_limit_that_never_or_always_fires_is_refused(limit: str, form: str, in
         (["--reports", 3], "--reports goes with --plan or --epsilon"),
         (["--mechanism", "unary", "--plan", "PLAN"], "--mechanism goes with --epsilon"),
         (["--attack", "markov", "--plan", "PLAN"], "attacked by their likelihood"),
-        (["--attack", "all", "--epsilon", 1], "attacked by their likelihood"),
         (["--epsilon", 1, "--plan", "PLAN"], "give one of the two"),
+        (["--allow-outside"], "goes with --plan"),
+        (["--event", "nope"], "Use --event to name another column"),
     ],
 )
 def test_options_that_do_not_go_together(options: list[object], said: str, inputs: Inputs) -> None:
@@ -308,42 +294,25 @@ def test_a_gate_does_not_pass_where_nothing_was_learned(inputs: Inputs) -> None:
     facts = told("risk", once, "--seed", 1)
     assert (facts["risk"], facts["traces_of_which_nothing_was_learned"]) == (1, 1)
     assert facts["success"]["high"] < 0.2
-    assert "no limit" in done("risk", once, "--seed", 1)
-    for words in (["--score", "worse"], ["--score", "worse", "--distance"]):
-        lines = inputs.scores.read_text().split()
-        lines = [f"{line},{'worse' if not at else float(line.split(',')[2]) % 0.1}" for at, line in enumerate(lines)]
-        (inputs.folder / "worse.csv").write_text("\n".join(lines) + "\n")
-        found = run("risk", "scores", inputs.folder / "worse.csv", *words, "--seed", 1, "--fail-above", 0.99)
-        assert found.exit_code == 1
-        assert "not shown to name more of 12 users than guessing" in found.stderr
+    lines = inputs.scores.read_text().split()
+    lines = [f"{line},{'worse' if not at else float(line.split(',')[2]) % 0.1}" for at, line in enumerate(lines)]
+    (inputs.folder / "worse.csv").write_text("\n".join(lines) + "\n")
+    worse = "--score", "worse", "--seed", 1, "--fail-above", 0.99
+    found = run("risk", "scores", inputs.folder / "worse.csv", *worse)
+    assert found.exit_code == 1
+    assert "not shown to name more of 12 users than guessing" in found.stderr
 
 
-def test_who_is_left_out_is_told(inputs: Inputs) -> None:
+def test_users_with_too_few_events_are_counted_or_the_advice_works(inputs: Inputs) -> None:
     with inputs.events.open("a") as file:
         file.write("once,place 1,3,5,1\n")
     assert told("risk", *inputs.base(TRACES))["users_left_out"] == 1
     assert "Left out: 1 of 31 users" in done("risk", *inputs.base(TRACES))
-
-
-def test_a_row_per_person_is_refused_and_what_is_advised_works(inputs: Inputs) -> None:
     table = inputs.folder / "people.csv"
     table.write_text("user,event\n" + "".join(f"{user},{PLACES[user % 6]}\n" for user in range(120)))
     assert "split.too-few-events" in refusal("risk", table)
-    assert "knows no event of 120 of 120 users" in refusal("risk", table, "--least", 1, "--fail-above", 0.5)
     facts = told("risk", table, "--split", "all", "--least", 1, "--seed", 1)
     assert facts["success"]["value"] == pytest.approx(6 / 120)
-    assert facts["traces_of_which_nothing_was_learned"] == 0
-
-
-def test_a_missing_column_is_refused_with_the_option_that_names_another(inputs: Inputs) -> None:
-    for option in ("--user", "--event", "--time"):
-        said = refusal("risk", *inputs.base(TRACES), option, "nope")
-        assert said.endswith(f"tnelp. Use {option} to name another column. [column.unknown-name]\n")
-    for option in ("--score", "--probe"):
-        assert f"Use {option} to name another column." in refusal("risk", *inputs.base(SCORES), option, "nope")
-
-
-# Inputs that must be refused in one sentence
 
 
 def test_a_personalized_plan_is_refused_for_events_and_bounded_by_compare(inputs: Inputs) -> None:

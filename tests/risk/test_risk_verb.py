@@ -2,7 +2,6 @@
 
 import csv
 import json
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -121,8 +120,8 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
 
 
-def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
-    table, plan, out = write_table(tmp_path), write_plan(tmp_path, epsilon=1.0), tmp_path / "out"
+def test_defences_are_ranked(tmp_path: Path) -> None:
+    table, plan = write_table(tmp_path), write_plan(tmp_path, epsilon=1.0)
     given = ["risk", "compare", "--traces", table, "--time", "when", plan, "--seed", 1]
     asked = [*given, "--defences", "first:1/99, rare:2, event=7-digits,when=*,rare:2+first:1/2"]
     facts = told(*asked)
@@ -134,17 +133,11 @@ def test_defences_are_ranked_in_text_json_and_page(tmp_path: Path) -> None:
         "without events of fewer than 2 users + first event of each user",
         "without events of fewer than 2 users + first 2 events of each user",
     }
-    assert facts["defences"][-1]["places"][1] == len(risks)
-    text = " ".join(done(*asked, "-o", out).split())
-    page = (out / "risk.html").read_text()
+    text = " ".join(done(*asked).split())
     assert "first 99 events of each user" in facts["in_words"][0]
-    for words in (facts["in_words"][0], "Least identification risk first; 40 users"):
-        assert words in text
-        assert words in page
-    numbers = json.loads((out / "risk.json").read_text())
-    assert numbers["defences"] == facts["defences"]
-    assert numbers["evidence"]["files"][1]["sha256"] == sha256(plan.read_bytes()).hexdigest()
-    assert "person-" not in text + page
+    assert facts["in_words"][0] in text
+    assert "person-" not in text
     above = run(*asked, "--fail-above", 0.2)
     assert above.exit_code == 1
     assert f"of {len(risks)} ways to release the traces" in above.stderr
+    assert "defence.none" in refusal(*[word for word in given if word != plan])

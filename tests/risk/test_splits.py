@@ -41,23 +41,6 @@ def test_kinds_are_the_splits_of_these_names(kind: str, least: int, split: objec
         assert mine.events.tolist() == theirs.events.tolist()
 
 
-def test_who_has_too_few_events_for_a_count_is_left_out() -> None:
-    assert split_of(traces(), "first:4", least=2)[0].target.lengths.tolist() == [2, 1]
-    with pytest.raises(ParameterError, match=r"split.too-few-events"):
-        split_of(traces(), "first:5")
-    with pytest.raises(ParameterError, match=r"split.too-few-events"):
-        split_of(traces(), "first:5", least=7)
-
-
-def test_what_is_advised_for_a_row_per_person_can_be_done() -> None:
-    rows = Traces.of(range(4), [0, 0, 1, 2])
-    with pytest.raises(ParameterError, match=r"split.too-few-events"):
-        split_of(rows)
-    with pytest.raises(ParameterError, match=r"split.too-few-events"):
-        split_of(rows, "all")
-    assert split_of(rows, "all", least=1)[0].target.users == 4
-
-
 def test_a_time_parts_what_is_known_from_what_is_attributed() -> None:
     days = np.array(["2024-01-01", "2024-01-03", "2024-01-02", "2024-02-01", "2024-02-02"], "datetime64[ns]")
     timed = Traces.of(["a", "a", "b", "b", "c"], ["x", "y", "x", "z", "x"], times=days)

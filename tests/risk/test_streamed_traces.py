@@ -160,17 +160,6 @@ def test_a_domain_gives_its_codes(table: pa.Table, batch: int, whole: bool) -> N
         same(read_traces(place, **COLUMNS, domain=domain), Traces.from_table(table, **COLUMNS, domain=domain))
 
 
-@settings(max_examples=50)
-@given(tables(), st.integers(1, 9))
-def test_text_files_are_read_as_the_whole_file_would_be(table: pa.Table, batch: int) -> None:
-    with tempfile.TemporaryDirectory() as place, tiny(batch, 1):
-        path = Path(place) / "all.csv"
-        csv.write_csv(table.drop_columns(["where", "when"]), path)
-        spelled = {name: [str(one) or None for one in table[name].to_pylist()] for name in ("who", "what")}
-        whole = {name: pa.array(column, pa.string()) for name, column in spelled.items()}
-        alike(lambda: Traces.from_table(whole, **UNTIMED), lambda: read_traces(path, **UNTIMED))
-
-
 def test_times_in_a_text_file_are_what_all_of_them_look_like(tmp_path: Path) -> None:
     path, rows = tmp_path / "all.csv", 200_000
     rest = "".join(f"u,{rows - row},{row}\n" for row in range(rows))
@@ -212,34 +201,20 @@ def with_column(name: str, values: Any) -> pa.Table:
 
 WRONG: list[tuple[pa.Table, dict[str, Any]]] = [
     (with_column("who", ["b", None, "c", None]), {}),
-    (with_column("what", [SECRET, None, 3, None]), {}),
-    (with_column("what", pa.array([1, None, 3]).dictionary_encode()), {}),
     (with_column("who", pa.DictionaryArray.from_arrays(pa.array([1, 1, 0, 1]), pa.array(["secret", None]))), {}),
-    (with_column("what", pa.nulls(3)), {}),
-    (with_column("when", pa.nulls(3)), {}),
-    (with_column("what", [0.5, float("nan")]), {}),
-    (with_column("what", [0.5, float(SECRET)]), {}),
-    (with_column("who", [True, False]), {}),
-    (with_column("who", [datetime.date(2020, 1, 1)]), {}),
-    (with_column("who", [[SECRET]]), {}),
     (with_column("who", [b"secret"]), {}),
     (with_column("who", pa.array([SECRET]).cast(pa.decimal128(19, 0))), {}),
+    (with_column("who", ["a", None, "b"]).set_column(1, "what", pa.array([1, None, None])), {}),
+    (with_column("what", [SECRET, None, 3, None]), {}),
+    (with_column("what", pa.nulls(3)), {}),
+    (with_column("what", [0.5, float(SECRET)]), {}),
     (with_column("what", pa.array([1, 2**64 - 1], pa.uint64())), {}),
     (with_column("when", ["8675309", "secret"]), {}),
-    (with_column("when", [3, None, 4]), {}),
     (with_column("when", [3.0, None, float("nan")]), {}),
-    (with_column("when", pa.array([1, 2**64 - 1], pa.uint64())), {}),
     (with_column("when", [True]), {}),
-    (with_column("when", pa.array([SECRET]).cast(pa.decimal128(19, 0))), {}),
-    (with_column("when", [datetime.datetime(8675, 3, 9)]), {}),
     (TABLE, {"domain": Domain([5, 6])}),
     (TABLE, {"domain": Domain(["5", "6", "7"])}),
-    (with_column("what", ["a", None, "b"]), {"domain": Domain(["a", "b"])}),
-    (
-        with_column("what", ["a", "secret", "b"]).set_column(0, "who", pa.array([1, 2, 3])),
-        {"domain": Domain(["a", "b"])},
-    ),
-    (with_column("who", ["a", None, "b"]).set_column(1, "what", pa.array([1, None, None])), {}),
+    (with_column("what", ["a", "secret", "b"]), {"domain": Domain(["a", "b"])}),
 ]
 
 
@@ -264,10 +239,7 @@ def test_what_is_wrong_is_said_as_of_a_table_in_memory(place: int, tmp_path: Pat
     ("name", "values", "told"),
     [
         ("who", [SECRET], "users are integers here and text in a.parquet"),
-        ("what", ["secret"], "events are text here and integers in a.parquet"),
-        ("when", [0.5], "times are floats here and integers in a.parquet"),
         ("when", [datetime.datetime(2020, 1, 1)], "times are dates here and integers in a.parquet"),
-        ("when", [datetime.timedelta(1)], r"times are duration\[us\] here and integers in a.parquet"),
     ],
 )
 def test_files_of_different_kinds_do_not_go_together(name: str, values: list[Any], told: str, tmp_path: Path) -> None:

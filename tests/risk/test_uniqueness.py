@@ -39,11 +39,6 @@ def test_traces_that_nobody_else_has(rows: list[list[int]]) -> None:
     assert len(found.singled_out) == MOST_EVENTS
 
 
-def test_times_tell_the_same_events_apart() -> None:
-    assert uniqueness(laid_out([[1, 2], [1, 2]])).different == 1
-    assert uniqueness(laid_out([[1, 2], [1, 2]], times=True)).different == 2
-
-
 def test_random_events_single_out_as_often_as_all_choices_of_them() -> None:
     generator, places = np.random.default_rng(3), 12
     sets = [sorted(generator.choice(places, 6, replace=False).tolist()) for _ in range(1500)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import SeededRandom
-from discreet.risk.assessment import CHANCES, TraceAssessment, assess, even_groups
+from discreet.risk.assessment import CHANCES, TraceAssessment, assess
 from discreet.risk.scores.rates import rank_curve
 from discreet.risk.scores.scores import Ranks
 from discreet.risk.traces import Traces, by_half
@@ -57,7 +57,3 @@ def test_the_group_with_most_events_named_has_an_interval_for_the_choice(assesse
         worst = max(found.by_events, key=lambda one: one.success.value)
         missed += worst.success.low > 0.5
     assert missed < 20
-
-
-def test_equal_numbers_of_events_are_one_group() -> None:
-    assert even_groups(np.zeros(5)).tolist() == [0] * 5

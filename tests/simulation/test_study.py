@@ -178,27 +178,6 @@ def test_expected_errors_of_those_who_are_drawn_equal_enumeration(tmp_path: Path
 # What it says
 
 
-@pytest.mark.parametrize(
-    ("protect", "words", "others"),
-    [
-        (["all"], ["Protected: all 5 values."], ["ULDP", "sensitive"]),
-        (["sensitive"], ["Protected: the 2 sensitive values, which 13.50% of the people have."], ["plain LDP"]),
-        (["sensitive", "all"], ["(under plain LDP, all 5 values)", "Not protected under ULDP: the other 3"], []),
-    ],
-    ids=str,
-)
-def test_what_was_protected_is_what_the_runs_protect(
-    protect: list[str], words: list[str], others: list[str], tmp_path: Path
-) -> None:
-    """A study of plain LDP alone says nothing of what another notion would not protect."""
-    each = "".join(f'[[run]]\nprotect = "{kind}"\nmechanism = {{ name = "rr" }}\n' for kind in protect)
-    found = found_in(tmp_path, text=STUDY.format(epsilon=1.0) + each)
-    told = " ".join(found.sentences()[:3])
-    assert all(word in told for word in words)
-    assert not any(word in told for word in others)
-    assert ("Not protected" in told) == ("sensitive" in protect)
-
-
 # What it writes
 
 

@@ -10,7 +10,6 @@ import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.estimators.linear import LinearStart
 from discreet.surveys.joint_tables.consistency import Combination
-from discreet.surveys.joint_tables.marginals import basis
 from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum
 from discreet.surveys.questions import question_domain
 from discreet.surveys.survey import SurveyReports, SurveyTally
@@ -161,21 +160,6 @@ def test_consistent_tables_are_the_weighted_least_squares_solution(answers: int)
     assert answers == 1 or max(pairs) / WORD_RANGE <= overlap * data.people <= 4
 
 
-def test_consistent_tables_too_large_for_covariances_have_the_limits_of_one_question(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    survey = asked()
-    data = reports(survey, 3000)
-    small, linears = dc.estimate_survey(survey, data, method="consistent"), dc.estimate_survey(survey, data)
-    monkeypatch.setattr("discreet.surveys.joint_tables.consistency.MOST_CELLS", 6)
-    large = dc.estimate_survey(survey, data, method="consistent")
-    for name in ("a,b", "b,c", "a,c"):
-        np.testing.assert_allclose(large[name].frequencies, small[name].frequencies, atol=1e-12)
-    np.testing.assert_allclose(large["b,c"].standard_errors, linears["b,c"].standard_errors)
-    np.testing.assert_allclose(large["b,c"].interval(), linears["b,c"].interval())
-    assert large["b,c"].n == small["b,c"].n
-
-
 def test_a_marginal_of_several_questions_is_combined_by_weights_that_depend_on_no_answer() -> None:
     survey = asked(questions=("a,b", "b,c", "a,c"))
     first, second = (dc.estimate_survey(survey, reports(survey, 4000, seed)) for seed in (1, 2))
@@ -227,35 +211,3 @@ def test_tables_that_no_question_determines_are_refused() -> None:
         dc.estimate_survey(survey, data, method="joint")["a", "c", "b"]
     with pytest.raises(KeyError, match="do not determine"):
         dc.estimate_survey(survey, SurveyTally(survey, 5, {"c": survey.tally(data)["c"]}))["a"]
-
-
-def test_effects_are_orthonormal() -> None:
-    columns = basis([2, 3, 4])
-    np.testing.assert_allclose(columns.T @ columns, np.eye(24), atol=1e-12)
-    np.testing.assert_allclose(columns[:, 0], 24**-0.5)
-
-
-def test_questions_without_anything_sensitive_and_tables_too_large_for_one_step(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    attributes = {
-        "a": dc.Domain(range(3), sensitive=[], allow_unprotected=True),
-        "b": dc.Domain(range(2), sensitive=[], allow_unprotected=True),
-        "c": dc.Domain(range(4), sensitive=[0]),
-    }
-    survey = dc.plan_survey(attributes, 1.0, want="pairs").survey
-    random = np.random.default_rng(1)
-    data = survey.obfuscate(
-        {name: random.integers(0, domain.size, 500) for name, domain in attributes.items()}, random=dc.SeededRandom(1)
-    )
-    answers = dc.estimate_survey(survey, data, method="joint")
-    # Those who answered in clear know all but who was drawn; the others add to that.
-    p, error = answers["a"].frequencies, answers["a"].standard_errors
-    assert (error < np.sqrt(p * (1 - p) / data["a,b"].n) * 1.05).all()
-    assert (error > np.sqrt(p * (1 - p) / 500)).all()
-    monkeypatch.setattr("discreet.surveys.joint_tables.maximum.MOST_VALUES", 4)
-    large = dc.estimate_survey(survey, data, method="joint")["a"]
-    np.testing.assert_allclose(large.frequencies, p)
-    linear = dc.estimate_survey(survey, data)["a,b"].marginal("a")
-    np.testing.assert_allclose(large.standard_errors, linear.standard_errors)
-    np.testing.assert_allclose(large.interval(), linear.interval())

@@ -117,17 +117,6 @@ def test_a_promise_to_attributes_lets_everybody_answer_everything_and_says_what_
     assert max(pairs.guarantee.attributes.values()) <= 1.0
 
 
-def test_questions_without_anything_sensitive_are_asked_in_clear():
-    domains = {"a": dc.Domain(range(3), sensitive=[1]), "b": dc.Domain(range(4), sensitive=[], allow_unprotected=True)}
-    survey = dc.plan_survey(domains, 1.0, users=1000).survey
-    assert survey.question("b").realised == 0
-    assert survey.guarantee.attributes["b"] == 0
-    assert "Not protected at all: b." in str(survey.guarantee)
-    table = {"a": [0, 1, 2] * 40, "b": [3, 3, 1] * 40}
-    answers = dc.estimate_survey(survey, survey.obfuscate(table, random=dc.SeededRandom(5)))
-    assert answers["b"][0].frequency == 0
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -148,18 +137,3 @@ def test_wishes_that_nothing_meets_are_refused(change, words):
     epsilon = change.pop("epsilon", 1.0)
     with pytest.raises(ParameterError, match=words):
         dc.plan_survey(attributes(sizes), epsilon, **change)
-
-
-def test_numbers_are_asked_for_by_windows_beside_labels_and_products():
-    numbers = dc.Domain.number(0, 100, bins=8, sensitive=[[0, 12.5]])
-    attributes = {"income": numbers, "age": dc.Domain(range(8), sensitive=[0]), "sex": dc.Domain(["f", "m"])}
-    plan = dc.plan_survey(attributes, 2.0, [["income"], ["age"], ["income", "sex"]], users=500, largest_report=100)
-    first, *others = plan.survey.questions
-    assert first.mechanism.name == "windows"
-    assert all(question.mechanism.name != "windows" for question in others)
-    # A mean takes fewer people than as many labels.
-    assert first.share < others[0].share
-    assert "windows" in repr(plan)
-    table = {"income": np.linspace(0, 100, 500), "age": np.arange(500) % 8, "sex": ["f", "m"] * 250}
-    mean = dc.estimate_survey(plan.survey, plan.survey.obfuscate(table, random=dc.SeededRandom(1)))["income"].mean()
-    assert abs(float(mean) - 50) < 5 * mean.standard_error

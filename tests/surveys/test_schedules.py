@@ -19,12 +19,6 @@ def test_errors_of_ten_values_in_twelve_rounds() -> None:
         assert 0 < option.block_bits <= 10
 
 
-def test_blocks_are_those_of_the_question_with_most() -> None:
-    options = survey_schedules({"one": Domain(range(2)), "many": Domain(range(300))}, 2.0, 3)
-    alone = survey_schedules({"many": Domain(range(300))}, 2.0, 3)
-    assert [option.block_bits for option in options] == [option.block_bits for option in alone]
-
-
 def test_more_rounds_for_each_person_pay_only_where_epsilon_is_large() -> None:
     domain = {"one": Domain(range(2))}
     found = [survey_schedules(domain, epsilon, 10)[1].rounds.turns for epsilon in (1.0, 4.0, 6.0)]

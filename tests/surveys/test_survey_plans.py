@@ -85,24 +85,6 @@ def test_a_survey_of_ones_own_is_written_with_its_exact_shares(tmp_path):
     assert f'share = "{third}"' in (tmp_path / "mine.toml").read_text(encoding="utf-8")
 
 
-def test_where_combinations_are_sensitive_questions_have_their_projections(tmp_path):
-    text = """
-version = 2
-epsilon = 1.0
-promise = "record"
-attributes = { a = { labels = [0, 1] }, b = { labels = [0, 1, 2] }, c = { labels = [0, 1] } }
-[ask]
-want = [["a", "b"], ["c"], ["b"]]
-combinations = [{ a = 0, b = 0 }, { a = 1, b = 2, c = 1 }]
-"""
-    asked = dc.Questionnaire.load(written(tmp_path, text))
-    full = asked.asking(planned(asked).survey).save(tmp_path / "full.toml")
-    counts = {question.name: question.mechanism.domain.sensitive_count for question in full.survey().questions}
-    assert counts == {"a,b": 2, "c": 2, "b": 2}
-    for name in counts:
-        assert full.plan(name).fingerprint == full.survey().question(name).mechanism.fingerprint
-
-
 QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmechanism = {{ name = "rr" }}\n'
 
 
@@ -112,7 +94,6 @@ QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmecha
         (TEXT.replace('promise = "record"', ""), "promise.missing"),
         (TEXT.replace('"record"', '"people"'), "document.not-valid"),
         (TEXT + "[asks]\n", "unknown field 'asks'"),
-        (TEXT + "[ask]\nwant = 'triples'\n", "'$.ask.want'"),
         (TEXT + "[ask]\nwant = [['age', 'hair']]\n", "attribute.unknown"),
         (TEXT + "[ask]\ncombinations = [{ age = '<18' }]\n", "attribute.sensitive-twice"),
         (TEXT.replace('labels = ["f", "m"]', 'labels = ["f", "f"]'), "labels.repeated"),
@@ -135,11 +116,8 @@ def test_documents_that_say_what_they_may_not_are_refused(tmp_path, text, words)
         (TEXT, "has no questions yet"),
         (TEXT + QUESTION.format(0.5), "shares of questions must add up to answers=1, got 0.5"),
         (TEXT + QUESTION.format(1.0), "table.not-asked"),
-        (TEXT + QUESTION.format("nan"), "share.out-of-range"),
-        (TEXT + QUESTION.format("inf"), "share.out-of-range"),
         (TEXT + QUESTION.format(-0.5), "share.out-of-range"),
         (TEXT + QUESTION.format('"' + "9" * 5000 + '"'), "shares.mixed-types"),
-        (TEXT + QUESTION.format('"1e3"'), "shares.mixed-types"),
         (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0) + QUESTION.format(1.0), "add up to answers=1"),
         (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(0.5) * 2, "question.repeated"),
         (
@@ -165,45 +143,14 @@ attributes = {{ a = {{ labels = [0, 1] }}, b = {{ labels = [0, 1, 2] }} }}
 
 
 @pytest.mark.parametrize("ending", [".toml", ".json"])
-@pytest.mark.parametrize(
-    "rounds",
-    [
-        'number = 12\nhow = "memo"\nfirst = 1.8',
-        'number = 12\nhow = "rotate"\nanswers = 3',
-        'number = 12\nhow = "fresh"',
-    ],
-)
-def test_rounds_are_written_and_read_as_they_are(tmp_path, ending, rounds):
+def test_rounds_are_written_and_read_as_they_are(tmp_path, ending):
+    rounds = 'number = 12\nhow = "memo"\nfirst = 1.8'
     asked = dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds)))
     survey = planned(asked).survey
     assert survey.rounds == asked.document.rounds
     full = asked.asking(survey).save(tmp_path / f"full{ending}")
     assert full.survey() == survey == dc.Questionnaire.of(survey).survey()
     assert dc.Questionnaire.load(tmp_path / f"full{ending}").document.rounds == asked.document.rounds
-    assert (
-        full.survey().fingerprint
-        != planned(
-            dc.Questionnaire.load(written(tmp_path, ROUNDS.format("").replace("[rounds]", "")))
-        ).survey.fingerprint
-    )
-
-
-@pytest.mark.parametrize(
-    ("rounds", "words"),
-    [
-        ('how = "memo"', "missing required field 'number'"),
-        ('number = 12\nhow = "memo"\ntimes = 3', "times"),
-        ('number = 12.0\nhow = "memo"', "rounds.number"),
-        ('number = 12\nhow = "keep"', "rounds.how"),
-        ('number = 1\nhow = "memo"', r"number.not-integer"),
-        ('number = 12\nhow = "memo"\nfirst = 2.0', "first must be below the epsilon of all rounds, 2, got 2"),
-        ('number = 12\nhow = "memo"\nfirst = nan', "epsilon must be"),
-        ('number = 12\nhow = "fresh"\nfirst = 1.0', r"first.needs-memo"),
-    ],
-)
-def test_rounds_that_are_none_are_refused(tmp_path, rounds, words):
-    with pytest.raises(ParameterError, match=words):
-        planned(dc.Questionnaire.load(written(tmp_path, ROUNDS.format(rounds))))
 
 
 NUMBERS = """

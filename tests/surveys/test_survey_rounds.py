@@ -224,19 +224,6 @@ def test_what_cannot_be_asked_in_rounds_is_refused_and_quotes_nobody() -> None:
     assert survey.obfuscate_rounds({name: column[:0] for name, column in table.items()}, **columns) == {}
 
 
-def test_both_sentences_say_what_rounds_tell_and_do_not_hide() -> None:
-    text = str(asked({"a": 1.0, "b": 1.0}, dc.Rounds(12, first=1.0)).guarantee)
-    assert "epsilon 1 in one round, 1.99999986683 in all 12 rounds, and 2 in any number." in text
-    assert "A permanent report hides the answer, but not when it changes." in text
-    assert "in 3 of 12 rounds" in str(
-        asked(
-            {"a": 0.5},
-            dc.Rounds(12, how="rotate", answers=3),
-        ).guarantee
-    )
-    assert "Each of 4 rounds has new reports" in str(asked({"a": 0.5}, dc.Rounds(4, how="fresh")).guarantee)
-
-
 def stated(survey: dc.Survey, names: Iterable[str], batches: tuple[int, ...]) -> dict[str, Publication]:
     """Return the publications of questions with the same batches."""
     return {name: dc.published(survey.question(name).mechanism, batches) for name in names}

@@ -134,11 +134,6 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert "diagnosis" in result.stderr
 
 
-def test_one_question_is_a_plan_of_its_own_for_other_verbs(tmp_path):
-    dc.Questionnaire.load(SURVEY).plan("sex,diagnosis").save(tmp_path / "plan.toml")
-    done("risk", "plan", tmp_path / "plan.toml", "--identification-error", 0.5, "--users", 1000)
-
-
 def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")

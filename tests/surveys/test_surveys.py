@@ -190,15 +190,6 @@ def test_attributes_with_the_same_labels_are_never_taken_for_each_other():
     assert plain.fingerprint == dc.Domain(["no", "yes"]).fingerprint
 
 
-def test_reports_of_another_survey_are_refused():
-    first, second = (survey(domains(), {"a": epsilon, "b": 1.0}) for epsilon in (1.0, 0.5))
-    reports = first.obfuscate({name: [0, 1] for name in SIZES}, random=dc.SeededRandom(1))
-    with pytest.raises(MismatchError, match="do not go with survey"):
-        second.tally(reports)
-    with pytest.raises(MismatchError, match="do not go with survey"):
-        dc.estimate_survey(second, reports)
-
-
 def test_answers_say_how_many_answered_each_question_and_are_right():
     made = survey(domains(b=[0]), {"a": 3.0, "b,c": 3.0, "c": 3.0}, shares=[WORD_RANGE // 2, WORD_RANGE // 2 - 1, 1])
     rng = np.random.default_rng(1)
@@ -271,34 +262,6 @@ def test_what_cannot_be_answered_is_refused_and_quotes_nobody():
         dc.Survey({"a,b": dc.Domain(range(2))}, made.questions, 1.0, promise="record")
     with pytest.raises(ParameterError, match=r"attribute.of-several-columns"):
         dc.Survey({"a": dc.Domain.product({"x": range(2)})}, made.questions, 1.0, promise="record")
-
-
-def test_rounds_ask_each_person_the_same_questions_and_send_what_is_kept() -> None:
-    attributes = {"a": dc.Domain(range(5)), "b": dc.Domain(range(3), sensitive=[], allow_unprotected=True)}
-    people, months = 400, 3
-    table = {
-        "a": np.tile(np.arange(people) % 5, months),
-        "b": np.tile(np.arange(people) % 3, months),
-        "who": np.tile([f"person {number}" for number in range(people)], months),
-        "month": np.repeat(["May", "June", "July"], people),
-    }
-
-    def months_of(epsilon: float, rounds: dc.Rounds) -> dict[str, dc.Reports]:
-        asked = survey(attributes, {"a": 1.0, "b": 1.0}, epsilon=epsilon, rounds=rounds)
-        reports = asked.obfuscate_rounds(table, people="who", rounds="month", random=dc.SeededRandom(1))
-        assert {month: batch.people for month, batch in reports.items()} == {"July": 400, "June": 400, "May": 400}
-        return reports
-
-    permanent = months_of(1.0, dc.Rounds(3))
-    first, *others = (reports["a"] for reports in permanent.values())
-    assert 120 < first.n < 280
-    for later in others:
-        assert later.blocks["symbol"].tolist() == first.blocks["symbol"].tolist()
-    assert [reports["b"].n for reports in permanent.values()] == [people - first.n] * 3
-    symbols = [reports["a"].blocks["symbol"] for reports in months_of(2.0, dc.Rounds(3, first=1.0)).values()]
-    assert {len(column) for column in symbols} == {first.n}
-    # s_2 = .456: both are the memo, or symbols of which one in five is the same; without a second coin all are.
-    assert 0.23 < float(np.mean(symbols[0] == symbols[1])) < 0.5
 
 
 def test_names_that_differ_in_how_accents_are_stored_are_one_attribute():

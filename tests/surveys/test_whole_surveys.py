@@ -9,27 +9,11 @@ import pytest
 from pyarrow import csv
 
 import discreet as dc
-from discreet.surveys.guarantees import SurveyPublication
 from running import done, refusal, run, told
 
 SURVEY = Path(dc.__file__).parent / "examples" / "health_survey.toml"
 QUESTIONS = ["age", "education", "diagnosis", "sex,diagnosis"]
 FILES = {name: f"{name}.parquet" for name in QUESTIONS}
-TWICE = """
-version = 2
-epsilon = 2.0
-promise = "record"
-[attributes.a]
-labels = ["x", "y"]
-[attributes.b]
-labels = ["x", "y", "z"]
-[attributes.c]
-labels = ["x", "y"]
-sensitive = []
-allow_unprotected = true
-[ask]
-answers = 3
-"""
 
 
 @pytest.fixture(scope="module")
@@ -151,33 +135,6 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     (tmp_path / "again.parquet").write_bytes((place / "first" / FILES["age"]).read_bytes())
     words = refusal("survey", "seal", SURVEY, place / "first", tmp_path / "again.parquet", "-o", sealed)
     assert "Question 'age': " in words
-
-
-def test_what_a_person_answers_adds_up_in_what_is_published(tmp_path):
-    (tmp_path / "s.toml").write_text(TWICE, encoding="utf-8")
-    done("survey", "plan", tmp_path / "s.toml", "--users", 1000, "-o", tmp_path / "p.toml")
-    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *["x,z,y"] * 40]), encoding="utf-8")
-    done("survey", "obfuscate", tmp_path / "p.toml", tmp_path / "t.csv", "-o", tmp_path / "r")
-    facts = told("survey", "seal", tmp_path / "p.toml", tmp_path / "r", "-o", tmp_path / "sealed")["publication"]
-    each = [
-        told(
-            "survey",
-            "seal",
-            tmp_path / "p.toml",
-            tmp_path / "r",
-            "--question",
-            name,
-            "-o",
-            tmp_path / f"{name}.parquet",
-        )["publication"]["among"]["epsilon"]
-        for name in "ab"
-    ]
-    assert facts["people"] == 40
-    # The losses of both answers are composed.
-    assert max(each) < facts["epsilon"] < sum(each)
-    survey = dc.Questionnaire.load(tmp_path / "p.toml").survey()
-    stated = {question.name: dc.published(question.mechanism, 40) for question in survey.questions}
-    assert facts["epsilon"] == SurveyPublication(survey, stated).reach
 
 
 def test_questions_are_simulated_by_those_who_are_drawn(place, tmp_path, monkeypatch):

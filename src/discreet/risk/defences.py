@@ -5,13 +5,12 @@ form. The loss is measured in bits: events (and times, if any) carry the bits th
 is m H for m events of entropy H. The loss is the share of these bits that is gone. For t reports of a user, it is at
 least the share that the bound on their information excludes.
 
-All intervals hold together, so that the possible ranks of all defences are also right together.
+All intervals hold together.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from math import nan
 from typing import Any
 
 import numpy as np
@@ -29,12 +28,10 @@ from discreet.risk.assessment import Assessment, assess
 from discreet.risk.attacks.learned import clock_of
 from discreet.risk.attacks.traces import level_of_each
 from discreet.risk.bounds.identification import identification_bounds, limit
-from discreet.risk.det import spans_chart
-from discreet.risk.generalisation import LEFT_OUT, Step, proposed
+from discreet.risk.generalisation import LEFT_OUT, Step
 from discreet.risk.scores.rates import Rate
 from discreet.risk.traces import Split, Traces
 
-_FIRST, _FEW = (1, 5, 20), (2, 5, 20)
 _CLOCK_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}
 
 
@@ -153,37 +150,6 @@ def combined(*defences: Defence) -> Defence:
     return Defence(" + ".join(defence.name for defence in defences), apply, last.mechanism, last.reports)
 
 
-def proposed_defences(split: Split, event: str, time: str | None = None) -> list[Defence]:
-    """Return defences that leave some of the traces: fewer events, coarser events and coarser times.
-
-    Args:
-        split: the split, whose traces may have labels and times.
-        event: the column of events, for names.
-        time: the column of times.
-
-    Example:
-        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("abcc"))
-        >>> [one.name for one in proposed_defences(Split(traces, traces), "place")]
-        ['first event of each user', 'without events of fewer than 2 users']
-    """
-    target = split.target
-    defences = [first_events(count) for count in _FIRST if count < target.lengths.max()]
-    for users in _FEW:
-        common = _having(target)[target.events] >= users
-        if not common.all() and np.count_nonzero(target.only(common).lengths) > 1:
-            defences.append(without_rare(users))
-    if target.labels is not None:
-        defences += [coarser_events(event, step) for step in proposed(target.labels)[1:-1]]
-    if target.times is not None and time is not None:
-        steps = (
-            map(Step, ("day", "week", LEFT_OUT))
-            if clock_of(target)
-            else proposed(pa.array(np.unique(target.times)))[1:]
-        )
-        defences += [coarser_times(time, step) for step in steps]
-    return defences
-
-
 def _written(column: str, step: Step) -> str:
     return f"no {column}" if step.text == LEFT_OUT else f"{column}: {step.text}"
 
@@ -224,23 +190,19 @@ class DefenceRisk:
 
     Attributes:
         name: the name of the defence.
-        attack: the strongest attack.
-        named: the rate at which the attack identifies the right user.
+        identified: the rate at which the strongest attack identifies the right user.
         unlearned: the share of traces that the attack learned nothing about.
         risk: the upper bound on the share of users identified. Traces that the attack learned nothing about count as
             identified; for reports this is the theoretical bound.
         most: the limit for every attack.
-        unique: the share of traces without an identical one; None for reports.
         loss: the share of lost bits; for reports the smallest possible share.
     """
 
     name: str
-    attack: str
-    named: Rate
+    identified: Rate
     unlearned: float
     risk: float
     most: float
-    unique: float | None
     loss: float
 
 
@@ -257,87 +219,39 @@ class DefenceComparison(TabularResult):
     level: float
 
     @property
-    def places(self) -> tuple[tuple[int, int], ...]:
-        """The first and last possible rank of each defence: one is before another with a success above its risk."""
-        low, high = (np.array(ends) for ends in zip(*((row.named.low, row.risk) for row in self.rows), strict=True))
-        first = 1 + (high[None, :] < low[:, None]).sum(axis=1)
-        last = len(low) - (low[None, :] > high[:, None]).sum(axis=1)
-        return tuple(zip(first.tolist(), last.tolist(), strict=True))
-
-    @property
     def idle(self) -> tuple[str, ...]:
-        """The names of defences that are not shown to reduce the success of these attacks."""
-        plain = self._plain
-        return tuple(row.name for row in self.rows if row is not plain and row.named.high >= plain.named.low)
-
-    @property
-    def doubtful(self) -> tuple[str, ...]:
-        """The names of defences that reduce the success, while too little was learned to show a smaller risk."""
-        least, idle = self._plain.named.low, {AS_THEY_ARE.name, *self.idle}
-        return tuple(row.name for row in self.rows if row.risk >= least and row.name not in idle)
-
-    @property
-    def _plain(self) -> DefenceRisk:
+        """The names of defences that are not shown to reduce the risk below the success without a defence."""
         (plain,) = (row for row in self.rows if row.name == AS_THEY_ARE.name)
-        return plain
-
-    @property
-    def heading(self) -> str:
-        """The title of a table of defences."""
-        return f"Least identification risk first; {self.rows[0].named.trials:,} users"
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return the rows for programs, with their ranks."""
-        return [asdict(row) | {"places": places} for row, places in zip(self.rows, self.places, strict=True)]
+        return tuple(row.name for row in self.rows if row is not plain and row.risk >= plain.identified.low)
 
     def table(self) -> ResultTable:
         """Return a table with a row per defence: the success rate, the risk and the loss."""
         column = partial(ResultColumn.of, self.rows)
 
-        def named(row: DefenceRisk) -> str:
-            return f"{row.named.value:.3g} ({row.named.low:.3g} to {row.named.high:.3g})"
+        def identified(row: DefenceRisk) -> str:
+            return f"{row.identified.value:.3g} ({row.identified.low:.3g} to {row.identified.high:.3g})"
 
-        places = [f"{first}" if first == last else f"{first} to {last}" for first, last in self.places]
         columns = [
             text_column("defence", [row.name for row in self.rows]),
-            column("named", named, "named"),
+            column("identified", identified, "identified"),
             column("risk", "risk", "risk", limit),
             column("at_most", "most", "at most", limit),
-            column("unique", lambda row: nan if row.unique is None else row.unique, "unique", _share),
-            column("lost", "loss", "lost", _share),
-            ResultColumn("place", places, "figure"),
+            column("lost", "loss", "lost", ".3g"),
         ]
-        return ResultTable(self.heading, columns)
-
-    def view(self) -> ResultTable:
-        """Return the table of defences, with the comparison as sentences below."""
-        return replace(self.table(), notes=self.sentences)
-
-    def plot(self) -> Any:
-        """Return an Altair chart with a span per defence, from the lower limit of success to the risk."""
-        rows = [(row.name, row.named.value, row.named.low, row.risk) for row in self.rows]
-        return spans_chart(rows, title="Named, from its lower limit up to the risk")
+        title = f"Least identification risk first; {self.rows[0].identified.trials:,} users"
+        return ResultTable(title, columns, notes=self.sentences)
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The comparison as sentences."""
-        verdict = "Every defence is shown to lower what these attacks name."
-        if self.idle:
-            verdict = f"Not shown to lower what these attacks name: {', '.join(self.idle)}."
-        doubt = "Shown to lower that, but with the traces of which nothing was learned the risk may be no lower: "
-        lines = [
+        verdict = f"Not shown to reduce the risk: {', '.join(self.idle)}." if self.idle else "Every defence helps."
+        return (
             verdict,
-            *([f"{doubt}{', '.join(self.doubtful)}."] if self.doubtful else []),
-            "Named: of all users, by the strongest attack tried. Risk: at most so many, with the traces of which "
-            "nothing was learned; of reports the bound. Another attack may name more, but none more than at most.",
-            f"Place: where a defence may stand. Intervals hold at once ({self.level:.0%}), and leave the order open.",
-            "Lost: share of the bits that events, and times if any, tell by their shares; of reports at least.",
-        ]
-        return tuple(lines)
-
-
-def _share(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3g}"
+            "identified: the share of all users whom the strongest attack identifies.",
+            "risk: the upper limit of this share. Traces that no attack learned from count as identified.",
+            "at most: the limit for every attack. lost: the removed share of the information in events and times.",
+            f"All intervals hold together ({self.level:.0%}). Where they overlap, the ranking is not reliable.",
+        )
 
 
 def compare_defences(
@@ -365,8 +279,8 @@ def compare_defences(
         >>> users = np.repeat(range(60), 4)
         >>> traces = Traces.of(users, users)
         >>> found = compare_defences(Split(traces, traces), [first_events(4)], random=SeededRandom(1))
-        >>> found.rows[0].named.value, found.idle, found.places
-        (1.0, ('first 4 events of each user',), ((1, 2), (1, 2)))
+        >>> found.rows[0].identified.value, found.idle
+        (1.0, ('first 4 events of each user',))
     """
     source, every = checked_source(random), (AS_THEY_ARE, *defences)
     each, before = level_of_each(level, len(every)), entropy_bits(split.target)
@@ -386,21 +300,19 @@ def compare_defences(
 
 def _row(defence: Defence, after: Split, assessment: Assessment, users: int, before: float) -> DefenceRisk:
     """Return the risk with a defence, given the numbers of users and bits before it."""
-    share, named = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
-    unlearned, most, unique, bits = 0.0, assessment.risk, None, entropy_bits(after.target)
+    share, rate = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
+    unlearned, most, bits = 0.0, assessment.risk, entropy_bits(after.target)
     if assessment.unique is not None:
-        unlearned, most, unique = assessment.unlearned, assessment.unique.limit, assessment.unique.unique / users
+        unlearned, most = assessment.unlearned, assessment.unique.limit
     elif defence.mechanism is not None:
         sent = after.target.first(defence.reports)
         shares = _shares(sent.events)
         bits = len(sent) * identification_bounds(defence.mechanism, len(shares), prior=shares).pie.value
     return DefenceRisk(
         defence.name,
-        assessment.attack,
-        replace(named, value=named.value * share, low=named.low * share, high=named.high * share, trials=users),
+        replace(rate, value=rate.value * share, low=rate.low * share, high=rate.high * share, trials=users),
         unlearned * share,
         assessment.risk * share,
         most * share,
-        unique,
         max(1 - bits / before, 0.0) if before else 0.0,
     )

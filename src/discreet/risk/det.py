@@ -16,7 +16,7 @@ _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.
 _LEAST, _MOST = 1e-7, 0.9999
 _STEPS = 1500
 # Rows with names are wide enough to be legible in a scrolling region; they are wider than a phone.
-_SIZE, _SPANS = 380, 360
+_SIZE = 380
 _DIAGONAL = "equal rates"
 _CHANCE = "guessing"
 _RATES = (("x", "recall"), ("y", "precision"))
@@ -231,31 +231,3 @@ def precision_chart(
     legend = f"dashed: {_CHANCE}" if guessed is not None else ""
     heading = alt.TitleParams(title, subtitle=legend, anchor="start", fontSize=14, subtitleFontSize=11)
     return alt.layer(*layers, width=_SIZE, height=_SIZE * 3 // 4, title=heading)
-
-
-@self_contained
-def spans_chart(rows: Sequence[tuple[str, float, float, float]], *, title: str) -> Any:
-    """Return a chart with a row for each name: its share, with the possible range of the share.
-
-    Args:
-        rows: name, share, lower and upper end.
-        title: the title above the chart.
-
-    Returns:
-        An Altair layer chart.
-    """
-    alt = optional("altair")
-    fields = ("name", "share", "low", "high")
-    base = alt.Chart(records_of([dict(zip(fields, row, strict=True)) for row in rows]))
-    y = alt.Y("name:N", sort=[row[0] for row in rows], title=None, axis=alt.Axis(labelLimit=260))
-    x: dict[str, Any] = {"title": None, "axis": alt.Axis(format="~%"), "scale": alt.Scale(domain=[0, 1])}
-    tips = [alt.Tooltip("name:N"), *(alt.Tooltip(f"{field}:Q", format=".2%") for field in fields[1:])]
-    bar = base.mark_rule(strokeWidth=3, opacity=0.5, color=COLOURS[0])
-    dot = base.mark_point(size=50, filled=True, opacity=1, color=COLOURS[0])
-    return alt.layer(
-        bar.encode(x=alt.X("low:Q", **x), x2="high:Q", y=y, tooltip=tips),
-        dot.encode(x=alt.X("share:Q", **x), y=y, tooltip=tips),
-        width=_SPANS,
-        height=alt.Step(22),
-        title=alt.TitleParams(title, anchor="start", frame="group", fontSize=14),
-    )

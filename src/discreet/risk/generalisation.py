@@ -1,4 +1,4 @@
-"""Steps of generalisation: coarser values for a column, and a ladder of such steps.
+"""Steps of generalisation: coarser values for a column.
 
 A step is written in a short form:
 
@@ -13,8 +13,6 @@ A missing cell stays a separate value, except for ``*``.
 
 import re
 from dataclasses import dataclass
-from itertools import pairwise
-from math import floor, log10
 from typing import Any
 
 import pyarrow as pa
@@ -29,10 +27,7 @@ _TIME = re.compile(r"(?:(\d{1,5})-)?(hour|day|week)s?", re.ASCII)
 _SECONDS = {"hour": 3600, "day": 86400, "week": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,2})(?:-digits?)?", re.ASCII)
 _SPANS = {"month": "%Y-%m", "year": "%Y"}
-_NICE = (1, 2, 2.5, 5, 10)
-# The number of intervals for the steps that are proposed for a column of numbers.
-_INTERVALS = (20, 10, 4)
-_LONGEST_CODE, _MOST_CUTS, _DIGITS = 12, 3, 9
+_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,44 +141,3 @@ def _noun_of(kind: Any) -> str:
     if _is_textual(kind):
         return "text"
     return "dates" if pa.types.is_temporal(kind) else str(kind)
-
-
-def proposed(values: Any) -> tuple[Step, ...]:
-    """Return a ladder of steps for a column of distinct values in Arrow: from unchanged values to no column.
-
-    Numbers get three widths, codes of one length lose up to three characters, dates become months, years and decades.
-
-    Example:
-        >>> import pyarrow as pa
-        >>> [step.text for step in proposed(pa.array(range(90)))]
-        ['as it is', '5-wide', '10-wide', '25-wide', '*']
-    """
-    between = list[str]()
-    there = values.drop_null()
-    if len(there) > 2 and _is_numeric(there.type):
-        ends = pc.min_max(there.cast(pa.float64(), safe=False)).as_py()
-        between = _widths(ends["max"] - ends["min"])
-    elif pa.types.is_date(there.type) or pa.types.is_timestamp(there.type):
-        between = ["month", "year", "10-year"]
-    elif len(there) > 2 and _is_textual(there.type):
-        lengths, digits = pc.min_max(pc.utf8_length(there)).as_py(), pc.match_substring_regex(there, "[0-9]")
-        longest = lengths["max"]
-        if lengths["min"] == longest <= _LONGEST_CODE and pc.all(digits).as_py():
-            between = [f"{left}-digits" for left in range(longest - 1, max(longest - 1 - _MOST_CUTS, 0), -1)]
-    return Step(), *map(Step, between), Step(LEFT_OUT)
-
-
-def _widths(span: float) -> list[str]:
-    """Return round widths of intervals, in ascending order."""
-    if not 0 < span < 1e15:
-        return []
-    widths = [0.0]
-    for intervals in _INTERVALS:
-        least = span / intervals
-        scale = 10.0 ** floor(log10(least))
-        widths.append(max(scale * next(factor for factor in _NICE if factor * scale >= least * (1 - 1e-9)), 1e-9))
-    return [f"{_short(wide)}-wide" for narrow, wide in pairwise(widths) if wide > narrow]
-
-
-def _short(width: float) -> str:
-    return f"{width:.9f}".rstrip("0").rstrip(".")

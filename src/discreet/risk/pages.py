@@ -10,7 +10,6 @@ from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import Assessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
-from discreet.risk.defences import DefenceComparison
 from discreet.risk.det import det_chart, rank_chart
 from discreet.risk.linkage import Linkage
 from discreet.risk.scores.rates import Rate, rank_curve
@@ -88,22 +87,6 @@ def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, f
         found=linkage,
         measured=linkage.view(),
         curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
-    )
-    return written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
-
-
-def write_defences(
-    found: DefenceComparison, knowledge: str, facts: Mapping[str, Any], folder: Path, *, force: bool = False
-) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` for a comparison of defences into a folder, as `write_page` does."""
-    text = "; ".join(f"{row.name}: {row.named.value:.1%}, risk {limit(row.risk)}" for row in found.rows)
-    page = render(
-        "defences.html",
-        found=found,
-        knowledge=knowledge,
-        compared=found.view(),
-        spans=PageFigure.of(found.plot(), "What is named under each defence, and up to what risk.", text),
-        evidence=_evidence(facts),
     )
     return written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 

@@ -33,7 +33,7 @@ from discreet.risk.scores import Scores
 from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
 from packing import each
 from refusals import refused
-from slow_matching import assert_agrees, events_of
+from slow_matching import events_of
 
 PLACES = 9
 MECHANISMS: dict[str, Callable[[Domain], BlockMechanism]] = {
@@ -132,35 +132,6 @@ def test_reports_are_scored_by_their_likelihood(name: str, sensitive: tuple[int,
     assert found.unit == UNIT
 
 
-@pytest.mark.parametrize("events", [1, 3])
-def test_reports_of_a_channel(events: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.risk.scores.scores.ENTRIES_PER_BLOCK", 100)
-    rng = np.random.default_rng(5)
-    matrix = rng.random((PLACES, 6)) ** 3
-    matrix[2, 3] = 0
-    channel = Channel(matrix / matrix.sum(axis=1, keepdims=True))
-    whole = by_count(draw(6, least=0), 2)
-    sent = whole.target.first(events)
-    outputs = channel.obfuscate_codes(sent.events, random=SeededRandom(2)).blocks["output"]
-    law = Smoothing.of(whole, events)
-    noise = channel.matrix.min(axis=0)
-    logs = np.array(
-        [
-            [
-                sum(law.worth(known, list(range(PLACES)), list(channel.matrix[:, y] - noise[y]), noise[y]))
-                for y in range(channel.outputs)
-            ]
-            for known in events_of(whole.training)
-        ]
-    )
-    users = np.flatnonzero(sent.lengths)
-    own = [outputs[a:b] for a, b in zip(sent.offsets[:-1], sent.offsets[1:], strict=True)]
-    expected = np.array([logs[:, own[user]].sum(axis=1) for user in users])
-    found = match_reports(whole, channel, events=events, random=SeededRandom(2))
-    np.testing.assert_allclose(found.genuine * found.unit, expected[np.arange(len(users)), users], atol=1e-9)
-    assert_agrees(found, users, np.round(np.array([np.rint(logs / UNIT)[:, own[u]].sum(axis=1) for u in users])))
-
-
 def test_a_mechanism_and_its_matrix_find_the_same_users() -> None:
     mechanism = RandomizedResponse(Domain(range(PLACES)), 1.5)
     channel = mechanism.channel()
@@ -214,14 +185,6 @@ def planted(users: int, weight: float, length: int = 30) -> Split:
     chosen = np.take_along_axis(favourites, rng.integers(2, size=anywhere.shape), axis=1)
     events = np.where(rng.random(anywhere.shape) < weight, anywhere, chosen).astype(np.int32)
     return by_half(Traces(np.arange(users + 1) * 2 * length, events.ravel(), 200))
-
-
-@pytest.mark.parametrize("weight", [0.1, 0.6])
-def test_visits_are_smoothed_as_people_do_new_things(weight: float) -> None:
-    share, added, mean = smoothing(planted(300, weight), 10)
-    assert mean == pytest.approx(share + (1 - share) * added / (30 + added))
-    # Some of what anybody does is known of a user, too.
-    assert mean == pytest.approx(weight, abs=0.1 + weight / 6)
 
 
 def test_shares_are_smoothed_where_people_do_new_things(monkeypatch: pytest.MonkeyPatch) -> None:

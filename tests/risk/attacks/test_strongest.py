@@ -92,14 +92,3 @@ def test_a_sample_is_named_wherever_its_figures_are(names: list[str], monkeypatc
 
 def rows_of(traces: Traces) -> list[np.ndarray]:
     return np.split(traces.events, traces.offsets[1:-1])
-
-
-def test_chosen_among_equals_the_corrected_interval_keeps_its_level() -> None:
-    """Five useless attacks: the luckiest one's own interval misses 1/2 far too often, the corrected one does not."""
-    generator, trials, repeats, level = np.random.default_rng(3), 400, 2000, 0.9
-    best = generator.binomial(trials, 0.5, (repeats, 5)).max(axis=1)
-    missed = {}
-    for name, used in (("corrected", level_of_each(level, 5)), ("as if alone", level)):
-        known = {count: rate(float(count), trials, level=used).low > 0.5 for count in np.unique(best)}
-        missed[name] = np.mean([known[count] for count in best])
-    assert missed["corrected"] < 0.1 < missed["as if alone"]

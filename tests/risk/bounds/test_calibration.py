@@ -46,8 +46,8 @@ def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> No
 
 @pytest.mark.parametrize("domain", [FEW, MIXED], ids=["all", "some"])
 @pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, partial(LocalHashing, g=4)])
-@pytest.mark.parametrize("error", [0.5, 0.9])
-def test_it_keeps_the_error_and_no_more_does(domain: Domain, build: Any, error: float) -> None:
+def test_it_keeps_the_error_and_no_more_does(domain: Domain, build: Any) -> None:
+    error = 0.9
     wanted = RiskTarget(100, error=error)
     allowed = largest_epsilon(partial(build, domain), wanted)
     if allowed is None:
@@ -70,14 +70,6 @@ def test_information_and_reports() -> None:
     assert fewer is not None
     assert fewer.mechanism.epsilon < allowed.mechanism.epsilon
     assert fewer.bounds.pie.value <= 0.5 * (1 + 1e-9)
-
-
-def test_nothing_is_recommended_without_a_limit_on_the_attribute_risk() -> None:
-    found = plan_identification(FEW, RiskTarget(1000, error=0.98))
-    assert found.recommendation.startswith("Nothing is recommended without a limit on the attribute risk")
-    assert found.without_noise is not None
-    assert "no attribute privacy at all" in found.without_noise
-    assert "20 buckets" in found.without_noise
 
 
 def test_reports_of_a_plan_share_epsilon() -> None:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from discreet import (
-    Channel,
     Domain,
     LocalHashing,
     RandomizedResponse,
@@ -136,34 +135,6 @@ def test_no_source_tells_more(case: Case) -> None:
         assert tells * BITS <= min(way.value for way in ours.pies) + 1e-12
         listed = identification_bounds(case.mechanism, users, prior=prior, largest_list=2).identification.value
         assert brute_force.success(joint, 2) <= listed + 1e-12
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("builder", ["rr", "unary", "hadamard"])
-def test_no_source_of_many_tells_more(builder: str) -> None:
-    case = Case(builder, "5of5", 1.0)
-    matrix, found = matrix_of(case), told(case, 5)
-    for number, (prior, values_of) in enumerate(brute_force.sources(300, 5, 5, seed=4)):
-        joint = prior[:, None] * (values_of @ matrix)
-        tells = brute_force.information(joint)
-        assert tells <= found.information.value + 1e-12
-        assert tells <= found.eta_kl.value * brute_force.information(prior[:, None] * values_of) + 1e-12
-        if number % 10 == 0:
-            bound = identification_bounds(case.mechanism, 5, prior=prior).identification.value
-            assert brute_force.success(joint) <= bound + 1e-12
-
-
-@several
-def test_a_mechanism_and_its_matrix_agree(case: Case) -> None:
-    channel = Channel(matrix_of(case), case.domain)
-    for users in (2, 9):
-        ours, theirs = identification_bounds(case.mechanism, users), identification_bounds(channel, users)
-        if case.builder in EXACT:
-            assert ours.pie.value == pytest.approx(theirs.pie.value, rel=1e-5)
-            assert ours.identification.value == pytest.approx(theirs.identification.value, rel=1e-9)
-        assert ours.pie.value >= theirs.pie.value * (1 - 1e-5)
-        assert ours.identification.value >= theirs.identification.value * (1 - 1e-9)
-        assert theirs.in_clear == pytest.approx(ours.in_clear)
 
 
 def test_capacities_of_matrices() -> None:

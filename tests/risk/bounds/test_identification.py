@@ -2,20 +2,20 @@
 
 from decimal import Decimal, localcontext
 from itertools import permutations, product
-from math import exp, log, log2, prod
+from math import exp, prod
 from typing import Any
 
 import brute_force
 import numpy as np
 import pytest
 
-from discreet import Domain, LocalHashing, Personalized, RandomizedResponse, UnaryEncoding
+from discreet import Domain, Personalized, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import Bounds, fano, identification_bounds
 from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
 from discreet.risk.bounds.leakage import Prior, report_leakage
 from discreet.testing import outputs_of
-from discreet.theory.capacity import BITS, Inputs, binary_divergence, excess, ldp_capacity, shortfall, success
+from discreet.theory.capacity import BITS, excess, shortfall
 from laws import Case, spelled
 from packing import each
 
@@ -45,23 +45,6 @@ def test_success_at_the_papers_size(epsilon: float, paper: float, exact: float) 
     assert found.error == 1 - found.identification.value
     if epsilon == 10:
         assert way(found, "Fano") == pytest.approx(0.00262, rel=2e-3)
-
-
-def test_hashing_with_a_random_function() -> None:
-    """V = sum h_j R1 p_j + (1 - sum h_j) R0 p_1, term by term; any function is within the bound."""
-    mechanism, prior = (
-        LocalHashing(Domain(range(50)), 1.5, g=7),
-        np.sort(np.random.default_rng(3).dirichlet([0.5] * 20)),
-    )
-    prior = prior[::-1]
-    g, e = 7, exp(mechanism.guarantee.realised)
-    mu, nu = e / (g + e - 1), 1 / (g + e - 1)
-    steps = [(1 / g) * (1 - 1 / g) ** j for j, p in enumerate(prior) if p * mu >= prior[0] * nu]
-    formula = sum(h * g * mu * p for h, p in zip(steps, prior, strict=False)) + (1 - sum(steps)) * g * nu * prior[0]
-    inputs = Inputs(mechanism.numbers.truth, mechanism.numbers.noisy, 1 / g, mechanism.guarantee.realised, 20, 0)
-    hits = -np.expm1(np.arange(21.0) * np.log1p(-1 / g))
-    assert success(inputs, hits, prior) == pytest.approx(formula, rel=1e-12)
-    assert identification_bounds(mechanism, 20, prior=prior).identification.value >= formula
 
 
 # Several reports
@@ -96,17 +79,6 @@ def test_two_reports(builder: str, sizes: str, reacts: bool) -> None:
         assert brute_force.information(joint) * BITS <= min(one.value for one in held) + 1e-12
 
 
-def test_more_reports_tell_more() -> None:
-    mechanism = RandomizedResponse(Domain(range(1000)), 2.0)
-    found = [identification_bounds(mechanism, 10**6, reports=t) for t in (1, 2, 5, 50, 10**4, 10**8)]
-    for one in ("pie", "identification", "eta_kl"):
-        numbers = [getattr(bounds, one).value for bounds in found]
-        assert np.isfinite(numbers).all()
-        assert numbers == sorted(numbers)
-    assert found[-1].pie.value == pytest.approx(log2(10**6))
-    assert found[-1].identification.value == pytest.approx(1)
-
-
 # From information to success
 
 
@@ -124,33 +96,6 @@ def test_tight_fano(likeliest: float, information: float) -> None:
             assert abs(divergence - Decimal(information)) <= Decimal(information) * Decimal("1e-6") + slack
     assert likeliest <= found <= 1
     assert found >= likeliest
-
-
-def test_fano_at_its_ends() -> None:
-    assert fano.tight_fano(0.0, 0.25) == 0.25
-    assert fano.tight_fano(10.0, 0.25) == 1
-    assert fano.tight_fano(1.0, 1.0) == 1
-    assert fano.corollary_8(1.0, 1.0) == 0
-    assert fano.ldp_success(1.0, 1.0) == 1
-    assert fano.distortion_rate(0.0, np.array([0.7, 0.3])) == pytest.approx(0.7)
-    assert fano.distortion_rate(5.0, np.array([0.7, 0.3])) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_erokhin_lies_on_the_curve(seed: int) -> None:
-    """The best channels for a price per nat, by alternating minimisation, are exactly as good."""
-    prior = np.sort(np.random.default_rng(seed).dirichlet(np.full(6, 0.7)))[::-1]
-    for price in (1.0, 3.0):
-        guesses = np.full(6, 1 / 6)
-        for _ in range(3000):
-            channel = guesses * np.exp(price * np.eye(6))
-            channel /= channel.sum(axis=1, keepdims=True)
-            guesses = np.maximum(prior @ channel, 1e-300)
-        joint = prior[:, None] * channel
-        tells = float((joint * np.log(channel / guesses)).sum())
-        found = fano.distortion_rate(tells, prior)
-        assert found == pytest.approx(float(np.trace(joint)), rel=1e-4)
-        assert found <= fano.tight_fano(tells, float(prior[0])) + 1e-9
 
 
 @pytest.mark.parametrize("case", [Case("rr", "5of5", 1.0), Case("unary", "3of7", 2.0), Case("subset", "3of7", 1.0)])
@@ -190,19 +135,6 @@ def test_digits_of_what_vanishes(u: float) -> None:
         assert float(excess(u)) == pytest.approx(float(grown), rel=1e-12)
         if u > -1:
             assert shortfall(u) == pytest.approx(float(x - (1 + x).ln()), rel=1e-12)
-
-
-@pytest.mark.parametrize("epsilon", [1e-7, 1e-3, 0.4, 0.6, 3.0, 50.0, 190.0])
-def test_digits_of_any_ldp_mechanism(epsilon: float) -> None:
-    with localcontext() as context:
-        context.prec = 80
-        e = Decimal(epsilon)
-        u = e / (1 - (-e).exp())
-        wanted = min(u - 1 - u.ln(), Decimal(10**6 * 1.0).ln() * ((e.exp() - 1) / (e.exp() + 1)) ** 2)
-    assert ldp_capacity(epsilon, 10**6) <= float(wanted) * (1 + 1e-12)
-    assert ldp_capacity(epsilon, 10**6) >= min(float(wanted), log(10**6)) * (1 - 1e-12) or epsilon > 3
-    assert ldp_capacity(epsilon, 1) == 0
-    assert binary_divergence(0.5, 1.0) == pytest.approx(log(2))
 
 
 def test_laws_of_overlaps() -> None:

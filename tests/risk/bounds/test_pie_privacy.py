@@ -37,15 +37,6 @@ def test_a_random_choice_of_two_tells_no_more_than_their_mean(
     assert mixed.identification.value <= (one.identification.value + other.identification.value) / 2 + ROUNDING
 
 
-def test_as_many_users_as_values_are_mi_ldp() -> None:
-    """With n = |X| the bound on the user is the largest I(X; Y), of a symmetric channel at once; more tell no more."""
-    response = dc.RandomizedResponse(dc.Domain(range(SIZE)), 2.0)
-    row = response.channel().matrix[0]
-    largest = np.log2(SIZE) + float(row @ np.log2(row))
-    for users in (SIZE, 1000):
-        assert identification_bounds(response, users).pie.value == pytest.approx(largest, rel=1e-9)
-
-
 def test_few_values_hide_many_users_without_noise() -> None:
     """Prop. 9: with five incomes and 1e8 users nobody is found, by (10) and exactly."""
     incomes = dc.Domain(range(5), sensitive=[], allow_unprotected=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from laws_of_scores import CASES, Case
 from scipy.special import psi
@@ -84,21 +84,13 @@ def test_atoms_are_zhang_and_grabchaks(genuine: list[int], impostors: list[int])
 
 
 @each("case", CASES)
-@each("m", [10_000, 100_000])
-def test_bias_is_small(case: Case, m: int) -> None:
-    rng, repeats = np.random.default_rng(7), 20 if m == 10_000 else 8
+def test_bias_is_small(case: Case) -> None:
+    rng, repeats, m = np.random.default_rng(7), 8, 100_000
     found = [nats(case.genuine(rng, 10_000), case.impostors(rng, m)) for _ in range(repeats)]
     error = np.std(found, ddof=1) / repeats**0.5
     assert abs(np.mean(found) - case.nats) < 0.03
     # Strong enough to see a bias of 0.03.
     assert error < 0.01
-
-
-@pytest.mark.parametrize("case", CASES[:6], ids=lambda case: case.name)
-def test_a_partition_agrees(case: Case) -> None:
-    rng = np.random.default_rng(8)
-    found = [nats(case.genuine(rng, 10_000), case.impostors(rng, 100_000), "partition") for _ in range(10)]
-    assert abs(np.mean(found) - case.nats) < 0.06
 
 
 @pytest.mark.parametrize("case", [CASES[1], CASES[5], CASES[10]], ids=lambda case: case.name)
@@ -135,18 +127,6 @@ def test_beyond_all_impostors_only_the_lower_limit_holds(distance: float) -> Non
 # What must not change it
 
 
-def test_increasing_maps() -> None:
-    rng = np.random.default_rng(11)
-    genuine, impostors = rng.normal(1, 1, 500), rng.normal(0, 1, 3000)
-    for method in ("neighbours", "partition"):
-        assert nats(8 * genuine - 2, 8 * impostors - 2, method) == pytest.approx(nats(genuine, impostors, method))
-    assert nats(np.exp(genuine), np.exp(impostors), "partition") == nats(genuine, impostors, "partition")
-    # Neighbours only approximately, except for atoms.
-    assert nats(np.exp(genuine), np.exp(impostors)) == pytest.approx(nats(genuine, impostors), abs=0.1)
-    atoms = rng.integers(0, 5, 500), rng.integers(0, 6, 3000)
-    assert nats(atoms[0] ** 3, atoms[1] ** 3) == nats(*atoms)
-
-
 # Always finite
 
 HOSTILE = st.one_of(
@@ -155,38 +135,6 @@ HOSTILE = st.one_of(
     st.lists(st.integers(-(2**62) + 1, 2**62 - 1), min_size=2, max_size=30),
     st.lists(st.integers(0, 3), min_size=2, max_size=30),
 )
-
-
-@settings(max_examples=50)
-@given(HOSTILE, HOSTILE, st.booleans())
-@example([1.0, 1.0], [1.0], False)
-@example([1.0, 2.0], [3.0], False)
-@example([0.0] * 9, [1.0] * 5, False)
-@example([0.0, 5e-324], [1e308, -1e308], False)
-@example([2**62 - 1, -(2**62) + 1], [0, 1], False)
-def test_never_nan_or_infinite(genuine: list[float], impostors: list[float], is_counted: bool) -> None:
-    scores = of_counts(genuine, impostors) if is_counted else Scores.of_pairs(genuine, impostors)
-    found = divergence(scores, halves=6, random=SeededRandom(1))
-    assert isfinite(found.bits)
-    assert found.bits <= harmonic(len(impostors)) * BITS * (1 + 1e-15)
-    if found.interval:
-        most = harmonic(len(impostors)) * BITS * (1 + 1e-15)
-        assert 0 <= found.interval[0] <= min(found.interval[1], most)
-        # No upper limit where there are scores beyond all impostors.
-        assert found.interval[1] <= most or (found.interval[1] == inf and found.beyond > MUCH_BEYOND)
-
-
-def test_scores_beyond_all_impostors_are_told() -> None:
-    rng = np.random.default_rng(16)
-    genuine, impostors = rng.exponential(3, 10_000), rng.exponential(1, 10_000)
-    beyond = float(np.mean((genuine > impostors.max()) | (genuine < impostors.min())))
-    found = divergence_of(genuine, impostors, halves=0)
-    assert found.beyond == beyond > 0.02
-    assert not found.separated
-    assert f"{beyond:.1%} of the genuine scores lie beyond" in str(found)
-    above = float(np.mean(genuine > impostors.max()))
-    assert divergence(of_counts(genuine, impostors)).beyond == pytest.approx(above, abs=2e-4)
-    assert "beyond" not in str(divergence_of(impostors[:100], genuine, halves=0))
 
 
 # From counts
@@ -205,14 +153,3 @@ def test_counts_are_the_partition() -> None:
         ties = [int((impostors == value).sum()) for value in values]
         assert counts.impostor_counts.tolist() == between
         assert counts.impostor_ties.tolist() == ties
-
-
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=30), st.lists(st.integers(-1, 10), min_size=1, max_size=30))
-def test_bins_have_their_genuine_scores_at_the_lower_end(genuine: list[int], impostors: list[int]) -> None:
-    own, others = Scores.of_pairs(genuine, impostors).bins()
-    tied = len(set(genuine)) < len(genuine) or bool(set(genuine) & set(impostors))
-    edges = [edge for value in sorted(set(genuine)) for edge in ([value, value + 0.5] if tied else [value])]
-    for bin_, (low, high) in enumerate(pairwise([*edges, inf])):
-        assert own[bin_] == sum(score == low for score in genuine)
-        assert others[bin_] == sum(low <= score < high for score in impostors)
-    assert len(own) == len(others) == len(edges)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet import SeededRandom
 from discreet.risk.scores import Scores
-from discreet.risk.scores.pse import PSE, fitted_steps, pse_of_folds, pse_of_matrix, pse_of_scores
+from discreet.risk.scores.pse import PSE, pse_of_folds, pse_of_matrix, pse_of_scores
 from packing import each
 
 
@@ -68,7 +68,7 @@ def kl(p: np.ndarray, q: np.ndarray) -> float:
         return float((p[seen] * np.log2(p[seen] / q[seen])).sum())
 
 
-@each("seed", range(60))
+@each("seed", range(24))
 def test_the_order_of_the_bounds(seed: int) -> None:
     """D(f_G || f_mix) <= InfoNCE <= I(U;S) with the best L, and InfoNCE <= I(U;S) with any."""
     joint = Joint(seed, users=2 + seed % 4, reports=6, values=4)
@@ -152,51 +152,6 @@ def test_counts_and_scores_agree() -> None:
     assert first.info_nce is None
     assert first.best is first.certified
     assert first.paper.bits > first.certified.bits
-
-
-def test_folds_by_hand() -> None:
-    """Two functions, each fitted without the probes that it judges."""
-    scores, truth = gaussians(10, users=200, noise=0.3)
-    parts, own = np.arange(200) % 2, np.eye(200, dtype=bool)
-    folds = []
-    for part in (0, 1):
-        others, these = parts != part, parts == part
-        steps = fitted_steps(Scores.of_pairs(scores[others][own[others]], scores[others][~own[others]]), 200)
-        levels = steps(scores[these])
-        folds.append((np.log(levels[own[these]]), levels.mean(axis=1), np.full(100, 1 / 200)))
-    found = pse_of_folds(folds, 200, 0.95)
-    assert found.info_nce.bits == pytest.approx(truth, abs=0.6)
-    assert found.info_nce.certified < truth
-    # Scaling one of the functions changes nothing.
-    scaled = pse_of_folds([folds[0], (folds[1][0] + 1, folds[1][1] * np.e, folds[1][2])], 200, 0.95)
-    assert scaled.certified.bits == pytest.approx(found.certified.bits)
-    assert scaled.info_nce.bits == pytest.approx(found.info_nce.bits)
-    assert pse_of_folds(folds[:1], 200, 0.95).info_nce.m == 100 * 199
-
-
-def test_increasing_maps_change_no_certified_figure() -> None:
-    rng = np.random.default_rng(5)
-    genuine, impostors = rng.normal(2, 1, 300), rng.normal(0, 1, 3000)
-    matrix = gaussians(6, users=40, noise=0.5)[0]
-    for change in (np.exp, lambda x: 3 * x + 1, lambda x: x**3):
-        first, second = (
-            pse_of_scores(Scores.of_pairs(f(genuine), f(impostors)), halves=0, random=SeededRandom(1)).certified
-            for f in (lambda x: x, change)
-        )
-        assert first == second
-        if change is not np.exp:
-            first, second = (pse_of_matrix(f(matrix), halves=0, random=SeededRandom(1)) for f in (lambda x: x, change))
-            assert first.certified == second.certified
-            assert first.info_nce == second.info_nce
-
-
-def test_everything_told() -> None:
-    found = pse_of_matrix(np.eye(200), random=SeededRandom(1))
-    assert found.info_nce.bits > log2(200) - 0.6
-    assert found.info_nce.bits <= log2(200)
-    # No certainty from a spread of 0.
-    assert found.info_nce.certified < found.info_nce.bits - 0.1
-    assert found.paper.capped
 
 
 def test_a_prior() -> None:

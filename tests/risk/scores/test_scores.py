@@ -54,16 +54,6 @@ def test_more_probes_than_candidates() -> None:
     assert "no diagonal" in refused(DataError, lambda: Scores.from_matrix(matrix))
 
 
-def test_constant_scores_find_nobody_better_than_chance() -> None:
-    scores = Scores.from_matrix(np.full((20, 20), 0.1))
-    assert scores.success() == pytest.approx(1 / 20)
-    assert scores.success(5) == pytest.approx(1 / 4)
-    assert scores.success(100) == 1.0
-    assert scores.thresholds.tolist() == [0.1]
-    assert scores.impostor_counts.tolist() == [0, 380]
-    assert scores.impostor_ties.tolist() == [380]
-
-
 def test_many_rows_in_several_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.random.default_rng(1).integers(0, 9, (50, 60))
     monkeypatch.setattr("discreet.risk.scores.scores.ENTRIES_PER_BLOCK", 200)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product, starmap
 from math import inf
@@ -15,8 +15,8 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.cli import options
 from discreet.cli.commands import RuledOption, Verb
-from discreet.cli.options import Count, Writing, load_plan, option, refuse_idle
-from discreet.cli.output import InputFile, OutputFolder, built_ins, show, written
+from discreet.cli.options import Count, OptionGroup, load_plan, option, refuse_idle
+from discreet.cli.output import InputFile, built_ins, show
 from discreet.core.columns import reals
 from discreet.core.guarantee import in_odds
 from discreet.core.random import SecureRandom, SeededRandom
@@ -33,13 +33,11 @@ from discreet.risk.defences import (
     combined,
     compare_defences,
     first_events,
-    proposed_defences,
     reported,
     without_rare,
 )
 from discreet.risk.generalisation import Step
-from discreet.risk.pages import write_defences
-from discreet.risk.traces import Split, split_of
+from discreet.risk.traces import split_of
 from discreet.risk.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.tables.columns import read_columns
@@ -52,8 +50,8 @@ _EVENTS = ("user", "event", "time", "missing", "split", "least")
 
 
 @dataclass(frozen=True, slots=True)
-class _Defences(Writing):
-    """The traces and the defences to compare, and the pages to write."""
+class _Defences(OptionGroup):
+    """The traces and the defences to compare."""
 
     traces: tuple[str | Path, ...] = option(
         "--traces",
@@ -68,28 +66,22 @@ class _Defences(Writing):
         metavar="D+D,...",
         needs=_OF_TRACES,
         help="first:5/20 (each user's first events), rare:5/20 (no events of fewer users), place=3-digits/2-digits and "
-        "at=day/* (coarser), a plan: reports; joined by + one after the other. [some of each]",
+        "at=day/* (coarser), a plan: reports; joined by + one after the other.",
     )
     alone: bool = option(
         "--alone", is_flag=True, needs=_OF_TRACES, help="A user may have several traces: no attack on all at once."
     )
-    output: Path | None = option(
-        "-o",
-        "--output",
-        type=OutputFolder("risk.html", "risk.json"),
-        needs=_OF_TRACES,
-        help="Folder for risk.html and risk.json.",
-    )
     seed: int | None = option("--seed", type=int, needs=_OF_TRACES, help="Seed of the attacks and the reports.")
 
-    def of(self, split: Split, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
-        """Return the requested defences, or some of each kind, and the plans."""
+    def of(self, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
+        """Return the requested defences, and the plans."""
         defences = []
         for choice in self.defences.split(",") if self.defences else ():
             ladders = [_ladder(part.strip(), events, reports) for part in choice.split("+")]
             defences += list(starmap(combined, product(*ladders)))
-        defences = defences or proposed_defences(split, events.event, events.time)
         defences += [_of_plan(path, reports) for path in plans]
+        if not defences:
+            raise ParameterError("defence.none", argument="defences")
         return list({defence.name: defence for defence in defences}.values())
 
     @property
@@ -193,7 +185,7 @@ def _compare_defences(
     """Compare the defences of traces; return their risks, ascending."""
     read = events.read(asked.traces, keep_labels=True)
     split, knowledge = split_of(read, events.split, least=events.least)
-    defences = asked.of(split, events, plans, reports)
+    defences = asked.of(events, plans, reports)
     say_how_long(split, ALL, len(defences) + 1)
     random = SecureRandom() if asked.seed is None else SeededRandom(asked.seed)
     compared = compare_defences(split, defences, alone=asked.alone, random=random)
@@ -207,15 +199,14 @@ def _compare_defences(
             "seed": asked.seed,
             **limits,
             **left_out,
-            "defences": compared.records(),
+            "defences": [asdict(row) for row in compared.rows],
             "in_words": compared.sentences,
             "evidence": evidence_of(asked.traces, [*plans, *asked.plans], read),
         }
     )
-    files = [] if asked.output is None else write_defences(compared, knowledge, record, asked.output, force=asked.force)
     first = [*left_out_of(read, split), f"{split.target!r}; the attacker knows {knowledge}"]
     varies = [] if asked.seed is not None else [VARIES]
-    show(record | {"files": files}, [*first, compared.view(), *written(*files), *varies])
+    show(record, [*first, compared.table(), *varies])
     return risks
 
 
