@@ -1,1 +1,1 @@
-"""Formulas that need only a mechanism's numbers: exact errors, the optimum, confidence limits, leakage."""
+"""Formulas that need only the parameters of a mechanism: exact errors, optimal designs, confidence limits, leakage."""

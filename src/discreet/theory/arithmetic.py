@@ -1,8 +1,8 @@
-"""Search by bisection, Stirling's series, and prime numbers: the results are the same on every machine.
+"""Bisection, golden-section search, Stirling's series and prime numbers, with the same results on every machine.
 
-Bisection and golden section evaluate fixed points, because figures and fingerprints depend on where a search stops. The
-remainder of Stirling's formula gives ratios of factorials of any size without cancellation. Hash families and
-difference sets need primes.
+Bisection and golden-section search evaluate fixed points, because results and fingerprints depend on where a search
+stops. The remainder of Stirling's formula gives ratios of factorials of any size without cancellation. Hash families
+and difference sets need primes.
 """
 
 from collections.abc import Callable
@@ -18,14 +18,14 @@ _GOLDEN = (sqrt(5) - 1) / 2
 
 
 def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: int) -> tuple[float, float]:
-    """Return the ends of a small interval at whose lower end a condition holds, and at whose upper end it does not.
+    """Return a small interval such that a condition holds at its lower end and fails at its upper end.
 
     Args:
-        holds: the condition, which holds up to some number and not beyond. An end is tested only if no number is left
+        holds: the condition, which holds up to some number and not beyond. An end is tested only if no float is left
             between the end and the midpoint.
         low: the start of the search interval.
         high: the end of the search interval.
-        halvings: the number of halvings; fewer if no number is left in between.
+        halvings: the number of halvings; fewer if no float is left in between.
     """
     for _ in range(halvings):
         middle = (low + high) / 2
@@ -39,7 +39,7 @@ def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: 
 def bisected_each(
     holds: Callable[[FloatArray], AnyArray], low: FloatArray, high: FloatArray, halvings: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the results of `bisected` for each entry of arrays with one shape and one number of halvings."""
+    """Return the results of `bisected` for each entry of arrays of one shape; all have the same number of halvings."""
     for _ in range(halvings):
         middle = (low + high) / 2
         held = holds(middle)
@@ -48,7 +48,7 @@ def bisected_each(
 
 
 def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool = False) -> int:
-    """Return the last integer in low..high - 1 up to which a condition holds.
+    """Return the last integer in low..high - 1 for which a condition holds.
 
     Args:
         holds: the condition, which holds up to some integer and not beyond.
@@ -63,7 +63,7 @@ def last_whole(holds: Callable[[int], bool], low: int, high: int, *, upper: bool
 
 
 def last_positive(slope: Callable[[float], float]) -> float:
-    """Return the zero of a decreasing function in 0..1, or an end of 0..1 if it does not cross 0.
+    """Return the zero of a decreasing function in [0, 1]; 0 or 1 if the function does not change its sign.
 
     The function is not evaluated at 1, and at 0 only if the zero is next to it. So it may be infinite at both ends.
     """
@@ -72,7 +72,9 @@ def last_positive(slope: Callable[[float], float]) -> float:
 
 
 def golden_section(function: Callable[[float], float], low: float, high: float, steps: int) -> tuple[float, float]:
-    """Return two numbers that enclose the maximum of a concave function; of equal values the lower one is used.
+    """Return two numbers that enclose the maximum of a concave function.
+
+    If two function values are equal, the lower part of the interval is used.
 
     Args:
         function: a concave function, or one that rises and then falls.
@@ -94,7 +96,10 @@ _REMAINDERS = np.array([0.0, *(lgamma(n + 1) - (n + 0.5) * log(n) + n - log(2 * 
 
 
 def stirling_remainder(n: FloatArray) -> FloatArray:
-    """Return ln n! - ((n + 1/2) ln n - n + ln(2 pi)/2) for integers n >= 1, with about 16 digits of ln n!."""
+    """Return ln n! - ((n + 1/2) ln n - n + ln(2 pi)/2), the remainder of Stirling's formula, for integers n >= 1.
+
+    With the remainder, ln n! has about 16 correct digits.
+    """
     inverse = 1 / np.maximum(n, _SMALL)
     series = np.zeros_like(inverse)
     for term in reversed(_TERMS):

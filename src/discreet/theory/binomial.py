@@ -1,20 +1,22 @@
-"""Confidence limits from counts and from mean worths of reports, and tests of many hypotheses at once.
+"""Confidence limits from counts of reports and from means of their contributions, and tests of many hypotheses.
 
-**Levels** are of one value, of all at once, or of a selection (`miss_probability`); many null hypotheses are rejected
-with a bound on the false discoveries or on any error at all (`rejected`).
+**Confidence levels** hold for one value, for all values at once, or for values that are selected by their estimates
+(`miss_probability`). Many null hypotheses are tested with a bound on the false discovery rate or on the probability of
+any false rejection (`rejected`).
 
 **One probability** has exact bounds from k successes of n [Clopper and Pearson 1934]: the lower bound is the p at which
 k or more successes have probability ``error``, so that the bound exceeds the true p with at most that probability.
 
-**Binomial counts** have limits at which both tails of the count have at least alpha/2. They lie between Clopper and
-Pearson's, which count all of the observed number to the tail, and mid-p's, which count half of the number: the
-observed number t weighs w = 1/2 + exp(-t/4)/2. Limits are exact at t = 0, where mid-p's cover too little, and mid-p's
-from about 15 on, where Clopper and Pearson's are too long. Large counts use quantiles from cumulants, without a library
-of special functions.
+**Binomial counts** have limits at which each tail of the count has probability alpha/2. The probability of the observed
+count t counts for a tail with the weight w = 1/2 + exp(-t/4)/2. Clopper and Pearson's limits have w = 1, and mid-P
+limits have w = 1/2. So the limits are exact at t = 0, where mid-P limits cover too little. From about t = 15 on they
+are mid-P limits, because Clopper and Pearson's are too long. Large counts use quantiles from cumulants, without a
+library of special functions.
 
-**Mean worths.** Where a report's worth has the moments m_k(p) = E w^k, the estimate has variance (m_2 - p^2)/n and
-skewness gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type
-III) with the same three moments has shape 4/gamma^2; a limit is the p at which one of its tails is alpha/2.
+**Means of worths.** The worth w of a report is its contribution to an estimate. If a worth has the moments
+m_k(p) = E w^k, the estimate has the variance (m_2 - p^2)/n and the skewness
+gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) with
+the same three moments has the shape 4/gamma^2. A limit is the p at which one of its tails is alpha/2.
 """
 
 from abc import ABC, abstractmethod
@@ -31,19 +33,19 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats, IntArray
 from discreet.core.checks import checked_between, checked_choice
 
 DEFAULT_LEVEL = 0.95
-"""Confidence of intervals where none is asked for."""
+"""Default confidence level of intervals."""
 
 Ends: TypeAlias = tuple[FloatArray, FloatArray]
 """Lower and upper limits, each ``(m,)``."""
 
 
 def miss_probability(level: float, size: int, *, simultaneous: bool, shown: int | None = None) -> float:
-    """Return the probability with which the interval of one value may miss.
+    """Return the probability with which the confidence interval of one value may miss the true value.
 
-    So that all of them hold at once it is Sidak's, 1 - level^(1/size), valid for every correlation of two-sided
-    intervals of jointly normal estimates. Of R values that are shown because of their own estimates it is R times as
-    much, at most 1 - level: then the expected share of shown intervals that miss is at most 1 - level (false coverage
-    rate) [Benjamini and Yekutieli 2005, JASA 100].
+    If all intervals hold at once, it is Sidak's 1 - level^(1/size), which is valid for every correlation of two-sided
+    intervals of jointly normal estimates. If R values are shown because of their estimates, it is R times Sidak's
+    probability, and at most 1 - level. Then the expected share of shown intervals that miss is at most 1 - level (false
+    coverage rate) [Benjamini and Yekutieli 2005, JASA 100].
 
     Args:
         level: confidence, in (0, 1).
@@ -58,22 +60,23 @@ def miss_probability(level: float, size: int, *, simultaneous: bool, shown: int 
 
 
 def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntArray]:
-    """Return an index of the different cells, and the place of each cell among them.
+    """Return the positions of the distinct cells, and the index of each cell among the distinct cells.
 
-    What follows from a cell and the numbers beside it is worked out once.
+    A result that depends only on a cell and on the numbers of its row is then computed once for each distinct cell.
 
     Args:
-        cells: ``(m,)``, or ``(g, m)`` of groups.
-        beside: the numbers that hold for a row of cells, without which they are not the same: each a number, or
-            ``(g, 1)``.
+        cells: ``(m,)``, or ``(g, m)`` with a row for each group.
+        beside: the numbers of each row: each a number, or ``(g, 1)``. Cells in rows with different numbers are
+            distinct.
 
     Returns:
-        The index of where each of k stands first, and ``(m,)`` or ``(g, m)`` places in 0..k - 1.
+        The index of the first occurrence of each of the k distinct cells, and ``(m,)`` or ``(g, m)`` integers in
+        0..k - 1.
     """
     whole: AnyArray = np.zeros((), np.int64)
     for array in (*(array for array in beside if np.ndim(array)), cells):
         places = np.unique(array, return_inverse=True)[1].reshape(np.shape(array))
-        # Numbers of numbers: products of these do not overflow.
+        # Ranks of the numbers, so that products do not overflow.
         whole = (
             np.unique(whole, return_inverse=True)[1].reshape(whole.shape) * (int(places.max(initial=0)) + 1) + places
         )
@@ -82,20 +85,20 @@ def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntA
 
 
 def sigmas(tail: float) -> float:
-    """Return the standard score that a normal number exceeds with probability ``tail``."""
+    """Return the quantile of the standard normal distribution that is exceeded with probability ``tail``."""
     return -NormalDist().inv_cdf(tail)
 
 
 def score_ends(
     frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray, z: float | FloatArray
 ) -> Ends:
-    """Return the ends of score intervals: p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
+    """Return the limits of score intervals: the two p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
 
     Args:
         frequencies: ``(m,)`` p_hat.
-        second_moments: A and B, each ``(m,)``; n times the variance is A + B p - p^2 where the truth is p.
+        second_moments: A and B, each ``(m,)``; n times the variance is A + B p - p^2 if the true frequency is p.
         n: number of reports.
-        z: in standard deviations; a number, or ``(m,)``.
+        z: length of the interval to either side, in standard deviations; a number, or ``(m,)``.
 
     Returns:
         The lower and the upper solution, each ``(m,)``; they may lie outside [0, 1].
@@ -114,12 +117,12 @@ probability of any false rejection (Holm 1979)."""
 
 
 def rejected(p_values: FloatArray, rate: float = 0.05, *, control: Control = "fdr") -> BoolArray:
-    """Return the null hypotheses to reject.
+    """Return ``(m,)`` booleans: true for each null hypothesis to reject, given the p-values.
 
     Args:
         p_values: ``(m,)`` probabilities, in 0..1.
         rate: the bound, in (0, 1/2).
-        control: of what it is the bound; see `Control`.
+        control: the error rate that is bounded; see `Control`.
 
     Returns:
         ``(m,)`` booleans.
@@ -137,7 +140,7 @@ def rejected(p_values: FloatArray, rate: float = 0.05, *, control: Control = "fd
 
 
 def rejections(below: Callable[[float], BoolArray], size: int, rate: float, control: Control) -> BoolArray:
-    """Return the null hypotheses to reject, of tests that tell whether a p-value is at most a number.
+    """Return the null hypotheses to reject, given a function that compares the p-values with a threshold.
 
     Args:
         below: from alpha to ``(m,)`` booleans: true where the p-value is at most alpha.
@@ -150,14 +153,17 @@ def rejections(below: Callable[[float], BoolArray], size: int, rate: float, cont
     """
     rate = checked_between("rate", rate, 0, 0.5)
     if checked_choice("control", control, get_args(Control)) == "fdr":
-        # From all of them downwards, to the largest number k of p-values of at most k rate/m.
+        # From all hypotheses downwards, to the largest k such that k p-values are at most k rate/m.
         return _settled(below, size, lambda count: count * rate / size)
-    # From none upwards: k rejections leave m - k hypotheses to share the rate.
+    # From no rejections upwards: k rejections leave m - k hypotheses to share the rate.
     return _settled(below, 0, lambda count: rate / max(size - count, 1))
 
 
 def _settled(below: Callable[[float], BoolArray], count: int, alpha: Callable[[int], float]) -> BoolArray:
-    """Return the rejections at the alpha that their own number allows, starting from a number of them."""
+    """Return the rejections at a threshold that depends on their number.
+
+    They are computed again until the number is stable.
+    """
     while True:
         is_below = below(alpha(count))
         now = int(np.count_nonzero(is_below))
@@ -167,7 +173,7 @@ def _settled(below: Callable[[float], BoolArray], count: int, alpha: Callable[[i
 
 
 def lower_bound(successes: int, trials: int, error: float) -> float:
-    """Return a lower confidence bound on a probability, above it with probability ``error`` at most.
+    """Return a lower confidence bound on a probability; with probability at most ``error`` it is above the truth.
 
     Args:
         successes: k, 0..n.
@@ -184,7 +190,7 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
 
 
 def upper_bound(successes: int, trials: int, error: float) -> float:
-    """Return an upper confidence bound on a probability, below it with probability ``error`` at most."""
+    """Return an upper confidence bound on a probability; with probability at most ``error`` it is below the truth."""
     if successes == trials:
         return 1.0
     from scipy.special import betaincc, betainccinv
@@ -194,7 +200,7 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
 
 
 def _outwards(p: Any, end: float, holds: Any) -> float:
-    """Return the first number for which a condition holds: p, or steps from p to an end, each twice the last step."""
+    """Return the first number from p to an end for which a condition holds; each step is twice as long as the last."""
     step = abs(float(np.spacing(p)))
     while not holds(p):
         p = max(p - step, end) if end < p else min(p + step, end)
@@ -203,13 +209,15 @@ def _outwards(p: Any, end: float, holds: Any) -> float:
 
 
 def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatArray:
-    """Return the number that a standard variable exceeds with probability ``tail``, by Cornish and Fisher's expansion.
+    """Return the quantile of a standardized variable that is exceeded with probability ``tail``.
 
-    Its error is of the third order in the skewness: 1e-7 where that is .02.
+    It is Cornish and Fisher's expansion in the skewness and the excess kurtosis.
+
+    The error is of the third order in the skewness: 1e-7 at a skewness of 0.02.
 
     Args:
         skewness: ``(m,)`` gamma, of either sign.
-        excess: kurtosis less 3; a number, or ``(m,)``.
+        excess: kurtosis minus 3; a number, or ``(m,)``.
         tail: in (0, 1).
     """
     z = sigmas(tail)
@@ -218,17 +226,17 @@ def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatAr
 
 
 _ROUNDS = 60
-# In the logarithm of the odds: far from the limit a step of Newton's may be too long.
+# In log odds: far from the limit, a step of Newton's method may be too long.
 _LONGEST_STEP = 3.0
-# In standard deviations of these; the next step would be about the square of the last one.
+# In standard deviations of the log odds; the next step would be about the square of this one.
 _LAST_STEP = 1e-6
-# From this count on the expansion is as good, and SciPy need not be imported: that takes as long as many verbs.
+# From this count on the expansion is as accurate, and SciPy, whose import takes long, is not needed.
 _MANY = 5_000
 _EXPANDED_ROUNDS = 4
 
 
 class CountLaw(ABC):
-    """The law of the counts of some values, or of the worths of reports to them; limits follow from it."""
+    """The sampling distribution of the counts of some values, or of means of contributions, for confidence limits."""
 
     __slots__ = ()
 
@@ -243,19 +251,19 @@ class CountLaw(ABC):
 
     @abstractmethod
     def variances(self, p: Floats) -> FloatArray:
-        """Return the variances of the estimates where the true frequencies are p, one number or ``(m,)``."""
+        """Return the variances of the estimates if the true frequencies are p, one number or ``(m,)``."""
 
 
 CodedLaw: TypeAlias = tuple[IntArray, CountLaw]
-"""Codes, and the law of the counts of these values."""
+"""Codes of values, and the sampling distribution of the counts or estimates of these values."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinomialCounts(CountLaw):
-    """Counts of reports, binomial with probability b + d p where the frequency of the value is p.
+    """Binomial counts of reports: a report counts for a value of frequency p with probability b + d p.
 
     Attributes:
-        counts: ``(m,)`` t; or ``(g, m)``, of groups of reports.
+        counts: ``(m,)`` t; or ``(g, m)``, with a row for each group of reports.
         n: number of reports; or ``(g, 1)``.
         base: b; a number, or ``(m,)``.
         slope: d, above 0; a number, or ``(m,)``.
@@ -268,52 +276,55 @@ class BinomialCounts(CountLaw):
 
     @property
     def estimates(self) -> FloatArray:
-        """The unbiased estimates (t/n - b)/d, as `counts`."""
+        """The unbiased estimates (t/n - b)/d, in the shape of the counts."""
         return (self.counts / self.n - self.base) / self.slope
 
     def limits(self, alpha: float) -> Ends:
-        """Return the lower and upper limits of p as `counts`, not clipped; each misses with about alpha/2."""
+        """Return the lower and upper limits of p, in the shape of the counts and not clipped.
+
+        Each limit misses with probability alpha/2, approximately.
+        """
         first, places = once_each(self.counts, self.n)
         n = np.broadcast_to(self.n, self.counts.shape)[first]
         low, high = (end[places] for end in probability_limits(self.counts[first], n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
 
     def variances(self, p: Floats) -> FloatArray:
-        """Return the variances of (t/n - b)/d where the true frequencies are p."""
+        """Return the variances of the estimates (t/n - b)/d if the true frequencies are p."""
         q = self.base + self.slope * p
         return np.maximum(q * (1 - q), 0) / (np.asarray(self.n) * self.slope**2)
 
 
 def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
-    """Return limits of the probabilities of binomial counts of different numbers of trials, by mid-P.
+    """Return mid-P confidence limits of the probabilities of binomial counts with different numbers of trials.
 
-    Half of the observed number is in either tail. For a share among answers in clear, whose total is random too, these
-    miss at most alpha, at small counts as well; longer ones would gain nothing.
+    Half of the probability of the observed count is in either tail. For a share among answers in clear, whose total is
+    random too, these limits miss with at most alpha, also at small counts. Longer intervals would have no advantage.
 
     Args:
         counts: ``(m,)`` t.
-        n: ``(m,)`` numbers of trials; of none, the limits are 0 and 1.
+        n: ``(m,)`` numbers of trials; without trials, the limits are 0 and 1.
         alpha: the probability with which both limits together may miss.
     """
     return _both_ends(counts, n, np.full(len(counts), 0.5), np.zeros(len(counts), np.bool_), alpha)
 
 
 def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> Ends:
-    """Return limits of a binomial probability, 0 for the lower one where t = 0 and 1 for the upper one where t = n.
+    """Return confidence limits of a binomial probability; the lower is 0 if t = 0, and the upper is 1 if t = n.
 
     Args:
         counts: ``(m,)`` t, in 0..n.
-        n: number of trials, at least 1; one for all, or ``(m,)``.
+        n: number of trials, at least 1; one number for all, or ``(m,)``.
         alpha: the probability with which both limits together may miss; in (0, 1).
     """
     t, n = counts.astype(np.float64), np.broadcast_to(n, counts.shape)
-    # As a count of those who were not counted, the number is as rare near n as near 0.
+    # A count near n is as rare as a count near 0: n - t people were not counted.
     weight = 0.5 + 0.5 * np.exp(-np.minimum(t, n - t) / 4)
     return _both_ends(counts, n, weight, np.minimum(t, n - t) >= _MANY, alpha)
 
 
 def _both_ends(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArray, alpha: float) -> Ends:
-    """Return the ends at which each weighted tail is half of alpha; of many by an expansion."""
+    """Return the limits at which each weighted tail is alpha/2; for large counts, by an expansion."""
     t, low, high = counts.astype(np.float64), np.zeros(len(counts)), np.ones(len(counts))
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
         some = possible & ~many
@@ -324,9 +335,10 @@ def _both_ends(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArra
 
 
 def expanded_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
-    """Return `solved_tail_limit` of large counts, half of the observed number in either tail, to 1e-5 of its error.
+    """Return the limits of `solved_tail_limit` with weight 1/2 for large counts, to 1e-5 standard errors.
 
-    Halves of whole numbers have the tails of a smooth number with 1/6 more variance, but for terms of third order.
+    Except for terms of third order, mid-P tails of a count are the tails of a continuous variable with a variance that
+    is larger by 1/6.
     """
     side, q, more = (-1 if upper else 1), t / n, 1 / (6 * n)
     for _ in range(_EXPANDED_ROUNDS):
@@ -339,9 +351,9 @@ def expanded_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool)
 
 
 def solved_tail_limit(t: FloatArray, n: AnyArray, weight: FloatArray, tail: float, *, upper: bool) -> FloatArray:
-    """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method on its logarithm.
+    """Return the probabilities at which the weighted tail beyond t is ``tail``, by Newton's method in the log odds.
 
-    In the logarithm of the odds the logarithm of either tail is concave, so that after one step all others go one way.
+    The logarithm of a tail is concave in the log odds, so that all steps after the first have one sign.
     """
     deviation = 1 / np.sqrt(np.minimum(t, n - t) + 1)
     trials = np.broadcast_to(np.asarray(n, np.float64), t.shape)
@@ -366,7 +378,7 @@ def _step(
     exact = gammaln(n + 1) - gammaln(t + 1) - gammaln(n - t + 1) + t * np.log(q) + (n - t) * np.log(rest)
     mass = np.exp(np.minimum(exact, 0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The tails beyond t and from t on; a beta function of 0 is no number, its tail is.
+        # The tails beyond t and from t on; the beta function is not defined at 0, but the tail is.
         if upper:
             from_t, beyond = betaincc(t + 1, n - t, q), np.where(t > 0, betaincc(t, n - t + 1, q), 0)
             slope = -mass * (weight * (n - t) * q + (1 - weight) * t * rest)
@@ -379,23 +391,24 @@ def _step(
 
 
 def _bounded(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
-    """Return steps that are neither too long nor no numbers, as where a tail vanishes."""
+    """Return steps of limited length; an undefined step, where a tail vanishes, becomes a longest step."""
     towards = np.where(heavy == upper, _LONGEST_STEP, -_LONGEST_STEP)
     return np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
 
 
 _NEWTON_ROUNDS = 4
-# Below it the expansion is as good, and SciPy need not be imported: that takes as long as many verbs.
+# Below this skewness the expansion is as accurate, and SciPy, whose import takes long, is not needed.
 _NEARLY_SYMMETRIC = 0.02
 _MOST_SKEWED = 40.0
-# Its power 3/2 is still a number.
+# The power 3/2 of this number is still above 0.
 _TINY = 1e-60
 
 
 class WorthMoment(NamedTuple):
-    """A moment of a report's worth: constant + slope p + beyond max(p - a, 0).
+    """A moment of a report's contribution, as a function of p: constant + slope p + beyond max(p - a, 0).
 
-    Each is a number, or ``(m,)``. Where p exceeds the estimate a of the mass of all values like it, that mass is p.
+    Each field is a number, or ``(m,)``. The mass a of all values of one kind is estimated. If p exceeds a, the mass is
+    taken to be p.
     """
 
     constant: Floats
@@ -403,28 +416,28 @@ class WorthMoment(NamedTuple):
     beyond: Floats = 0.0
 
     def at(self, p: Floats, mass: Floats) -> FloatArray:
-        """Return the ``(m,)`` moments at frequencies p, given a."""
+        """Return the ``(m,)`` moments of the contribution at frequencies p; ``mass`` is a."""
         return self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
 
     def line(self, p: FloatArray, mass: Floats) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of the line, of the two, on which p lies."""
+        """Return constant and slope of the linear piece of the moment that contains p; ``mass`` is a."""
         past = (p > mass) * self.beyond
         return np.broadcast_to(self.constant - past * mass, p.shape), np.broadcast_to(self.slope + past, p.shape)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeanWorths(CountLaw):
-    """Estimates that are means of the worths of reports, with the moments of these, as far as they are known.
+    """Estimates that are means of contributions of reports, with the moments of a contribution as far as known.
 
-    Without a third moment limits are Wilson's, and without a second one normal.
+    Without a third moment the limits are Wilson's, and without a second moment they are normal.
 
     Attributes:
         estimates: ``(m,)`` p_hat; or ``(g, m)`` for groups of reports, and then any number below may be ``(g, 1)``.
-        n: number of reports, or degrees of freedom where parameters were fitted.
-        second: m_2; None if only a variance is known, which is `lasting` then.
-        third: m_3; None where it is not known.
-        mass: a, from which on the moments have another slope; a number, or ``(m,)``.
-        lasting: variance that more reports do not lessen; a number, or ``(m,)``.
+        n: number of reports, or degrees of freedom if parameters were fitted.
+        second: m_2; None if only a variance is known, which is then `lasting`.
+        third: m_3; None if it is not known.
+        mass: a, above which the moments have another slope; a number, or ``(m,)``.
+        lasting: variance that more reports do not reduce; a number, or ``(m,)``.
     """
 
     estimates: FloatArray
@@ -435,7 +448,10 @@ class MeanWorths(CountLaw):
     lasting: Floats = 0.0
 
     def limits(self, alpha: float) -> Ends:
-        """Return the lower and upper limits of p as `estimates`, not clipped; each misses with about alpha/2."""
+        """Return the lower and upper limits of p, in the shape of the estimates and not clipped.
+
+        Each limit misses with probability alpha/2, approximately.
+        """
         shape, second, third = self.estimates.shape, self.second, self.third
         if second is None:
             away = sigmas(alpha / 2) * np.sqrt(self.lasting)
@@ -452,7 +468,7 @@ class MeanWorths(CountLaw):
         return low[places], high[places]
 
     def variances(self, p: Floats) -> FloatArray:
-        """Return the ``(m,)`` variances of the estimates where the true frequencies are p."""
+        """Return the ``(m,)`` variances of the estimates if the true frequencies are p."""
         if self.second is None:
             return np.broadcast_to(self.lasting, self.estimates.shape)
         return np.maximum(self.second.at(p, self.mass) - p * p, 0) / self.n + self.lasting
@@ -466,7 +482,7 @@ class MeanWorths(CountLaw):
         return low, high
 
     def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
-        """Return the solution of (p_hat - p)^2 = deviations^2 Var(p) on one side, with the variance near ``near``."""
+        """Return one of the two p with (p_hat - p)^2 = deviations^2 Var(p), for the linear piece of Var at ``near``."""
         assert self.second is not None
         constant, slope = self.second.line(near, self.mass)
         ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
@@ -484,7 +500,7 @@ class MeanWorths(CountLaw):
 
 
 def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
-    """Return the number that a standard variable of Pearson's type III exceeds with probability ``tail``.
+    """Return the quantile of a standardized variable of Pearson's type III that is exceeded with probability ``tail``.
 
     Args:
         skewness: ``(m,)`` gamma, of either sign.
@@ -504,5 +520,5 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
 
 
 def joint_share(size: int, count: int, values: int) -> Fraction:
-    """Return the probability that a uniform subset of ``count`` of ``size`` values holds ``values`` given ones."""
+    """Return the probability that a uniform subset of ``count`` of ``size`` values contains ``values`` given values."""
     return prod((Fraction(max(count - j, 0), max(size - j, 1)) for j in range(values)), start=Fraction(1))

@@ -1,4 +1,4 @@
-"""Information that reports contain about a user, in nats: capacity, contraction, and success of guesses, exactly.
+"""Information in reports about a user, in nats: capacity, contraction coefficients, and success of guesses, exactly.
 
 Entropies and divergences are computed from deviations from the mean. Differences of large entropies would lose their
 digits where a report reveals little.
@@ -55,7 +55,7 @@ _TERMS = 16
 
 
 def excess(u: float | FloatArray) -> FloatArray:
-    """Return h(u) = (1 + u) ln(1 + u) - u for u >= -1: about u^2/2, the term of an outcome with relative size 1 + u."""
+    """Return h(u) = (1 + u) ln(1 + u) - u for u >= -1, without cancellation; it is about u^2/2."""
     u = np.asarray(u, dtype=np.float64)
     grown = 1 + u
     direct = grown * np.log(np.where(grown > 0, grown, 1.0)) - u
@@ -67,7 +67,7 @@ def excess(u: float | FloatArray) -> FloatArray:
 
 
 def shortfall(x: float) -> float:
-    """Return x - ln(1 + x) for x > -1: about x^2/2."""
+    """Return x - ln(1 + x) for x > -1, without cancellation; it is about x^2/2."""
     if abs(x) >= _SMALL:
         return x - log1p(x)
     series = 0.0
@@ -77,7 +77,7 @@ def shortfall(x: float) -> float:
 
 
 def binary_divergence(p: float, u: float) -> float:
-    """Return d_KL(V || p) of two coins, for V = p (1 + u), in nats.
+    """Return the Kullback-Leibler divergence of Bernoulli distributions with probabilities p (1 + u) and p, in nats.
 
     Args:
         p: in (0, 1).
@@ -88,15 +88,18 @@ def binary_divergence(p: float, u: float) -> float:
 
 
 def log_odds_gain(epsilon: float) -> float:
-    """Return ln(kappa) = eps e^eps / (e^eps - 1); kappa values in clear leak as much as all other values."""
+    """Return ln(kappa) = eps e^eps / (e^eps - 1).
+
+    With kappa or more values in clear, sensitive values do not increase the capacity.
+    """
     return -epsilon / expm1(-epsilon)
 
 
 def ldp_capacity(epsilon: float, inputs: int) -> float:
     """Return an upper bound on I(U;Y) under epsilon-LDP, in nats: the smallest of three bounds.
 
-    With u = eps/(1 - e^-eps): u - 1 - ln u, which is about eps^2/8 [Prop. 10 of PIE has eps^2];
-    tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)), E = e^eps [spec of exact risk, section 1].
+    The bounds are u - 1 - ln u with u = eps/(1 - e^-eps), which is about eps^2/8 [Prop. 10 of PIE has eps^2];
+    tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)) with E = e^eps.
 
     Args:
         epsilon: in nats, at least 0; may be infinite.
@@ -118,11 +121,11 @@ _SIMPLE = 50.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HitDistribution:
-    """The distribution of the share z = K/m of m given values that are in a noise block.
+    """The distribution of z = K/m, the share of m given values that a noise block contains.
 
     Attributes:
         shares: ``(k,)`` values of z, ascending, in 0..1.
-        probabilities: ``(k,)`` probability of each; the total of the omitted ones is below 1e-18.
+        probabilities: ``(k,)`` their probabilities; the omitted values have a probability below 1e-18 in total.
         exact: whether this is the distribution for the set that leaks most; otherwise it bounds every set of m values.
         ideal: the distribution for an idealised block law; None if there is no idealisation.
         idealised: a description of the idealisation.
@@ -146,7 +149,7 @@ class HitDistribution:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The numbers of a block mechanism, with the numbers of values in use.
+    """The parameters of a block mechanism, and the numbers of values in use.
 
     Attributes:
         truth: s.
@@ -185,7 +188,7 @@ def capacity(inputs: Inputs, hits: HitDistribution | None) -> float:
     room = log_odds_gain(inputs.epsilon) - log(b)
     if room <= 0:
         return s * log(b)
-    # The unknown is ln(1 - w): next to w = 1 the difference would lose its digits.
+    # The unknown is ln(1 - w), because 1 - w loses digits near w = 1.
     low, _ = bisected(lambda rest: not _gain(inputs, hits, rest) > 0, -room, 0.0, _HALVINGS)
     attained = s * (log(b) - low) - inputs.noisy * hits.mean(_log_t(inputs, hits, low))
     # At the solution both classes have the same divergence; the larger one is a certified bound.
@@ -203,12 +206,12 @@ def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
 
 
 def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
-    """Return ln t for w = 1 - e^rest."""
+    """Return ln t, as in the module's formulas, for w = 1 - e^rest."""
     return np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
 
 
 def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:
-    """Return I'(w)/s."""
+    """Return I'(w)/s, as in the module's formulas, for w = 1 - e^rest."""
     weights = hits.probabilities * hits.shares
     biased = float(weights @ _log_t(inputs, hits, rest)) / float(weights.sum())
     return log_odds_gain(inputs.epsilon) - log(inputs.clear) + rest - biased
@@ -236,7 +239,7 @@ def _of_order(order: float, gain: float) -> float:
 
 
 def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
-    """Return F - 1 for w = 1 - e^rest."""
+    """Return F - 1, as in `order_capacity`, for w = 1 - e^rest."""
     clear_term = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
     share = -expm1(rest) * hits.shares
     power = order * inputs.epsilon
@@ -265,7 +268,7 @@ class Interval(NamedTuple):
 
 
 def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interval:
-    """Return certified bounds on the Shannon capacity of a matrix, in nats.
+    """Return certified bounds on the Shannon capacity of a channel, in nats.
 
     The steps of Blahut and Arimoto, p_x times e^(D(Q_x || q)), are enlarged for as long as that helps. This makes them
     fast where several inputs are nearly equal.
@@ -296,14 +299,14 @@ def channel_capacity(matrix: FloatArray, *, tolerance: float = 1e-10) -> Interva
 
 
 def _divergences(rows: FloatArray, negentropies: FloatArray, p: FloatArray) -> FloatArray:
-    """Return ``(|X|,)`` D(Q_x || p Q)."""
+    """Return the ``(|X|,)`` divergences D(Q_x || p Q) of the rows of a matrix."""
     mixed = p @ rows
     divergences: FloatArray = negentropies - rows @ np.log(np.maximum(mixed, 1e-300))
     return np.maximum(divergences, 0.0)
 
 
 def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
-    """Return certified bounds on the largest capacity of at most n of the inputs, in nats.
+    """Return certified bounds on the largest capacity of at most n inputs of a channel, in nats.
 
     If n reaches the rank of the matrix, it is the capacity of all inputs. Otherwise every set of n is tried if there
     are few sets. If there are many, the upper bound is min(C, eta ln n), and the lower bound is the capacity of a
@@ -327,7 +330,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
 
 
 def _spread_out(matrix: FloatArray, users: int) -> list[int]:
-    """Return n inputs, added greedily so that the sum over outputs of the largest probability grows most."""
+    """Return n inputs, chosen greedily so that the sum over outputs of the largest probability grows most."""
     chosen = [int(np.argmax(matrix.max(axis=1)))]
     best = matrix[chosen[0]]
     while len(chosen) < users:
@@ -385,7 +388,7 @@ _CHUNK = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The contraction coefficients of a matrix.
+    """The contraction coefficients of a channel.
 
     Attributes:
         total_variation: eta_TV, the largest total variation between two rows.
@@ -399,7 +402,7 @@ class Contraction:
 
 
 def contraction(matrix: FloatArray) -> Contraction:
-    """Return eta_TV, eta_KL and delta of an ``(|X|, |Y|)`` matrix."""
+    """Return the contraction coefficients eta_TV and eta_KL, and Doeblin's delta, of an ``(|X|, |Y|)`` matrix."""
     common = float(matrix.min(axis=0).sum())
     first, second = np.triu_indices(len(matrix), k=1)
     if not len(first):
@@ -423,7 +426,7 @@ def contraction(matrix: FloatArray) -> Contraction:
 
 
 def _largest(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return lower and upper bounds on the maximum of f for each pair of rows, by bisection on the slope."""
+    """Return bounds on the maximum of f(b), as in the module, for each pair of rows, by bisection on the slope."""
     both = first * second
     ends = np.zeros((len(first), 1)), np.ones((len(first), 1))
     low, high = bisected_each(lambda b: _slope(first, second, both, b) > 0, *ends, _CONTRACTION_HALVINGS)
@@ -444,7 +447,10 @@ def _slope(first: FloatArray, second: FloatArray, both: FloatArray, b: FloatArra
 
 
 def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
-    """Return f as b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x'), a form without cancellation."""
+    """Return f(b), as in the module, in a form without cancellation.
+
+    It is b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x').
+    """
     b = b[:, None]
     inside = b * (1 - b) * ((first - second) ** 2 / _mixed(first, second, b)).sum(axis=1, keepdims=True)
     # At an end this form is 0/0: outputs that only the other row has count in full.
@@ -469,7 +475,7 @@ class Sizes(NamedTuple):
 
 
 def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
-    """Return V for n equally likely users.
+    """Return V, the success probability of the best guess, for n equally likely users.
 
     Args:
         inputs: the numbers of the mechanism, with the values in use.
@@ -485,7 +491,7 @@ def leakage(inputs: Inputs, hit: float) -> float:
 
 
 def success(inputs: Inputs, hits: FloatArray, prior: FloatArray) -> float:
-    """Return V for users with a prior.
+    """Return V, the success probability of the best guess, for users with a prior.
 
     Args:
         inputs: the numbers of the mechanism, with the values in use.

@@ -1,4 +1,4 @@
-"""Mixtures of block sizes: the information in reports, the best linear decoder, and its exact errors.
+"""Mixtures of block sizes: the Fisher information in reports, the best linear decoder, and its exact errors.
 
 The best mechanism draws a block size k with probability t_k, whatever the value is *and whether the report is truth or
 noise*. If one random number decided both, there would be no finite epsilon. A sensitive value sends a uniform k-subset
@@ -15,8 +15,8 @@ no unbiased estimate from n reports has a mean squared error below M/n there, wi
 
     M = c_1/S_1 + c_2/S_2 + c_3/S_3,  c = ((v - 1)^2 / v, (N - 1)(1 - alpha)/N, w (1 - alpha)/(v N)),
 
-written without factors that overflow or vanish at the ends of epsilon. The decoder is the best unbiased linear one at
-this distribution. For a single size it is `LinearDecoder`.
+in a form whose factors neither overflow nor vanish for very small or large epsilon. The decoder is the best unbiased
+linear decoder at this distribution. For a single size it is `LinearDecoder`.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ _MOST = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A design problem: v, w and epsilon.
+    """A design problem: v sensitive values of w values, and epsilon.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -74,11 +74,11 @@ class Instance:
 
     @property
     def tau(self) -> float:
-        """1 / (e^eps - 1)."""
+        """The number tau = 1 / (e^eps - 1)."""
         return 1 / expm1(self.epsilon)
 
     def check_mass(self, mass: object) -> float:
-        """Return a sensitive mass as a float, after a check.
+        """Return a sensitive mass as a float; raise an error if it is invalid.
 
         Raises:
             ParameterError: if it is not in 0..1, or not 1 where every value is sensitive.
@@ -86,11 +86,11 @@ class Instance:
         return checked_mass(mass, self.clear_size)
 
     def squares(self, mass: float) -> float:
-        """Return the squared norm of the distribution with this sensitive mass that is uniform within each class."""
+        """Return ||p||^2 of the distribution p that has this sensitive mass and is uniform within each class."""
         return mass**2 / self.size + ((1 - mass) ** 2 / self.clear_size if self.clear_size else 0.0)
 
     def costs(self, alpha: float) -> Three:
-        """Return c = (c_1, c_2, c_3), the cost factors of the three eigenvalues at mass alpha."""
+        """Return (c_1, c_2, c_3), the factors of the three terms of M, at mass alpha."""
         v, others = self.size, self.clear_size
         among_sensitive = (v - 1) ** 2 / v
         if others == 0:
@@ -124,7 +124,7 @@ class Mixture:
         return first, second, third
 
     def mean(self, numbers: Sequence[float]) -> float:
-        """Return the mean over block sizes of a number per size."""
+        """Return the mean over the block sizes, given a number for each size."""
         return sum(share * number for share, number in zip(self.shares, numbers, strict=True))
 
     def bound(self, instance: Instance, alpha: float) -> float:
@@ -133,7 +133,7 @@ class Mixture:
         return sum(cost / mean for cost, mean in zip(instance.costs(alpha), sums, strict=True) if cost)
 
     def slope(self, instance: Instance, alpha: float) -> float:
-        """Return the derivative of M by alpha."""
+        """Return the derivative of M(alpha, t) with respect to alpha."""
         v, w, others = instance.size, instance.total, instance.clear_size
         rows = [instance.information(alpha, k) for k in self.sizes]
         first, second, third = self.sums(instance, alpha)
@@ -164,13 +164,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Design(BlockNumbers):
-    """A mixture of block sizes with its decoder, optimal for one sensitive mass.
+    """A mixture of block sizes with its best decoder, for one sensitive mass.
 
     Attributes:
         instance: v, w and epsilon.
-        alpha: the sensitive mass for which weights and decoder are optimal; by default the worst one.
+        alpha: the sensitive mass for which weights and decoder are optimal.
         mixture: the block sizes and their weights.
-        given: whether alpha was given; otherwise it is the worst one.
+        given: whether the caller gave alpha; otherwise it is the mass with the largest error.
     """
 
     instance: Instance
@@ -179,7 +179,7 @@ class Design(BlockNumbers):
     given: bool = True
 
     def __post_init__(self) -> None:
-        """Check alpha and the mixture.
+        """Check the sensitive mass and the mixture.
 
         Raises:
             ParameterError: if alpha or the mixture is out of range, or no estimate is possible.
@@ -210,7 +210,7 @@ class Design(BlockNumbers):
 
     @property
     def epsilon(self) -> float:
-        """Epsilon, in nats."""
+        """The privacy promise epsilon, in nats."""
         return self.instance.epsilon
 
     @property
@@ -271,7 +271,7 @@ class Design(BlockNumbers):
     # Contributions and estimates
 
     def block_worth(self, k: int) -> tuple[float, float, float]:
-        """Return the contribution of a block of size k to the estimate of each value.
+        """Return the contributions of a block of size k to the estimates of three kinds of values.
 
         Returns:
             For a sensitive value in the block, for a sensitive value outside it, and for a value that is not sensitive.
@@ -288,7 +288,7 @@ class Design(BlockNumbers):
 
     @property
     def clear_worth(self) -> tuple[float, float, float]:
-        """Return the contribution of a report in clear to the estimate of each value.
+        """Return the contributions of a report in clear to the estimates of three kinds of values.
 
         Returns:
             For a sensitive value, for another value in clear, and for the reported value.

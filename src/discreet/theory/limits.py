@@ -1,14 +1,14 @@
-"""Limits from moments, and of what two estimates make together: one law of uncertainty, from numbers alone.
+"""Confidence limits of weighted sums from moments, and of differences and shares of two sums.
 
-The estimate of a weighted sum w . p is the mean of the worths W of n reports. Where the sum is t, a plausible
-distribution p_t has the moments m_k(t) = E W^k, so that the estimate has the variance (m_2 - t^2)/n and the skewness
-(m_3 - 3 t m_2 + 2 t^3) / ((m_2 - t^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) has the same
-three moments. A limit is the outermost t at which one of its tails is alpha/2; beyond the possible values of the sum
-variance and skewness stay as they are at the end, so that there always are two limits.
+The estimate of a weighted sum w . p is the mean of the worths W (contributions) of n reports. If the true sum is t, a
+plausible distribution p_t has the moments m_k(t) = E W^k. Then the estimate has the variance (m_2 - t^2)/n and the
+skewness (m_3 - 3 t m_2 + 2 t^3) / ((m_2 - t^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) has
+the same three moments. A limit is the outermost t at which one of its tails is alpha/2. Beyond the possible values of
+the sum, variance and skewness are constant, so that there are always two limits.
 
-For c_1 theta_A - c_2 theta_B of two sums the limits follow from these (MOVER) [Zou 2008, Statistics in Medicine 27]. A
-share q = theta_A / (theta_A + theta_B) is plausible where the limits of (1 - q) theta_A - q theta_B hold 0, and a ratio
-is q / (1 - q).
+Limits of c_1 theta_A - c_2 theta_B follow from the limits of the two sums (MOVER) [Zou 2008, Statistics in Medicine
+27]. A share q = theta_A / (theta_A + theta_B) is plausible if the limits of (1 - q) theta_A - q theta_B contain 0, and
+a ratio is q / (1 - q).
 """
 
 from collections.abc import Callable
@@ -20,22 +20,22 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
 from discreet.theory.binomial import Ends, score_ends, standard_limit
 
-# In standard deviations at the ends of the possible values: the room that every interval has there, the same at every
-# level, so that a higher one never shortens. It is how much farther a two-sided interval reaches than a one-sided one,
-# both at 95%.
+# In standard deviations: the least length of an interval at the least or the largest possible value of a sum. It is the
+# same at every level, so that a higher level never shortens an interval. It is the difference between the limits of a
+# two-sided and of a one-sided interval, both at 95%.
 ROOM = 0.315
 LEAST_REPORTS = 10
-"""Fewer reports than these do not determine a sum: their mean has no distribution that three moments describe."""
-# In reports: an error below it says that all reports agree, not that the truth is known.
+"""Least number of reports for limits of sums: three moments do not describe the mean of fewer contributions."""
+# In reports: a smaller standard error means that all reports agree, and not that the truth is known.
 _AGREE = 0.5
 _GRID, _ROUNDS, _CLOSE = 33, 60, 1e-8
-# Of the largest second moment: below it nothing varies. And how far an estimate is from a truth that it equals.
+# A variance below this share of the largest second moment counts as 0; so does a smaller difference of estimate and t.
 _NOTHING, _EQUAL = 1e-12, 1e-9
 _STRAIGHT, _MOST_SKEWED = 1e-3, 40.0
 
 
 def tail_above(z: FloatArray, skewness: FloatArray) -> FloatArray:
-    """Return the probability that a standard variable of Pearson's type III exceeds z."""
+    """Return the probability that a standardized variable of Pearson's type III exceeds z."""
     from scipy.special import gammainc, gammaincc
 
     size = np.clip(np.abs(skewness), _STRAIGHT, _MOST_SKEWED)
@@ -45,7 +45,7 @@ def tail_above(z: FloatArray, skewness: FloatArray) -> FloatArray:
 
 
 def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray, tail: float) -> FloatArray:
-    """Return the first places from low to high where tails are as large as one; no numbers where there are none."""
+    """Return the first numbers from low to high at which a tail probability is at least ``tail``; nan without one."""
 
     def above(t: FloatArray) -> FloatArray:
         return np.asarray(np.log(np.maximum(tail_at(t), np.finfo(float).tiny) / tail))
@@ -56,7 +56,7 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
     near, far = grid[np.maximum(first - 1, 0), columns], grid[first, columns]
     under, over, middle = above(near), above(far), far
     for _ in range(_ROUNDS):
-        # The secant, with the value at an end that stays halved [Illinois].
+        # The secant method; the function value at an end that stays is halved (Illinois method).
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = far - over * (far - near) / (over - under)
         middle = np.where((middle > near) & (middle < far), middle, (near + far) / 2)
@@ -71,14 +71,15 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The moments of what reports are worth to m sums, along straight ways between three distributions each.
+    """Moments of a report's contributions to m sums, interpolated between three distributions for each sum.
 
     Attributes:
-        at: ``(3, m)`` the sums under the three distributions, ascending: the least, one between, the largest.
-        second: ``(3, m)`` E W^2 there.
-        third: ``(3, m)`` E W^3 there.
+        at: ``(3, m)`` the sums under the three distributions, ascending: the least possible sum, a sum between, and the
+            largest possible sum.
+        second: ``(3, m)`` E W^2 under the three distributions.
+        third: ``(3, m)`` E W^3 under the three distributions.
         n: number of reports.
-        lasting: variance that more reports do not lessen; a number, or ``(m,)``.
+        lasting: variance that more reports do not reduce; a number, or ``(m,)``.
     """
 
     at: FloatArray
@@ -88,7 +89,7 @@ class Moments:
     lasting: Floats = 0.0
 
     def shape(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the variances and the skewness of the estimates where the sums are t; ``(..., m)`` each."""
+        """Return the variances and the skewness of the estimates if the true sums are t; ``(..., m)`` each."""
         low, middle, high = self.at
         t = np.clip(t, low, high)
         start, stop = np.where(t < middle, low, middle), np.where(t < middle, middle, high)
@@ -105,7 +106,7 @@ class Moments:
         return variance, np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED)
 
     def tail(self, estimate: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the probability of estimates at least as large as these where the sums are t; ``(..., m)``."""
+        """Return the probabilities of estimates of at least ``estimate`` if the true sums are t; ``(..., m)``."""
         variance, skewness = self.shape(t)
         away = np.where(np.abs(estimate - t) <= _EQUAL, 0.0, estimate - t)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -113,17 +114,17 @@ class Moments:
         return tail_above(z, np.where(variance > 0, skewness, 0.0))
 
     def ends(self, estimate: FloatArray, alpha: float) -> Ends:
-        """Return the ``(m,)`` outermost limits, on the whole line; each misses with about alpha/2."""
+        """Return the ``(m,)`` lower and upper limits, not clipped; each misses with about probability alpha/2."""
         mirrored = Moments(-self.at[::-1], self.second[::-1], -self.third[::-1], self.n, self.lasting)
         return self._lowest(estimate, alpha / 2), -mirrored._lowest(-estimate, alpha / 2)
 
     def room(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(m,)`` room above the least value and below the largest one."""
+        """Return the ``(m,)`` least lengths of intervals at the least and at the largest possible sum."""
         low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[2]))
         return low, high
 
     def _lowest(self, estimate: FloatArray, tail: float) -> FloatArray:
-        """Return the least t at which the tail is as large as this."""
+        """Return the ``(m,)`` lower limits: the least t at which the tail probability is ``tail``."""
         low, high = self.at[0], self.at[2]
         outside = []
         for end in (low, high):
@@ -135,28 +136,33 @@ class Moments:
 
 
 def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
-    """Return ``(m,)`` booleans: true for a standard error below half a report, so that all of n reports agree."""
+    """Return ``(m,)`` booleans: true for a standard error below half a report, which means that all n reports agree."""
     return errors < _AGREE / n
 
 
 def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
-    """Return ``(m,)`` variances, at least the variance of half a report; with less, all of n reports agree."""
+    """Return ``(m,)`` variances that are at least the variance of half a report.
+
+    A smaller variance means that all n reports agree.
+    """
     return np.maximum(variances, (_AGREE / n) ** 2)
 
 
 def plausible_variances(
     estimates: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray
 ) -> FloatArray:
-    """Return the ``(m,)`` variances where all reports agree: the larger one at the ends of a score interval.
+    """Return ``(m,)`` variances for values on which all reports agree.
 
-    There the variance at the estimate is 0 because all reports agree, not because the truth is known. At the ends of
-    the score interval of one standard deviation, the variance is about the variance of one report more or less. If the
-    noise has a larger variance, it is the noise's variance.
+    Each is the larger variance at the two limits of a score interval.
+
+    If all reports agree, the variance at the estimate is 0, although the truth is not known. At the limits of the score
+    interval of one standard deviation, the variance is about the variance of one report more or less. If the noise has
+    a larger variance, it is the noise's variance.
 
     Args:
         estimates: ``(m,)``.
-        second_moments: A and B, each ``(m,)``; n times the variance is A + B p - p^2 where the truth is p.
-        n: number of reports; one for all, or ``(m,)``.
+        second_moments: A and B, each ``(m,)``; n times the variance is A + B p - p^2 if the true frequency is p.
+        n: number of reports; one number for all, or ``(m,)``.
     """
     constant, slope = second_moments
     ends = (np.clip(end, 0, 1) for end in score_ends(estimates, second_moments, n, 1.0))
@@ -165,7 +171,7 @@ def plausible_variances(
 
 
 def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> FloatArray:
-    """Return ``(m,)`` standard errors; of few of them, where all reports agree, no less than others."""
+    """Return ``(m,)`` standard errors, which are at least ``others`` where ``few`` is true: where all reports agree."""
     bare = np.flatnonzero(few)
     if len(bare):
         errors = errors.copy()
@@ -174,7 +180,7 @@ def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> Flo
 
 
 class Estimated(NamedTuple):
-    """Estimates with their limits, each ``(m,)``."""
+    """Estimates with their confidence limits, each ``(m,)``."""
 
     centre: FloatArray
     low: FloatArray
@@ -182,17 +188,17 @@ class Estimated(NamedTuple):
 
     @property
     def below(self) -> FloatArray:
-        """The distances of the lower limits, at least 0."""
+        """The ``(m,)`` distances from the lower limits to the estimates, at least 0."""
         return np.maximum(self.centre - self.low, 0)
 
     @property
     def above(self) -> FloatArray:
-        """The distances of the upper limits, at least 0."""
+        """The ``(m,)`` distances from the estimates to the upper limits, at least 0."""
         return np.maximum(self.high - self.centre, 0)
 
 
 def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
-    """Return the limits of differences, from the limits of both estimates and their correlation r (MOVER)."""
+    """Return limits of differences from the limits of both estimates and the estimates' correlation r (MOVER)."""
     difference = first.centre - second.centre
     low, high = (
         np.sqrt(np.maximum(near**2 - 2 * r * near * far + far**2, 0))
@@ -202,10 +208,13 @@ def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
 
 
 def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
-    """Return the limits within [0, 1] of q = first / (first + second): where MOVER's of (1-q) first - q second hold 0.
+    """Return limits within [0, 1] of the share q = first / (first + second).
 
-    The ends are roots of two quadratics in q / (1 - q), one for each limit: [0, 1] is cut at all roots, and each piece
-    is tested at its middle. If pieces at 0 and at 1 both pass, the share is not determined: the limits are 0 and 1.
+    A share q is plausible if MOVER's limits of (1 - q) first - q second contain 0.
+
+    The limits are roots of two quadratics in q / (1 - q), one for each limit: [0, 1] is cut at all roots, and each
+    piece is tested at its middle. If the pieces at 0 and at 1 both pass, the share is not determined, and the limits
+    are 0 and 1.
     """
     cuts = [np.zeros_like(r), np.ones_like(r)]
     for a, low, b, high in (
@@ -228,13 +237,13 @@ def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
 
 
 def _roots(a: FloatArray, b: FloatArray, c: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the solutions of a x^2 - 2 b x + c = 0, without cancellation; no numbers where there are none."""
+    """Return the solutions of a x^2 - 2 b x + c = 0, without cancellation; nan if there are no real solutions."""
     with np.errstate(divide="ignore", invalid="ignore"):
         q = b + np.copysign(np.sqrt(b * b - a * c), b)
         return q / a, c / q
 
 
 def correlation(covariance: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return covariances divided by a scale, within -1 and 1; 0 where the scale is 0."""
+    """Return covariances divided by a scale, clipped to -1..1; 0 if the scale is 0."""
     ratio: FloatArray = np.divide(covariance, scale, out=np.zeros_like(covariance), where=scale > 0)
     return np.clip(ratio, -1, 1)

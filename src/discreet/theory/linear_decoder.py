@@ -1,4 +1,4 @@
-"""The linear decoder of truth or noise, and its exact errors, from the mechanism's numbers.
+"""The linear decoder of truth-or-noise mechanisms, and its exact errors, from the mechanism's parameters.
 
 Every block mechanism has the same unbiased decoder. With c = (pi - rho)(1 - s) and D = s(1 - rho), a report contributes
 to the estimate of a sensitive value
@@ -42,8 +42,8 @@ class WorthRanges(NamedTuple):
 class PoolBias:
     """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 without a pool.
 
-    Where blocks come from a pool of public hash functions, two values share a block for a fraction R_xx' of the
-    functions for which x and x' collide. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over
+    If blocks come from a pool of public hash functions, two values x and x' collide under a fraction R_xx' of the
+    functions, and then share a block. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over
     pools. For one pool the bias does not depend on n:
 
         b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho).
@@ -68,7 +68,7 @@ class PoolBias:
 
     @classmethod
     def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
-        """Return u and w from the mean, variance and covariance of R; 0 if blocks contain all values or none."""
+        """Return u and w from the mean, variance and covariance of R; both are 0 if rho is 1."""
         apart = (1 - conditional_inclusion) ** 2
         return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
 
@@ -81,7 +81,7 @@ class PoolBias:
         return self.squares + self.mass
 
     def left(self, size: int) -> float:
-        """Return the share of the information on one frequency that remains if the v - 1 others are unknown too.
+        """Return the share of the information on one frequency that remains if the other frequencies are unknown too.
 
         For a pool of m functions to g buckets it is 1 - (v - 1)/(m (g - 1)), as in a linear regression with v unknowns
         and m (g - 1) independent counts. It is 0 with more unknowns than counts.
@@ -97,7 +97,7 @@ class PoolBias:
         return self.squares * others + self.mass * (float(frequencies.sum()) - frequencies) ** 2
 
     def summed(self, size: int, mass: float, squares: float) -> float:
-        """Return the sum of E b_x^2 over v values, given p(X_S) and the sum of the squared frequencies."""
+        """Return the sum of E b_x^2 over v sensitive values, given p(X_S) and the sum of squared frequencies."""
         return self._per_square(size) * squares + self.mass * (size - 2) * mass**2
 
     def _per_square(self, size: int) -> float:
@@ -134,7 +134,7 @@ class BlockKind(NamedTuple):
     Attributes:
         share: the probability that a block is of this kind.
         truth: s, the probability of the truth.
-        noisy: 1 - s, stored separately, because next to s = 1 the difference would lose its digits.
+        noisy: 1 - s, stored separately, because the difference loses digits near s = 1.
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one.
         joint: the probabilities that given numbers of values are all in a noise block; None to ask the law.
@@ -150,7 +150,10 @@ class BlockKind(NamedTuple):
     worth: tuple[float, float, float]
 
     def mean_power(self, inclusion: float, power: int = 2) -> float:
-        """Return the mean k-th power of the contribution to a value in the block with probability ``inclusion``."""
+        """Return the mean of a power of the contribution to a value.
+
+        The block contains the value with probability ``inclusion``.
+        """
         inside, outside, _ = self.worth
         return inclusion * inside**power + (1 - inclusion) * outside**power
 
@@ -179,16 +182,16 @@ class BlockNumbers(ABC):
     @property
     @abstractmethod
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The kinds of blocks."""
+        """The kinds of blocks, such as one kind for each size."""
 
     @property
     @abstractmethod
     def clear_worth(self) -> tuple[float, float, float]:
-        """The contributions of a report in clear to a sensitive value, to another value in clear, and to its own."""
+        """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
 
     @abstractmethod
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` others.
+        """Return unbiased estimates of the ``(v,)`` sensitive frequencies and of the ``(N,)`` other frequencies.
 
         Args:
             support: ``(v,)`` T, counts or expected counts of blocks that contain each value.
@@ -331,7 +334,7 @@ class BlockNumbers(ABC):
 
     @property
     def worst_mass(self) -> float:
-        """a*, the sensitive mass of the worst p, which is uniform within each class.
+        """a*, the sensitive mass at which the error is largest; the worst p is uniform within each class.
 
         The pool bias, which does not decrease with n, is not considered here; `worst_case_mse` includes it.
         """
@@ -427,13 +430,13 @@ class BlockNumbers(ABC):
 
 @dataclass(frozen=True)
 class LinearDecoder(BlockNumbers):
-    """The linear decoder of a block mechanism, from the mechanism's numbers.
+    """The linear decoder of a block mechanism, from the mechanism's parameters.
 
     Attributes:
         size: v, the number of sensitive values.
         clear_size: N, the number of other values.
         truth: s, the probability of the truth.
-        noisy: 1 - s, stored separately, because next to s = 1 the difference would lose its digits.
+        noisy: 1 - s, stored separately, because the difference loses digits near s = 1.
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan if it
             depends on the two values, so that all results that need it are nan.
@@ -473,7 +476,7 @@ class LinearDecoder(BlockNumbers):
 
     @property
     def clear_worth(self) -> tuple[float, float, float]:
-        """The contributions of a report in clear to a sensitive value, to another value in clear, and to its own."""
+        """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
         return self.worth[2], 0.0, 1 / self.truth
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
@@ -508,7 +511,7 @@ class LinearDecoder(BlockNumbers):
 
 @dataclass(frozen=True)
 class DecoderBesideClear(LinearDecoder):
-    """The linear decoder where reports in clear have a block too, as in the paper's uRAP.
+    """The linear decoder for reports in clear that have a block too, as in the paper's uRAP.
 
     It counts the blocks of all reports, which is unbiased only if values are in a block independently (pi = rho).
     Without blocks in clear reports (`LinearDecoder`) errors are smaller.

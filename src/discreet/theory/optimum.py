@@ -1,4 +1,4 @@
-"""The smallest error of any mechanism: the optimal block sizes with a proof, and the best probability of bits.
+"""The smallest error of any mechanism: the optimal block sizes, with a certificate, and the optimal bit probability.
 
 No unbiased estimate from n reports of any utility-optimized mechanism that all people use alike has a worst-case mean
 squared error below M*/n. M* is the maximum over alpha of the minimum over t of M(alpha, t) [Park, Nam, Lee]. The design
@@ -102,7 +102,7 @@ def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """An optimal theta with its error.
+    """An optimal theta of unary encoding, with its error.
 
     Attributes:
         theta: the probability that the bit of the user's value is set.
