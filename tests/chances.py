@@ -10,8 +10,8 @@ from math import exp
 import numpy as np
 from scipy.stats import binom
 
-AMONG = r"from 50% to at most (\d+)% sure which of two.*?the chance that they get further is at most 1 in ([\d,]+)"
-TOWARDS = r"at most (\d+)% sure that a certain.*?the chance that they get further is at most 1 in ([\d,]+)"
+AMONG = r"between two protected values of a person can reach at most (\d+)%, except with a chance of 1 in ([\d,]+)"
+TOWARDS = r"can reach at most (\d+)% for the protected one, except with a chance of 1 in ([\d,]+)"
 
 
 def told(pattern: str, text: str) -> tuple[float, float]:

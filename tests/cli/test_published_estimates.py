@@ -70,7 +70,7 @@ def test_one_line_says_what_protects_an_answer(files: Files) -> None:
     }
     for verb, options in asked.items():
         assert last_line(verb, files.plan, files.reports, *options) == line
-        assert "whoever sees" not in done(verb, files.plan, files.reports, *options)
+        assert "A reader who" not in done(verb, files.plan, files.reports, *options)
         assert "publication" not in told(verb, files.plan, files.reports, *options)
     assert last_line("estimate", files.plan, files.reports, "--by", "region") == line
     assert not {"publication"} & set(told("estimate", files.plan, files.reports, "--by", "region")["groups"][0])
@@ -101,7 +101,7 @@ def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
     assert " ".join([person, *conditions]) in statement("estimate", files.plan, files.reports)
     assert f"- The reports are of batch {named[0].name} (600 reports)." in conditions
     assert conditions[0] == "Conditions:"
-    assert person.startswith("If these are 600 different people with one report each, whoever sees this estimate,")
+    assert person.startswith("This assumes 600 different people with one report each. Readers of this estimate")
     assert "- No report is fake or known to the reader (not trusted: 0)." in conditions
     facts = stated("estimate", files.plan, files.reports)["publication"]
     assert facts == made.to_dict()
@@ -111,7 +111,7 @@ def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
 def test_what_is_printed_holds_of_a_person(files: Files) -> None:
     """Counted on its own: others' values are known, and told in clear where the coin says truth."""
     printed = done("estimate", files.plan, drawn(files, region=REGIONS), "--statement")
-    alone, wider = (" ".join(part.split()) for part in printed.split("If these are 600")[1:])
+    alone, wider = (" ".join(part.split()) for part in printed.split("This assumes 600")[1:])
     for said, n in ((alone, 600), (wider, 100)):
         for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_versus_clear)):
             share, chance = said_of(pattern, said)
@@ -144,8 +144,8 @@ def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
     """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
     drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
     said = statement("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
-    assert " beyond the promise of each report: a batch must have at least 2 reports" in said
-    assert "the smallest has 1:" in said
+    assert " beyond the guarantee of each report: a batch must have at least 2 reports" in said
+    assert "the smallest has 1, so" in said
 
 
 def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None:
@@ -154,7 +154,7 @@ def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None
     assert facts["publication"]["n"] == 600
     assert (facts["publication_with_columns"]["n"], facts["publication_with_columns"]["batches"]) == (100, 3)
     shown = statement("estimate", files.plan, files.reports)
-    assert "whoever sees this estimate and the columns beside the reports too (region), or the files," in shown
+    assert "Readers of this estimate and the columns beside the reports too (region), or the files" in shown
     ages = [*range(20, 50)] * 20
     drawn(files, region=REGIONS, age=ages)
     by = stated("estimate", files.plan, files.reports, "--by", "region")
@@ -177,7 +177,7 @@ def test_sealed_files_say_what_a_reader_learns(files: Files) -> None:
     drawn(files)
     sealed = files.folder / "sealed.parquet"
     shown = text("seal", files.plan, files.reports, "-o", sealed, "--not-trusted", 50)
-    assert "If these are 600 different people with one report each, whoever sees the sealed file" in shown
+    assert "This assumes 600 different people with one report each. Readers of the sealed file" in shown
     assert "50 reports of each batch are fake or known to the reader" in shown
     facts = stated("estimate", files.plan, sealed)["publication"]
     assert facts["n"] == 600
@@ -218,4 +218,4 @@ def test_files_on_somebodys_word_are_a_condition(files: Files) -> None:
     shown = " ".join(result.output.split())
     assert "As you state, 2 of 5 values are protected with epsilon 1.5" in shown
     assert "and that none is simulated, is your statement: --trust-plan." in shown
-    assert "If these are 600 different people" in shown
+    assert "This assumes 600 different people" in shown

@@ -119,7 +119,7 @@ def test_a_collection_is_attested_with_its_terms(answers: str, lifetime: float, 
     rows = odds(attested)
     assert [row[0] for row in rows.values()] == [1.0, 1.0, lifetime]
     assert list(rows.values())[-1][1] == pytest.approx(exp(lifetime), rel=1e-3)
-    assert (" beyond the promise of each report" in page) == (answers == "permanent")
+    assert (" beyond the guarantee of each report" in page) == (answers == "permanent")
     assert attested.to_dict()["publication"] == publication.to_dict()
 
 

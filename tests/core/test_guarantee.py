@@ -16,8 +16,8 @@ def test_odds(epsilon: float) -> None:
     """Bayes: odds of 1 to 99 times e^epsilon."""
     text = in_odds(epsilon)
     after = 0.01 * exp(epsilon) / (0.01 * exp(epsilon) + 0.99)
-    assert f"by a factor of {ceil(exp(epsilon)):,}" in text
-    (held,) = re.findall(r"hold it at (more than )?([\d.]+)% after", text)
+    assert f"odds of a protected value by {ceil(exp(epsilon)):,}." in text
+    (held,) = re.findall(r"1% can become (more than )?([\d.]+)%", text)
     assert bool(held[0]) == (after >= 0.999)
     # A promise is never stated too small.
     assert held[0] or after <= float(held[1]) / 100 <= after + 0.001
@@ -31,7 +31,7 @@ def test_no_odds_up_to_4(epsilon: float) -> None:
 
 
 def test_only_infinite_odds_are_certainty() -> None:
-    assert "for certain" in in_odds(inf)
+    assert "certainty" in in_odds(inf)
     assert (percent_sure(inf), share_sure(inf)) == ("100", 1.0)
     for epsilon in np.concatenate([np.linspace(0, 12, 500), [36.0, 40.0, 800.0]]):
         share = 1 / (1 + exp(-epsilon))

@@ -73,7 +73,7 @@ def test_fresh_answers_are_rounds_of_their_batches_and_never_their_sum() -> None
     assert facts["among"]["epsilon"] > facts["central"]["among"]["epsilon"]
     assert dc.shuffled(mechanism, 30_000).among.upper < 0.0635
     assert facts["central"]["among"]["epsilon_at_least"] <= 2.456 <= facts["central"]["among"]["epsilon"]
-    assert "60 for the 30 of one person" in publication.local_sentence
+    assert "60 for a person's 30 reports" in publication.local_sentence
 
 
 def test_a_person_is_in_no_more_batches_than_her_answers() -> None:
@@ -98,7 +98,7 @@ def test_permanent_answers_have_the_local_guarantee_alone() -> None:
 
 def test_unknown_people_are_a_condition_before_all_else() -> None:
     publication = dc.published(dc.RandomizedResponse(SIX, 1.0), [400, 300])
-    assert publication.person()[0].startswith("If these are 700 different people with one report each, whoever sees")
+    assert publication.person()[0] == "This assumes 700 different people with one report each."
     assert publication.conditions()[0].startswith("These are 700 different people")
     assert "not trusted: 0" in str(publication)
     known = dc.published(dc.RandomizedResponse(SIX, 1.0), [400, 300], answers="once")
@@ -109,7 +109,7 @@ def test_unknown_people_are_a_condition_before_all_else() -> None:
     ("batches", "options", "why"),
     [
         (1, {}, "at least 2 reports that hide each other"),
-        ([400, 1], {}, "the smallest has 1:"),
+        ([400, 1], {}, "the smallest has 1, so"),
         (10, {"not_trusted": 9}, "has 10, 9 of them not trusted"),
         (400, {"beside": "weights differ between people"}, "weights differ between people"),
         ([400] * 5000, {"answers": "fresh"}, "rounds must be"),
@@ -120,10 +120,10 @@ def test_what_has_no_statement_says_why(batches: Any, options: dict[str, Any], w
     assert publication.central is None
     assert why in publication.none
     assert publication.person() == [
-        f"Nothing is promised about the publication beyond the promise of each report: {publication.none}."
+        f"There is no guarantee for the publication beyond the guarantee of each report: {publication.none}."
     ]
     assert publication.figures() == {"n": publication.n, "none": publication.none}
-    assert "has the local guarantee, epsilon = 1 for each" in str(publication)
+    assert "have the local guarantee: epsilon = 1 for each" in str(publication)
 
 
 def test_simulated_reports_promise_nothing_at_all() -> None:
@@ -132,7 +132,7 @@ def test_simulated_reports_promise_nothing_at_all() -> None:
     for one in (reports, mechanism.tally(reports), dc.estimate(mechanism, reports)):
         publication = dc.published(mechanism, one)
         assert str(publication) == (
-            "Nothing is promised about the publication: the reports are simulated, and protect nobody."
+            "There is no guarantee for the publication: the reports are simulated, and protect nobody."
         )
 
 
@@ -144,9 +144,9 @@ def test_groups_are_batches_and_so_are_those_left_out() -> None:
     assert cells_of(grouped) == (500, 300, 12)
     publication = dc.published(mechanism, grouped)
     assert publication.n == 12
-    assert publication.person()[0].startswith("If these are 812 different people")
+    assert publication.person()[0].startswith("This assumes 812 different people")
     one = dc.estimate_groups(mechanism, reports[:801], groups=regions[:801], small="leave-out")
-    assert "the smallest has 1:" in dc.published(mechanism, one).none
+    assert "the smallest has 1, so" in dc.published(mechanism, one).none
 
 
 def test_those_not_trusted_hide_nobody_in_any_batch() -> None:
@@ -194,7 +194,7 @@ def test_one_choice_of_what_is_left_out() -> None:
     assert left_out(100_000) == 1e-6
     large = dc.published(dc.RandomizedResponse(SIX, 1.0), 10**7)
     assert large.chance == 1e-8
-    assert "1 in 100,000,000" in large.person()[0]
+    assert "1 in 100,000,000" in " ".join(large.person())
     assert "(0.00" in large.officers()
     assert "1e-08)" in large.officers()
     assert [two_digits(n) for n in (1, 99, 100, 119, 1999, 12_345)] == [1, 99, 100, 110, 1900, 12_000]
@@ -212,14 +212,14 @@ def test_nobody_is_certain_below_infinite_odds() -> None:
     """30 answers of a person are seen 30 times."""
     publication = dc.published(dc.RandomizedResponse(SIX, 2.0), [1000] * 30, answers="fresh")
     text = " ".join(publication.person())
-    assert "They can also go from 50% to at most 99.99...% sure that a certain protected value is a person's" in text
+    assert "can reach at most 99.99...% for the protected one" in text
     assert "The bound stays at 99% or more however many people take part." in text
     assert "100%" not in text
     assert publication.figures()["versus_clear"]["epsilon"] > 20
     assert 0.9999 < publication.figures()["versus_clear"]["sure"] < 1
     for epsilon, percent in ((5.0, "99.4%"), (7.0, "99.91%")):
         few = dc.published(dc.RandomizedResponse(dc.Domain(range(2)), epsilon), 2, answers="once")
-        assert f"from 50% to at most {percent} sure" in few.person()[0]
+        assert f"can reach at most {percent}," in " ".join(few.person())
 
 
 def test_results_know_their_batches() -> None:
@@ -233,7 +233,7 @@ def test_results_know_their_batches() -> None:
     assert census.batches == (500,)
     fit = dc.regress(mechanism, reports, {"age": ages})
     assert "a regression uses each report's covariates" in dc.published(mechanism, fit).none
-    assert "what the press sees" in dc.published(mechanism, 812, shown="what the press sees").person()[0]
+    assert "what the press sees" in str(dc.published(mechanism, 812, shown="what the press sees"))
     for result in (grouped, grouped["north"], fit, dc.compare(grouped["north"], grouped["south"])):
         assert not hasattr(result, "publication")
 

@@ -114,12 +114,12 @@ def in_odds(epsilon: float) -> str:
     if epsilon <= LARGE_EPSILON:
         return ""
     if epsilon == inf:
-        return "In odds: whoever held a protected value at 1% before may hold it for certain after."
+        return "In odds: a suspicion of 1% can become certainty."
     ratio = exp(min(epsilon, _LARGEST_EPSILON))
     factor = f"{ceil(ratio):,}" if ratio < _LARGEST_FACTOR else f"more than {_LARGEST_FACTOR:.0e}"
     return (
-        f"In odds: those of a protected value may grow by a factor of {factor}, so that whoever held it at 1% "
-        f"before may hold it at {posterior_of_1_percent(ratio)} after."
+        f"In odds: this epsilon can multiply the odds of a protected value by {factor}. A suspicion of 1% can become "
+        f"{posterior_of_1_percent(ratio)}."
     )
 
 
@@ -218,23 +218,26 @@ class Guarantee:
     def _promise(self) -> str:
         promised = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{promised}"
+        # `in_odds` gives the number for larger ones.
+        number = f" = {rounded_up(exp(self.realised), 3)}" if self.realised <= LARGE_EPSILON else ""
+        factor = f"e^epsilon{number}"
         if self.notion == "LDP":
             return (
-                f"epsilon-LDP for all {self.size} values ({realised}): whatever a report says, "
-                f"no value is more than e^epsilon times likelier than another to have caused it."
+                f"epsilon-LDP for all {self.size} values ({realised}): a report changes the odds between any two "
+                f"values by at most a factor of {factor}."
             )
         if self.tags:
             return (
                 f"Personalized ULDP for every user's own secret values and {self.sensitive_count} values sensitive for "
-                f"all, of {self.size} ({realised}; {self.tags} placeholders): a report that could come from any of "
-                "these could come from any other value, with likelihoods at most a factor e^epsilon apart. "
+                f"all, of {self.size} ({realised}; {self.tags} placeholders): a report that one of these can cause "
+                f"changes the odds between any two values by at most a factor of {factor}. "
                 f"{self.not_protected}"
             )
         return (
             f"(X_S, epsilon)-ULDP for {self.sensitive_count} sensitive of {self.size} values ({realised}; "
             f"X_S = {{{self.sensitive_names}}}): "
-            f"a report that could come from a sensitive value could come from any other value, with likelihoods at "
-            f"most a factor e^epsilon apart. {self.not_protected}"
+            f"a report that a sensitive value can cause changes the odds between any two values by at most a factor "
+            f"of {factor}. {self.not_protected}"
         )
 
 

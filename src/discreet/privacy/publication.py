@@ -34,13 +34,13 @@ from discreet.results.regression import Regression
 Answers = Literal["once", "fresh", "permanent", "unknown"]
 """A person's reports in the batches: one report in all, a new one in each, the same one again, or unknown."""
 
-WEIGHTS = "weights differ between people, so that the result depends on more than reports without order"
+WEIGHTS = "weights differ between people, so the result depends on more than the unordered reports"
 """The reason why an estimate with weights has no statement."""
 
-REGRESSION = "a regression uses each report's covariates, so that it depends on more than reports without order"
+REGRESSION = "a regression uses each report's covariates, so it depends on more than the unordered reports"
 """The reason why a regression has no statement."""
 
-HONEST = "Devices follow the plan and use secure randomness, and nobody who sees names or order helps the reader."
+HONEST = "Devices follow the plan and use secure randomness. Nobody who sees names or order helps the reader."
 """The condition on devices and on all who store reports."""
 
 
@@ -56,6 +56,26 @@ def names_sentence(named: Sequence[NamedBatch]) -> str:
     others = len(named) - len(listed)
     more = f" and {others:,} others" * (others > 0)
     return f"The reports are of batch{'es' * (len(named) > 1)} {', '.join(listed)}{more}." if listed else ""
+
+
+def readers_sentence(shown: str) -> str:
+    """Return the sentence on what readers may know already; ``shown`` describes the published results."""
+    return f"Readers of {shown} may know everything about other people."
+
+
+def reach_sentence(between: str, epsilon: float, chance: float, of: str = "") -> str:
+    """Return the sentence on how likely a reader can find one of two possibilities, and with which chance more.
+
+    Args:
+        between: the two possibilities, such as "between two protected values of a person".
+        epsilon: that a reader exceeds with at most the given chance, in nats.
+        chance: the probability, in (0, 1).
+        of: the possibility that the percentage is for, if it is one of them.
+    """
+    return (
+        f"A reader who thought 50:50 {between} can reach at most {percent_sure(epsilon)}%{of}, except with a chance "
+        f"of 1 in {floor((1 + 1e-9) / chance):,}."
+    )
 
 
 _LARGEST_CHANCE = 1e-6
@@ -84,9 +104,9 @@ class Publication:
         >>> import discreet as dc
         >>> domain = dc.Domain(range(6), sensitive=range(2))
         >>> publication = dc.published(dc.RandomizedResponse(domain, epsilon=2.0), 10_000, answers="once")
-        >>> print(publication.person()[0])
-        Whoever sees the publication, however much they know of everybody else, can go from 50% to at most 54% sure \
-which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
+        >>> print(*publication.person()[:2])
+        Readers of the publication may know everything about other people. A reader who thought 50:50 between two \
+protected values of a person can reach at most 54%, except with a chance of 1 in 1,000,000.
     """
 
     mechanism: AnyMechanism
@@ -157,16 +177,16 @@ which of two protected values is a person's; the chance that they get further is
         yield "the reports are simulated, and protect nobody" if self.simulated else ""
         yield self.beside
         if not 0 < self.local < inf:
-            yield "nothing is protected, as every value is told in clear"
+            yield "every value is reported in clear, so no value is protected"
         if self.mechanism.guarantee.tags > 1:
-            yield "a plan with several tags is not covered, as which secrets stand behind them differs between people"
+            yield "a plan with several tags is not covered, because people have different secrets behind the tags"
         if self.answers == "permanent" and len(self.batches) > 1:
             yield "permanent answers are sent again, which links the reports of a person in different batches"
         if self.n - self.not_trusted < 2:
             known = f", {self.not_trusted:,} of them not trusted" if self.not_trusted else ""
             yield (
                 "a batch must have at least 2 reports that hide each other, and the smallest has "
-                f"{self.n:,}{known}: a report alone tells what its local epsilon allows"
+                f"{self.n:,}{known}, so each report has only its local guarantee"
             )
 
     @property
@@ -181,7 +201,7 @@ which of two protected values is a person's; the chance that they get further is
             guarantee = _guarantee(cast(Hashable, self.mechanism), self.n, self.chance, self.rounds, self.not_trusted)
             _epsilons_at_chance(guarantee)
         except ParameterError as error:
-            return None, str(error).removesuffix(".")
+            return None, error.sentence().removesuffix(".")
         return guarantee, ""
 
     # Sentences
@@ -190,31 +210,26 @@ which of two protected values is a person's; the chance that they get further is
         """Return sentences for people: how sure a reader of the publication can become about one person's value."""
         central = self.central
         if central is None:
-            beyond = "" if self.simulated else " beyond the promise of each report"
-            return [f"Nothing is promised about {self.shown}{beyond}: {self.none}."]
+            beyond = "" if self.simulated else " beyond the guarantee of each report"
+            return [f"There is no guarantee for {self.shown}{beyond}: {self.none}."]
         at_chance = _epsilons_at_chance(central)
+        sentences = [readers_sentence(self.shown)]
         # A condition that nobody has checked comes first.
-        condition = ""
         if self.answers == "unknown":
-            condition = f"If these are {sum(self.batches):,} different people with one report each, "
-        sees = f"{condition}whoever sees {self.shown}, however much they know of everybody else, can"
-        among = self._reach(at_chance.among, "which of two protected values is a person's")
-        sentences = [f"{sees} {among}."] if central.mechanism.domain.sensitive_count > 1 else []
+            sentences.insert(0, f"This assumes {sum(self.batches):,} different people with one report each.")
+        if central.mechanism.domain.sensitive_count > 1:
+            between = "between two protected values of a person"
+            sentences.append(reach_sentence(between, at_chance.among, self.chance))
         if at_chance.versus_clear is not None:
-            versus_clear = "that a certain protected value is a person's, and not a certain one that is not protected"
+            between = "between a protected and an unprotected value"
             # A floor is rounded down, and never to certainty.
             least = rounded_down(min(100 * sureness(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
             sentences += [
-                f"{'They can also' if sentences else sees} {self._reach(at_chance.versus_clear, versus_clear)}.",
+                reach_sentence(between, at_chance.versus_clear, self.chance, " for the protected one"),
                 f"The bound stays at {least}% or more however many people take part.",
                 "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]
-        return [f"{sentences[0][0].upper()}{sentences[0][1:]}", *sentences[1:]]
-
-    def _reach(self, epsilon: float, what: str) -> str:
-        """Return words for how sure a reader can become, and for the chance to become surer."""
-        further = f"the chance that they get further is at most 1 in {floor((1 + 1e-9) / self.chance):,}"
-        return f"go from 50% to at most {percent_sure(epsilon)}% sure {what}; {further}"
+        return sentences
 
     def officers(self, *, status: bool = False) -> str:
         """Return sentences for officers, with epsilon and delta; empty if there is no central guarantee.
@@ -229,10 +244,10 @@ which of two protected values is a person's; the chance that they get further is
         """The sentence on readers who see single reports; empty if no value is protected."""
         if self.simulated or not 0 < self.local < inf:
             return ""
-        several = f", {rounded_up(self.rounds * self.local)} for the {self.rounds} of one person" * (self.rounds > 1)
+        several = f", {rounded_up(self.rounds * self.local)} for a person's {self.rounds} reports" * (self.rounds > 1)
         return (
-            "Whoever sees reports with names or in order, such as the collector, has the local guarantee, epsilon = "
-            f"{rounded_up(self.local)} for each{several}, and sees who takes part."
+            "Readers who see reports with names or in order, such as the collector, have the local guarantee: epsilon "
+            f"= {rounded_up(self.local)} for each report{several}. They also see who takes part."
         )
 
     def conditions(self) -> list[str]:
@@ -251,8 +266,7 @@ which of two protected values is a person's; the chance that they get further is
         sentences += [self._of_batches(), trust_sentence(self.not_trusted), HONEST]
         if self.chance * max(self.batches) >= 1:
             sentences.append(
-                f"Choose a smaller delta: at {self.chance:g} with {max(self.batches):,} reports, one of them may be "
-                "told openly."
+                f"Choose a smaller delta: {self.chance:g} allows one of {max(self.batches):,} reports to be revealed."
             )
         return [*sentences, *names]
 
@@ -364,9 +378,9 @@ def published(
         >>> mechanism = dc.RandomizedResponse(dc.Domain(range(100)), epsilon=1.0)
         >>> reports = mechanism.obfuscate(list(range(100)) * 20)
         >>> once = dc.published(mechanism, [len(reports)], answers="once", shown="the press report")
-        >>> print(once.person()[0])
-        Whoever sees the press report, however much they know of everybody else, can go from 50% to at most 51% \
-sure which of two protected values is a person's; the chance that they get further is at most 1 in 1,000,000.
+        >>> print(*once.person())
+        Readers of the press report may know everything about other people. A reader who thought 50:50 between two \
+protected values of a person can reach at most 51%, except with a chance of 1 in 1,000,000.
         >>> dc.published(mechanism, dc.estimate(mechanism, reports)).n
         2000
         >>> month = dc.published(mechanism, [1000] * 30, answers="fresh")

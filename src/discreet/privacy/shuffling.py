@@ -330,9 +330,9 @@ class ShuffledGuarantee:
             MissingExtraError: if the ``plot`` extra is not installed.
         """
         batches = f"{self.rounds} batches of" if self.rounds > 1 else "a batch of"
-        title = f"What {batches} {self.n:,} shuffled reports", f"{'tell' if self.rounds > 1 else 'tells'} of one person"
+        title = f"What {batches} {self.n:,} shuffled reports", f"reveal{'s' * (self.rounds < 2)} about one person"
         local, delta = rounded_up(self.local), rounded_up(self.delta)
-        subtitle = f"local epsilon {local} for whoever sees names or order", f"dashed: delta = {delta}"
+        subtitle = f"local epsilon {local} for readers who see names or order", f"dashed: delta = {delta}"
         return delta_chart(curve_points(self), title=title, subtitle=subtitle, delta=self.delta)
 
     def __str__(self) -> str:
@@ -503,8 +503,8 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
     known = f" ({central.among.status})" if status else ""
     promise = f"({rounded_up(central.most_among)}, {rounded_up(central.delta)})-DP"
     return (
-        f"Among {hidden_values(central)}: {promise} for whoever sees {batches}, or "
-        f"anything computed from {it}, however much she knows of the other {others:,}{known}."
+        f"Among {hidden_values(central)}: {promise}{known} for readers of {batches}, or of anything computed from "
+        f"{it}. They may know everything about the other {others:,} people."
     )
 
 

@@ -9,13 +9,21 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
-from math import floor, prod
+from math import prod
 from typing import Any
 
-from discreet.core.guarantee import percent_sure
 from discreet.core.result_table import number_of
 from discreet.privacy.notions import at_most
-from discreet.privacy.publication import HONEST, Publication, left_out, names_sentence, together, trust_sentence
+from discreet.privacy.publication import (
+    HONEST,
+    Publication,
+    left_out,
+    names_sentence,
+    reach_sentence,
+    readers_sentence,
+    together,
+    trust_sentence,
+)
 from discreet.privacy.verify import Verification, verify, verify_memo
 from discreet.surveys.rounds import MOST_ROUNDS
 from discreet.surveys.survey import Survey
@@ -113,9 +121,9 @@ class SurveyPublication:
         >>> sizes = {"age": 7000, "sex": 3000}
         >>> parts = {name: dc.published(survey.question(name).mechanism, n) for name, n in sizes.items()}
         >>> print(SurveyPublication(survey, parts).person())
-        If these are 10,000 different people who answered once, whoever sees the publication, however much they know \
-of everybody else, can go from 50% to at most 58% sure which of two records is a person's; the chance that they get \
-further is at most 1 in 1,000,000.
+        This assumes 10,000 different people who answered once. Readers of the publication may know everything about \
+other people. A reader who thought 50:50 between two records of a person can reach at most 58%, except with a chance \
+of 1 in 1,000,000.
     """
 
     survey: Survey
@@ -168,18 +176,16 @@ further is at most 1 in 1,000,000.
         """Return a sentence for people: the most that a reader can learn about one person's record."""
         shown = next(iter(self.stated.values())).shown
         if self.simulated:
-            return f"Nothing is promised about {shown}: the reports are simulated, and protect nobody."
+            return f"There is no guarantee for {shown}: the reports are simulated, and protect nobody."
         guarantee = self.survey.guarantee
-        which = "that a certain protected record is a person's, and not a certain other one"
-        which = which if guarantee.in_clear else "which of two records is a person's"
+        between = f"between {'a protected and another record' if guarantee.in_clear else 'two records'} of a person"
+        of = " for the protected one" if guarantee.in_clear else ""
         answered = "once" if self.survey.rounds is None else "as this survey asks"
         clear = " Answers that are not protected can be sent unchanged." if guarantee.in_clear else ""
         people = number_of(self.people, "different person", "different people")
         return (
-            f"If these are {people} who answered {answered}, whoever sees {shown}, however "
-            f"much they know of everybody else, can go from 50% to at most "
-            f"{percent_sure(self.reach)}% sure {which}; the chance that they get further is at most 1 "
-            f"in {floor((1 + 1e-9) / self.chance):,}.{clear}"
+            f"This assumes {people} who answered {answered}. {readers_sentence(shown)} "
+            f"{reach_sentence(between, self.reach, self.chance, of)}{clear}"
         )
 
     def conditions(self) -> Iterator[str]:
