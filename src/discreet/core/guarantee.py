@@ -219,8 +219,7 @@ class Guarantee:
         promised = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{promised}"
         # `in_odds` gives the number for larger ones.
-        number = f" = {rounded_up(exp(self.realised), 3)}" if self.realised <= LARGE_EPSILON else ""
-        factor = f"e^epsilon{number}"
+        factor = "e^epsilon" + (f" = {rounded_up(exp(self.realised), 3)}" if self.realised <= LARGE_EPSILON else "")
         if self.notion == "LDP":
             return (
                 f"epsilon-LDP for all {self.size} values ({realised}): a report changes the odds between any two "

@@ -63,18 +63,19 @@ def readers_sentence(shown: str) -> str:
     return f"Readers of {shown} may know everything about other people."
 
 
-def reach_sentence(between: str, epsilon: float, chance: float, of: str = "") -> str:
+def reach_sentence(pair: str, epsilon: float, chance: float, *, first: bool = False) -> str:
     """Return the sentence on how likely a reader can find one of two possibilities, and with which chance more.
 
     Args:
-        between: the two possibilities, such as "between two protected values of a person".
+        pair: the two possibilities, such as "two protected values of a person".
         epsilon: that a reader exceeds with at most the given chance, in nats.
         chance: the probability, in (0, 1).
-        of: the possibility that the percentage is for, if it is one of them.
+        first: whether the percentage is for the first possibility, which is protected, and not for either of them.
     """
+    of = " for the protected one" if first else ""
     return (
-        f"A reader who thought 50:50 {between} can reach at most {percent_sure(epsilon)}%{of}, except with a chance "
-        f"of 1 in {floor((1 + 1e-9) / chance):,}."
+        f"A reader who thought 50:50 between {pair} can reach at most {percent_sure(epsilon)}%{of}, except with a "
+        f"chance of 1 in {floor((1 + 1e-9) / chance):,}."
     )
 
 
@@ -218,14 +219,12 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         if self.answers == "unknown":
             sentences.insert(0, f"This assumes {sum(self.batches):,} different people with one report each.")
         if central.mechanism.domain.sensitive_count > 1:
-            between = "between two protected values of a person"
-            sentences.append(reach_sentence(between, at_chance.among, self.chance))
+            sentences.append(reach_sentence("two protected values of a person", at_chance.among, self.chance))
         if at_chance.versus_clear is not None:
-            between = "between a protected and an unprotected value"
             # A floor is rounded down, and never to certainty.
             least = rounded_down(min(100 * sureness(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
             sentences += [
-                reach_sentence(between, at_chance.versus_clear, self.chance, " for the protected one"),
+                reach_sentence("a protected and an unprotected value", at_chance.versus_clear, self.chance, first=True),
                 f"The bound stays at {least}% or more however many people take part.",
                 "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]

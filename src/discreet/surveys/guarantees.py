@@ -178,14 +178,13 @@ of 1 in 1,000,000.
         if self.simulated:
             return f"There is no guarantee for {shown}: the reports are simulated, and protect nobody."
         guarantee = self.survey.guarantee
-        between = f"between {'a protected and another record' if guarantee.in_clear else 'two records'} of a person"
-        of = " for the protected one" if guarantee.in_clear else ""
+        pair = f"{'a protected and another record' if guarantee.in_clear else 'two records'} of a person"
         answered = "once" if self.survey.rounds is None else "as this survey asks"
         clear = " Answers that are not protected can be sent unchanged." if guarantee.in_clear else ""
         people = number_of(self.people, "different person", "different people")
         return (
             f"This assumes {people} who answered {answered}. {readers_sentence(shown)} "
-            f"{reach_sentence(between, self.reach, self.chance, of)}{clear}"
+            f"{reach_sentence(pair, self.reach, self.chance, first=guarantee.in_clear)}{clear}"
         )
 
     def conditions(self) -> Iterator[str]:
