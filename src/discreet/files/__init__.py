@@ -1,1 +1,1 @@
-"""Files, folders and URLs: looked at first and read later, written whole."""
+"""Files, folders and URLs: inputs are checked first and read later, outputs are written whole."""

@@ -1,8 +1,8 @@
-"""Files by their names: paths and URLs, patterns of names, endings, and how a file is opened.
+"""File names: paths, URLs, patterns and endings; and functions that open a file.
 
-A file at a URL is read like one of this machine: by pyarrow (s3, gs, abfss, hdfs), or by fsspec. Credentials come from
-the environment, as each service names them; if a URL holds some, no message repeats them. Readers ask `ending` for the
-kind of a file, in lower case, and open texts, compressed or not, with `opened_text`.
+A file at a URL is read like a local file: by pyarrow (s3, gs, abfss, hdfs), or by fsspec. Credentials come from the
+environment variables of each service. Messages never repeat credentials in a URL. Readers call `ending` for the format
+of a file, and open texts, compressed or not, with `opened_text`.
 """
 
 import gzip
@@ -27,24 +27,24 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from discreet.errors import DataError, MissingExtraError, ParameterError
 from discreet.extras import optional
 
-# What stands for the device of a file that is on no disk of this machine.
+# The device number of a file that is on no local disk.
 _NOWHERE = -1
-# Schemes that pyarrow opens itself; what it refuses of them is refused.
+# Schemes that pyarrow opens itself. If pyarrow raises an error for them, fsspec is not tried.
 _ARROWS = frozenset({"s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs"})
 _OF_ONE_PROCESS = frozenset({"memory"})
 HIDDEN = (".", "_")
-"""First letters of names of files without data: notes of other tools, and files that are being written."""
+"""First letters of the names of files without data: files of other tools, and files that are being written."""
 COLLECTION = "_collection.json"
 """The signed terms of a collection, in a collector's folder of its sealed reports."""
 _PATTERN = re.compile(r"[*?[]")
-# What stands for a missing cell in the name of a folder.
+# The text for a missing cell in the name of a folder.
 _NO_CELL = "__HIVE_DEFAULT_PARTITION__"
-# Bytes of a file that is read at once: each request takes as long as some megabytes.
+# A file with at most this many bytes is read by one request, which takes as long as reading some megabytes.
 _SMALL = 1 << 23
 
 
 def is_url(source: object) -> bool:
-    """Return True for a URL."""
+    """Return true if a source is a URL."""
     return isinstance(source, str) and "://" in source
 
 
@@ -56,14 +56,14 @@ def shown(url: str) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class RemoteFile:
-    """A file at a URL, with those methods of `pathlib.Path` that readers use.
+    """A file at a URL, with the methods of `pathlib.Path` that readers use.
 
-    Services are asked as seldom as may be: of a file's size and time once, until they are to be compared (`forget`),
-    and for the content of a small file once, if it is to be held.
+    Requests to services are few: one for a file's size and time, until `forget`; and one for the content of a small
+    file, if `hold` keeps it in memory.
 
     Attributes:
-        url: the URL, with whatever it holds.
-        known: size and time, and the content while it is held.
+        url: the complete URL, which may have credentials.
+        known: the size and time, and the content while it is in memory.
     """
 
     url: str
@@ -88,7 +88,7 @@ class RemoteFile:
 
     @property
     def path(self) -> PurePosixPath:
-        """The path, without all else."""
+        """The path in the URL."""
         return PurePosixPath(urlsplit(self.url).path)
 
     @property
@@ -111,26 +111,26 @@ class RemoteFile:
         return RemoteFile(urlunsplit(parts._replace(path=str(PurePosixPath(parts.path or "/") / below))))
 
     def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
-        """Return the path from a folder to this file; "." from the file itself."""
+        """Return the path from a folder to this file; "." if both are the same."""
         return self.path.relative_to(folder.path)
 
     def resolve(self) -> "RemoteFile":
-        """Return the file itself: URLs have no links."""
+        """Return the object itself, because URLs have no links."""
         return self
 
     def exists(self) -> bool:
-        """Return True if the file exists; errors as for `opened`."""
+        """Return true if the file exists; errors as for `opened`."""
         return bool(self._facts().type.name == "File")
 
     def is_dir(self) -> bool:
-        """Return True if this is a folder; errors as for `opened`."""
+        """Return true if this is a folder; errors as for `opened`."""
         return bool(self._facts().type.name == "Directory")
 
     def stat(self) -> os.stat_result:
-        """Return size and time of the last change; the URL stands for device and inode.
+        """Return the size and the time of the last change. A hash of the URL serves as the inode.
 
         Raises:
-            FileNotFoundError: if there is no such file.
+            FileNotFoundError: if the file does not exist.
         """
         facts = self._facts()
         if facts.type.name != "File":
@@ -145,16 +145,16 @@ class RemoteFile:
         return self.known["facts"]
 
     def forget(self) -> None:
-        """Ask the service anew for size and time, when they are needed next."""
+        """Forget the size and the time of the last change, so that the service is asked again."""
         self.known.pop("facts", None)
 
     @property
     def held(self) -> int:
-        """The number of bytes that are held in memory: all of the file, or none."""
+        """The number of bytes in memory: the size of the file, or 0."""
         return len(self.known.get("content", b""))
 
     def hold(self) -> None:
-        """Read a small file into memory, from where it is read until it is released; errors as for `opened`."""
+        """Read a small file into memory. It is read from there until `release`; errors as for `opened`."""
         size = self.stat().st_size
         if "content" in self.known or size > _SMALL:
             return
@@ -163,15 +163,15 @@ class RemoteFile:
             raise DataError("file.changed")
 
     def release(self) -> None:
-        """Hold the content no longer."""
+        """Remove the content from memory."""
         self.known.pop("content", None)
 
     def opened(self) -> Any:
-        """Return the file as Arrow's readers accept it.
+        """Return the file in a form that Arrow's readers accept.
 
         Raises:
-            FileNotFoundError: if there is no such file.
-            DataError: if it cannot be opened.
+            FileNotFoundError: if the file does not exist.
+            DataError: if the file cannot be opened.
         """
         if "content" in self.known:
             from pyarrow import BufferReader
@@ -180,7 +180,7 @@ class RemoteFile:
         return _asked(self.url, lambda system, path: system.open_input_file(path))
 
     def open(self, mode: str = "rb", buffering: int = -1) -> Any:
-        """Return the file as Python reads it, in bytes."""
+        """Return the file in a form that Python reads, in binary mode."""
         del buffering
         if mode != "rb":
             raise DataError("file.not-writable", file=self)
@@ -188,7 +188,7 @@ class RemoteFile:
 
 
 class _Raw(io.RawIOBase):
-    """The face of Python's files for one of Arrow's."""
+    """Python's interface of files, for a file of Arrow."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -215,12 +215,12 @@ class _Raw(io.RawIOBase):
 
 
 File: TypeAlias = Path | RemoteFile
-"""A file of this machine, or at a URL."""
+"""A local file, or a file at a URL."""
 
 
 @contextmanager
 def held(file: File) -> Iterator[None]:
-    """Hold the content of a small file at a URL during the body; a file of this machine is read as it is."""
+    """Keep the content of a small file at a URL in memory during the body. Local files are read as usual."""
     if not isinstance(file, RemoteFile):
         yield
         return
@@ -232,7 +232,7 @@ def held(file: File) -> Iterator[None]:
 
 
 def file_of(source: "str | Path | RemoteFile") -> File:
-    """Return the file that is named by a path or by a URL."""
+    """Return the file that a path or a URL names."""
     if isinstance(source, RemoteFile):
         return source
     if not isinstance(source, str) or not is_url(source):
@@ -242,10 +242,10 @@ def file_of(source: "str | Path | RemoteFile") -> File:
 
 
 def output_of(target: str | Path, wanted: str) -> Path:
-    """Return the place of an output.
+    """Return the path of an output file, or raise an error for a URL.
 
     Raises:
-        ParameterError: if it is at a URL; it says what would be written.
+        ParameterError: if the output is a URL.
     """
     file = file_of(target)
     if isinstance(file, RemoteFile):
@@ -254,10 +254,10 @@ def output_of(target: str | Path, wanted: str) -> Path:
 
 
 def shared_files(files: Iterable[object]) -> None:
-    """Refuse files that only one process can open.
+    """Raise an error for files that only one process can open.
 
     Raises:
-        ParameterError: if there is one.
+        ParameterError: if only one process can open a file.
     """
     for file in files:
         if isinstance(file, RemoteFile) and urlsplit(file.url).scheme in _OF_ONE_PROCESS:
@@ -265,16 +265,16 @@ def shared_files(files: Iterable[object]) -> None:
 
 
 def arrow_source(file: File) -> Any:
-    """Return a file in the form that Arrow's readers of whole files accept."""
+    """Return a file in the form that Arrow's readers accept."""
     return file.opened() if isinstance(file, RemoteFile) else os.fspath(file)
 
 
 def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
-    """Yield the files and folders in a folder at a URL, in no order; errors as for `RemoteFile.opened`.
+    """Yield the files and folders in a folder at a URL, in any order; errors as for `RemoteFile.opened`.
 
     Args:
         folder: the folder.
-        below: whether those in its folders are listed too.
+        below: whether files in folders of the folder are listed too.
     """
     from pyarrow import fs
 
@@ -289,10 +289,10 @@ def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
 
 
 def copy_to(file: Path, target: RemoteFile) -> None:
-    """Copy a file of this machine to a URL, and read the copy again.
+    """Copy a local file to a URL, and read the copy again to compare it.
 
     Raises:
-        DataError: if it cannot be written, or has other bytes than the file.
+        DataError: if the copy cannot be written, or differs from the file.
     """
 
     def sent(system: Any, path: str) -> None:
@@ -306,7 +306,7 @@ def copy_to(file: Path, target: RemoteFile) -> None:
 
 
 def delete_at(target: RemoteFile) -> None:
-    """Delete a file or a folder at a URL, if it is there; errors as for `RemoteFile.opened`."""
+    """Delete a file or a folder at a URL, if it exists; errors as for `RemoteFile.opened`."""
     target.forget()
     if target.is_dir():
         _asked(target.url, lambda system, path: system.delete_dir(path))
@@ -315,15 +315,16 @@ def delete_at(target: RemoteFile) -> None:
 
 
 def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:
-    """Yield the files below a folder at a URL, in no order; errors as for `RemoteFile.opened`."""
+    """Yield all files in a folder at a URL and below, in any order; errors as for `RemoteFile.opened`."""
     return (file for file in listed(folder, below=True) if file.exists())
 
 
 def matched(source: str | File) -> list[File]:
-    """Return the files and folders that a path or a URL names, by name.
+    """Return the files and folders that a path, a URL or a pattern of names names, sorted by name.
 
-    In the names of its parts, * stands for any letters, ? for one (not in URLs), and [..] for one of those in it; none
-    of them for a name that begins with a dot or an underscore. What exists under the very name is meant by it.
+    In a part of the path, * stands for any characters, ? for one character (not in URLs), and [..] for one of the
+    characters in it. Patterns do not match names that start with a dot or an underscore. A file with exactly the given
+    name comes first.
 
     Raises:
         DataError: if nothing matches, or a folder cannot be searched.
@@ -354,7 +355,7 @@ def _is_there(place: File) -> bool:
 
 
 def inside(folder: Path) -> list[Path]:
-    """Return the files and folders in a folder of this machine; a folder that cannot be searched is a DataError."""
+    """Return the files and folders in a local folder, or raise DataError if it cannot be searched."""
     try:
         with os.scandir(folder) as entries:
             return [folder / entry.name for entry in entries]
@@ -363,14 +364,14 @@ def inside(folder: Path) -> list[Path]:
 
 
 def path_of(file: File) -> PurePath:
-    """Return the path of a file; of a URL, without all else."""
+    """Return the path of a file; for a URL, the path in the URL."""
     return file.path if isinstance(file, RemoteFile) else file
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """Return the columns that a file's folders are named by, as ``date=2026-01-31``, with their one cell.
+    """Return the columns in the names of a file's folders, such as ``date=2026-01-31``, each with its value.
 
-    A name that several folders of one path have is no column: nothing says which of them is meant.
+    A name that occurs in several folders of one path is no column, because its value would not be unique.
 
     Example:
         >>> folder_columns(Path("reports/date=2026-01-31/place=New%20York/part.parquet"))
@@ -383,7 +384,7 @@ def folder_columns(file: File) -> dict[str, str | None]:
 
 
 def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
-    """Return the answer of a file system, given it and a path in it."""
+    """Call a function with the file system of a URL and the path in it, and return the result."""
     parts, failed = urlsplit(url), ""
     try:
         system, base = file_system(urlunsplit(parts._replace(path="")))
@@ -391,14 +392,14 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
     except (FileNotFoundError, DataError, MissingExtraError):
         raise
     except Exception as error:
-        # Not chained: libraries quote the URL, and what it holds.
+        # The error is not chained, because libraries quote the URL with its credentials.
         failed = type(error).__name__
     raise DataError("url.not-opened", url=shown(url), failed=failed)
 
 
 @lru_cache(maxsize=64)
 def file_system(root: str) -> tuple[Any, str]:
-    """Return the file system of a URL without its path, and the path of its root there."""
+    """Return the file system for a URL without a path, and the path of its root in the file system."""
     from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs
 
     try:
@@ -426,7 +427,7 @@ PAGES = (".html",)
 
 
 def any_of(endings: Sequence[str]) -> str:
-    """Return endings as text for a message."""
+    """Return a list of endings as text for a message."""
     *others, last = endings
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -436,11 +437,11 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
 
     Args:
         path: the file.
-        endings: those that there are.
-        what: what it holds, in the plural, for the message.
+        endings: the allowed endings.
+        what: the content of such files, in the plural, for the message.
 
     Raises:
-        ParameterError: if it ends otherwise; it names all endings.
+        ParameterError: if the file has another ending. The error names all allowed endings.
     """
     for suffix in endings:
         if path.name.lower().endswith(suffix):
@@ -449,14 +450,14 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
 
 
 def checked_output(path: File, endings: Sequence[str], what: str) -> str:
-    """Return the ending of an output, as `checked`; names of tallies are for tallies only."""
+    """Return the ending of an output file, as `checked`. Only tallies may have the ending of a tally."""
     if is_tally(path) and endings != TALLIES:
         raise ParameterError("output.named-as-tally", what=what, name=path.name)
     return checked(path, endings, what)
 
 
 def is_tally(path: File) -> bool:
-    """Return true if a file's name ends as a tally's name does."""
+    """Return true if a file's name has the ending of a tally."""
     return path.name.lower().endswith(TALLIES)
 
 
@@ -479,14 +480,14 @@ def ending(path: File) -> str:
 
 
 def refuse_nothing(packed: File) -> None:
-    """Raise EOFError if a compressed file has no bytes: `gzip` reads it as an empty text, whatever was lost."""
+    """Raise EOFError if a compressed file has no bytes. `gzip` would read it as an empty text."""
     if packed.stat().st_size == 0:
         raise EOFError("a compressed text has bytes, even if it is empty.")
 
 
 @contextmanager
 def opened(path: File) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressed; never more of it in memory than requested."""
+    """Open a file for reading, decompressed. Only as much of it is in memory as is requested."""
     if path.suffix.lower() != GZIP:
         with path.open("rb") as source:
             yield source
@@ -497,7 +498,7 @@ def opened(path: File) -> Iterator[BinaryIO]:
 
 
 def text_bytes(path: File) -> int:
-    """Return the size of a text after decompression; a compressed one is read in pieces."""
+    """Return the size of a text after decompression. Compressed text is read in pieces."""
     if path.suffix.lower() != GZIP:
         return path.stat().st_size
     with opened(path) as source:
@@ -506,19 +507,19 @@ def text_bytes(path: File) -> int:
 
 @contextmanager
 def opened_text(path: File) -> Iterator[TextIO]:
-    """Open a text in UTF-8 as `opened` does."""
+    """Open a file as UTF-8 text, decompressed like `opened`."""
     with opened(path) as source, io.TextIOWrapper(source, encoding="utf-8") as text:
         yield text
 
 
 @contextmanager
 def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
-    """Open a new text in UTF-8 for writing, whatever its name."""
+    """Open a new UTF-8 text for writing, compressed if asked for. The name of the file has no influence."""
     if not compressed:
         with path.open("w", encoding="utf-8") as text:
             yield text
         return
-    # No name and no time: the same text gives the same bytes.
+    # The compressed file has no name and no time, so that the same text gives the same bytes.
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", _LEVEL, file, mtime=0) as packed,
@@ -528,12 +529,12 @@ def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
 
 
 def lines_of(text: TextIO, longest: int) -> Iterator[str]:
-    """Yield the lines of a text; an empty one for each line that is too long.
+    """Yield the lines of a text. A line that is too long is replaced by an empty one.
 
     Args:
-        text: what holds them.
-        longest: how many letters a line may have; of a longer one no more is ever in memory, so that a small
-            compressed file cannot take all of it.
+        text: the text.
+        longest: the largest number of characters of a line. Longer lines are never whole in memory, so that a small
+            compressed file cannot fill it.
     """
     while line := text.readline(longest + 1):
         if len(line) <= longest:

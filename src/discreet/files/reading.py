@@ -1,7 +1,7 @@
-"""Reading of inputs: which files a folder holds, standard input, batches read ahead, and one sentence for each error.
+"""Reading of inputs: files in folders, standard input, batches that are read ahead, and errors in one sentence.
 
-Each file is read once, and none is ignored silently. Standard input stays in memory, because it may hold values that
-must not be stored.
+Each file is read once, and no file is ignored silently. Standard input stays in memory, because it may hold values that
+must not be stored on disk.
 """
 
 import gzip
@@ -40,10 +40,10 @@ from discreet.kernels.parallel import thread_count
 
 
 class Piped(RemoteFile):
-    """The content of standard input, read like a file at a URL whose content is held.
+    """The content of standard input, in the form of a file at a URL whose content is in memory.
 
     Args:
-        suffix: how a file of this kind would end.
+        suffix: the ending of a file with this content.
         content: the bytes.
     """
 
@@ -65,7 +65,7 @@ def piped_table() -> Piped:
     """Read a table from standard input: JSON lines if it begins with a brace, CSV otherwise.
 
     Raises:
-        ParameterError: if it is a table that only a file can hold.
+        ParameterError: if the input is a Parquet or Arrow file.
     """
     content = sys.stdin.buffer.read()
     if content.startswith((b"PAR1", b"ARROW1")):
@@ -74,26 +74,26 @@ def piped_table() -> Piped:
 
 
 def opened(source: File) -> Any:
-    """Return a file in the form that Arrow's readers of whole files accept, decompressed."""
+    """Return a file, decompressed, in a form that Arrow's readers accept."""
     return pa.PythonFile(_Unpacked(source), mode="r") if source.suffix.lower() == GZIP else arrow_source(source)
 
 
 @contextmanager
 def opened_text(source: File, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Open a file as text, decompressed, with the ends of lines that it has."""
+    """Open a file as text, decompressed, with its own line endings."""
     with paths.opened(source) as file, TextIOWrapper(file, encoding, errors="replace", newline="") as text:
         yield text
 
 
 def pieces(source: File, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a file, decompressed, in pieces of a given size."""
+    """Yield the bytes of a file, decompressed, in pieces of at most `size` bytes."""
     with _Unpacked(source) if source.suffix.lower() == GZIP else source.open("rb") as file:
         while piece := file.read(size):
             yield piece
 
 
 def beginning(source: File, size: int) -> bytes:
-    """Return the first bytes of a file, decompressed."""
+    """Return at most `size` first bytes of a file, decompressed."""
     return next(pieces(source, size), b"")[:size]
 
 
@@ -101,7 +101,7 @@ _MOST_TIMES, FEW_BYTES = 200, 1 << 24
 
 
 class _Unpacked(RawIOBase):
-    """A compressed text, which may not be so much longer than its file that reading it would take all memory."""
+    """A compressed file as a stream of its text. The text must not be more than 200 times longer than the file."""
 
     def __init__(self, packed: File) -> None:
         refuse_nothing(packed)
@@ -112,10 +112,10 @@ class _Unpacked(RawIOBase):
         return True
 
     def read(self, size: int = -1, /) -> bytes:
-        """Return as many bytes as are asked for, fewer at the end.
+        """Return at most `size` bytes of the text; fewer at its end.
 
         Raises:
-            DataError: if there are more than 200 times as many as in the file.
+            DataError: if the text is more than 200 times longer than the file.
         """
         piece = self._text.read(min(size, FEW_BYTES) if size >= 0 else FEW_BYTES)
         self._done += len(piece)
@@ -124,34 +124,34 @@ class _Unpacked(RawIOBase):
         return piece
 
     def close(self) -> None:
-        """Close the file too."""
+        """Close the stream and the file."""
         self._file.close()
         super().close()
 
 
-# What says which files of a folder hold: Delta Lake, Spark's streams and Hudi.
+# Files and folders in which Delta Lake, Spark's streams and Hudi list the valid files of a folder.
 _LOGS = ("_delta_log", "_spark_metadata", ".hoodie")
 # Earlier versions wrote lists of the files of a folder.
 _LISTS = (*_LOGS, "_manifest.json")
 
 
 def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
-    """Return the files named, and those in the folders named, in order of their names.
+    """Return the files among the sources, and the files in folders among them, in order of their names.
 
-    Paths may be patterns (`matched`). In a folder, names that begin with a dot or an underscore are passed over, and
-    folders are searched too; these may be named as columns (`folder_columns`), all of them or none.
+    Paths may be patterns (`matched`). In a folder, names that start with a dot or an underscore are skipped, and
+    folders inside it are searched too. Folders may have names of columns (`folder_columns`): all of them, or none.
 
     Args:
         sources: files and folders.
-        suffixes: how files in folders may end.
-        wanted: what they hold, for messages.
+        suffixes: the allowed endings of files in folders.
+        wanted: the content of the files, for messages.
 
     Raises:
-        DataError: if nothing matches a pattern; or a folder holds none of them, or anything else: other files, a link
-            to a folder or to nothing, a pipe, a folder that cannot be searched, a log that lists its valid files,
-            folders that are named after different columns.
-        ParameterError: if a named file is no regular file, or is named twice: by its name, its folder's, or a link to
-            either.
+        DataError: if nothing matches a pattern, or a folder has no such files; or if it has other files, a link to a
+            folder or to nothing, a pipe, a folder that cannot be searched, a log that lists its valid files, or
+            folders with the names of different columns.
+        ParameterError: if a named file is not a regular file, or is named twice: by its name, its folder's name, or a
+            link.
     """
     files: list[File] = []
     for source in chain.from_iterable(map(matched, sources)):
@@ -186,7 +186,7 @@ def _files_in(folder: File) -> list[File]:
 
 
 def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
-    """Return the files below a folder at a URL, by name, without those whose names begin with a dot or underscore."""
+    """Return the files below a folder at a URL, sorted by name, except names that start with a dot or underscore."""
     files = sorted(files_below(folder))
     start = folder.url.partition("?")[0]
     below = {file: file.url.partition("?")[0].removeprefix(start).split("/") for file in files}
@@ -196,7 +196,7 @@ def _remote_files(folder: RemoteFile) -> list[RemoteFile]:
 
 
 def _matching(folder: File, files: Sequence[File], suffixes: Sequence[str], wanted: str) -> Sequence[File]:
-    """Return files of some endings; refuse a folder that holds none, or others."""
+    """Return the files, or raise an error if a folder is empty or has files with other endings."""
     if not files:
         raise DataError("folder.empty", folder=folder, wanted=wanted)
     others = [path for path in files if ending(path) not in suffixes]
@@ -246,11 +246,11 @@ def digest(path: File) -> str:
 
 @contextmanager
 def readable(path: object) -> Iterator[None]:
-    """Turn errors of libraries about a damaged file, standard input or a table, by its name, into one sentence."""
+    """Turn errors of libraries about a file, standard input or a table into a DataError that names it."""
     try:
         yield
     except DiscreetError as error:
-        # Inside another one it names the source already.
+        # An error from a nested `readable` names the source already.
         named = error.sentence().startswith((f"{path}: ", f"{path} "))
         raise (error if named else error.at(path)) from None
     except FileNotFoundError:
@@ -262,18 +262,18 @@ def readable(path: object) -> Iterator[None]:
 
 
 Progress = Callable[[int, int | None], None]
-"""Called now and then with the rows done and the rows in all (None if nobody has counted them)."""
+"""A function that is called repeatedly with the rows done and the number of all rows (None if not known)."""
 
 
 Item = TypeVar("Item")
 
 
 def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[Item]:
-    """Yield the same items in the same order; a thread makes the next item while the current one is in use.
+    """Yield the same items in the same order. A thread makes the next item while the current one is in use.
 
     Args:
         items: the items.
-        threads: as for `thread_count`; one makes every item when it is asked for.
+        threads: as for `thread_count`. With one thread each item is made when it is requested.
     """
     if thread_count(threads) == 1:
         yield from items
@@ -286,5 +286,5 @@ def prefetched(items: Iterator[Item], threads: int | None = None) -> Iterator[It
 
 
 def _next(items: Iterator[Item]) -> tuple[Item, ...]:
-    """Return the next item, if there is one."""
+    """Return a tuple with the next item; an empty tuple at the end."""
     return tuple(islice(items, 1))

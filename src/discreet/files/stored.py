@@ -1,13 +1,14 @@
-"""Parquet and Arrow files: written with checksums; inspected first and read later, with checks for damage and change.
+"""Parquet and Arrow files with checksums. A file is checked when it is opened, and for changes when it is read.
 
-A part is a row group of Parquet or a batch of Arrow. The checksums of all parts are just before the footer. In both
-formats the footer has all offsets, so readers ignore bytes between the last part and the footer. A tool that rewrites
-the table drops these bytes, so they never belong to another file. They are JSON, padded with spaces; its length and its
-CRC-32, 32 bits each, little-endian; and the 8 letters of `_MAGIC`. The CRC-32 is the one of zip, gzip and PNG. It
-detects every single damaged run of up to 32 bits, and any other damage with probability 1 - 2^-32.
+A part is a row group of Parquet or a batch of Arrow. The checksums of all parts stand directly before the footer. In
+both formats the footer has all offsets, so readers ignore bytes between the last part and the footer. A tool that
+rewrites the table drops these bytes, so they never belong to another file. They are JSON, padded with spaces; then the
+length and the CRC-32 of the JSON, 32 bits each, little-endian; and the 8 letters of `_MAGIC`. The CRC-32 is the same as
+in zip, gzip and PNG. It detects every single damaged run of up to 32 bits, and any other damage with probability 1 -
+2^-32.
 
-Reading, perhaps by another thread, checks that the file did not change since it was inspected, that each part has the
-announced number of rows, and that its bytes fit the checksums, if there are some. Files are not mapped into memory: the
+Reading checks that the file did not change since its metadata were checked, that each part has the number of rows in
+the metadata, and that its bytes fit the checksums, if the file has checksums. Files are not mapped into memory: the
 system kills a reader of a mapped file that another process truncates.
 """
 
@@ -44,11 +45,11 @@ _LAST_LETTERS = (b"PAR1", b"ARROW1")
 
 @dataclass(frozen=True, slots=True)
 class Checksums:
-    """The checksums of a file's parts.
+    """The checksums of the parts of a file.
 
     Attributes:
-        rows: number of rows of each part.
-        ends: the end of each part, in bytes, and the start of the checksums; the first part starts at 0.
+        rows: the number of rows of each part.
+        ends: the end of each part, in bytes, and the start of the checksums. The first part starts at 0.
         sums: CRC-32 of the bytes of each part, and of the bytes between the last part and the checksums.
         footer: CRC-32 of all bytes after the checksums.
     """
@@ -59,10 +60,10 @@ class Checksums:
     footer: int
 
     def check(self, path: File, place: int) -> None:
-        """Compare a part with its checksum.
+        """Compare the bytes of a part with its checksum.
 
         Raises:
-            DataError: if it is damaged.
+            DataError: if the part is damaged.
         """
         start, crc = self.ends[place - 1] if place else 0, 0
         left = self.ends[place] - start
@@ -76,10 +77,10 @@ class Checksums:
 
 
 def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
-    """Return the start of the footer of a Parquet or Arrow file, and all bytes from there.
+    """Return the position of the footer of a Parquet or Arrow file, and all bytes from this position.
 
     Raises:
-        DataError: if the file has none.
+        DataError: if the file has no footer.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - 10, 0))
@@ -94,7 +95,7 @@ def footer_of(file: IO[bytes]) -> tuple[int, bytes]:
 
 
 def read_checksums(file: IO[bytes]) -> tuple[Checksums | None, int]:
-    """Return a file's checksums, or None if it has none, and the CRC-32 of its footer.
+    """Return a file's checksums (None if it has none) and the CRC-32 of its footer.
 
     Raises:
         DataError: if the footer or the checksums are damaged.
@@ -131,10 +132,10 @@ def _decoded(text: bytes) -> Checksums:
 
 
 class ChecksummedFile:
-    """A new file that ends with checksums, and a footer; Arrow's writers accept it as any file.
+    """A new file that gets checksums before its footer. Arrow's writers accept it as a file.
 
     Args:
-        file: open for writing, and empty.
+        file: an empty file that is open for writing.
     """
 
     closed = False
@@ -148,7 +149,7 @@ class ChecksummedFile:
         self._sums: list[int] = []
 
     def write(self, data: Any) -> int:
-        """Write bytes; once the file is released, nothing: a writer that is given up closes what it began."""
+        """Write bytes. After `release` nothing is written, because Arrow may still close an abandoned writer."""
         size = memoryview(data).nbytes
         if self._file.closed:
             return size
@@ -165,13 +166,13 @@ class ChecksummedFile:
         return self._place
 
     def flush(self) -> None:
-        """Do nothing: all is on its way when the file is released."""
+        """Do nothing. Bytes are on disk after `release`."""
 
     def close(self) -> None:
-        """Do nothing: Arrow closes what it writes to before the checksums are there."""
+        """Do nothing. Arrow closes the file before the checksums are written."""
 
     def mark(self, rows: int) -> None:
-        """End a part with this number of rows."""
+        """End a part of the file, which has this number of rows."""
         self._rows.append(rows)
         self._end()
 
@@ -181,11 +182,11 @@ class ChecksummedFile:
         self._sum = 0
 
     def hold(self) -> None:
-        """Keep all further bytes in memory: the footer, and the bytes before it."""
+        """Keep all further bytes in memory: the bytes before the footer, and the footer."""
         self._held = BytesIO()
 
     def finish(self) -> None:
-        """Write the checksums and the bytes in memory."""
+        """Write the checksums, and then the bytes that were kept in memory."""
         held = BytesIO() if self._held is None else self._held
         start, footer = footer_of(held)
         between = held.getvalue()[:start]
@@ -198,20 +199,20 @@ class ChecksummedFile:
         self._file.write(text + _END.pack(len(text), zlib.crc32(text), _MAGIC) + footer)
 
     def release(self) -> None:
-        """Close the file, finished or not."""
+        """Close the file, whether it is complete or not."""
         self._file.close()
 
 
-# What a row group or a batch holds at most: readers check and keep it as a whole.
+# The most rows and bytes of a row group or a batch. Readers check it and keep it in memory as a whole.
 _GROUP_ROWS, _GROUP_BYTES = 1 << 20, 1 << 28
 
 
-# Numbers below it go into a dictionary, whose indices are as short as noise can be.
+# Columns of numbers below this bound are stored with a dictionary, whose indices are as short as noise can be.
 _FEW = 1 << 12
 
 
 def packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
-    """Return Parquet's options: a dictionary unless entries are random, compression where it makes columns shorter."""
+    """Return options for Parquet: dictionaries for entries that are not random, compression where it saves space."""
     if not columns:
         return {"compression": "zstd"}
     short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
@@ -228,9 +229,9 @@ class TableFile:
 
     Args:
         path: the file, which exists.
-        schema: of its columns.
-        columns: columns of reports, whose entries decide how a Parquet file packs them; none for counts.
-        into: a stream that gets the bytes instead of the file.
+        schema: the schema of the file.
+        columns: the columns of reports, which determine the encoding in a Parquet file; empty for counts.
+        into: a stream that receives the bytes instead of the file.
     """
 
     def __init__(
@@ -255,14 +256,14 @@ class TableFile:
         self.write_table(table, min(max(_GROUP_BYTES // each, 1), _GROUP_ROWS))
 
     def write_table(self, table: pa.Table, rows: int = _GROUP_ROWS) -> None:
-        """Write a table of the file's schema, a part for each ``rows`` rows."""
-        # A column in several chunks makes several batches of an Arrow file, each a part of its own.
+        """Write a table with the file's schema. Each part has at most ``rows`` rows."""
+        # A column in several chunks gives several batches of an Arrow file. Each is a part.
         for group in table.to_batches(rows):
             self._writer.write_batch(group)
             self._file.mark(group.num_rows)
 
     def close(self, metadata: Mapping[bytes, bytes] = MappingProxyType({})) -> None:
-        """Write the footer and the checksums, with more metadata in a Parquet file; Arrow's have their place before."""
+        """Write the footer and the checksums. A Parquet file also gets further metadata."""
         self._file.hold()
         if metadata and isinstance(self._writer, pq.ParquetWriter):
             self._writer.add_key_value_metadata(metadata)
@@ -271,35 +272,35 @@ class TableFile:
         self._file.release()
 
     def drop(self) -> None:
-        """Give the file up."""
+        """Close the file without a footer and checksums."""
         self._file.release()
 
 
 SCHEMA_KEY = b"ARROW:schema"
-"""The key of the schema as Arrow has it, in Parquet files."""
+"""The key of Arrow's schema in the metadata of Parquet files."""
 
 
 def schema_entries(schema: pa.Schema) -> dict[bytes, bytes]:
-    """Return the metadata by which a Parquet file has another schema, with the same columns, than it began with."""
+    """Return metadata for a Parquet file that replace the metadata of its schema. The columns stay the same."""
     return {SCHEMA_KEY: b64encode(schema.serialize().to_pybytes()), **(schema.metadata or {})}
 
 
-# Of a large row group a column is read piece by piece; of a small one at once, which is faster.
+# A column of a large row group is read in pieces. A column of a small row group is read at once, which is faster.
 _BUFFER_BYTES, _LARGE_GROUP = 1 << 20, 1 << 26
 LARGEST_BATCH = 1 << 31
-# Where a table of FlatBuffers says where its fourth field is.
+# The offset of the fourth field's offset in a table of FlatBuffers.
 _BATCHES_FIELD = 4 + 2 * 3
 
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """The identity of a file and the time of its last change.
+    """The identity of a file, its size, and the time of its last change.
 
     Attributes:
-        device: where it is kept.
-        inode: which one it is there.
-        size: in bytes.
-        modified: in nanoseconds since 1970.
+        device: the number of the device.
+        inode: the number of the file on the device.
+        size: the size in bytes.
+        modified: the time of the last change, in nanoseconds since 1970.
     """
 
     device: int
@@ -309,10 +310,10 @@ class FileState:
 
     @classmethod
     def of(cls, path: File) -> "FileState":
-        """Return the current state of a file, without opening it.
+        """Return the state of a file at present, without opening the file.
 
         Raises:
-            DataError: if it is no file but a pipe, a socket, a device or a folder.
+            DataError: if the path is a pipe, a socket, a device or a folder.
         """
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -320,10 +321,10 @@ class FileState:
         return cls(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
     def check(self, path: File) -> None:
-        """Refuse a file whose state has changed.
+        """Raise an error if the state of a file has changed.
 
         Raises:
-            DataError: if it is another one, or was written to.
+            DataError: if another file has this name now, or the file was written to.
         """
         if isinstance(path, RemoteFile):
             if path.held:
@@ -336,16 +337,16 @@ class FileState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredTable:
-    """An inspected Parquet or Arrow file.
+    """A Parquet or Arrow file whose metadata were checked, so that it can be read.
 
     Attributes:
-        path: where it is.
-        state: what it was then.
-        schema: its columns, and what else the file says.
-        rows: how many rows each of its row groups or batches holds.
-        footer: CRC-32 of its footer.
-        checksums: what it says of its own bytes; None if it does not.
-        metadata: of a Parquet file.
+        path: the path of the file.
+        state: the state of the file when it was checked.
+        schema: the schema of the file, with its metadata.
+        rows: the number of rows of each row group or batch.
+        footer: the CRC-32 of the footer.
+        checksums: the checksums of the parts; None if the file has none.
+        metadata: the metadata of a Parquet file; None for an Arrow file.
     """
 
     path: File
@@ -358,7 +359,7 @@ class StoredTable:
 
     @property
     def beside(self) -> dict[bytes, bytes]:
-        """The entries of a Parquet file's metadata without the entries of its schema."""
+        """The metadata of a Parquet file, except the entries of its schema."""
         meta = None if self.metadata is None else self.metadata.metadata
         return {
             key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
@@ -367,18 +368,18 @@ class StoredTable:
     def read(
         self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Yield row groups or batches, at most ``size`` rows at a time, with the schema's metadata.
+        """Yield the rows of some row groups, in batches of at most ``size`` rows, with the schema's metadata.
 
-        What a library says of a broken file is raised as it is.
+        Errors of libraries about a damaged file are raised unchanged.
 
         Args:
-            groups: which of the row groups or batches.
+            groups: the numbers of the row groups or batches.
             size: the most rows of a batch.
-            columns: which columns, in this order; None for all.
-            labels: those among them whose texts come as dictionaries where they are stored so, which is faster.
+            columns: the columns, in this order; None for all.
+            labels: columns of text that stay dictionaries if they are stored as dictionaries, which is faster.
 
         Raises:
-            DataError: if a group is damaged, holds other rows than promised, or the file is not what it was.
+            DataError: if a group is damaged, has the wrong number of rows, or the file has changed.
         """
         self.state.check(self.path)
         opened = _arrow_batches if ending(self.path) in ARROW else _parquet_batches
@@ -396,7 +397,7 @@ class StoredTable:
         self.state.check(self.path)
 
     def bytes_of(self, group: int) -> int:
-        """Return the approximate size in memory of a row group; 0 for a batch."""
+        """Return the approximate size of a row group in memory; 0 for an Arrow file."""
         return 0 if self.metadata is None else int(self.metadata.row_group(group).total_byte_size)
 
 
@@ -405,10 +406,10 @@ _STRETCH = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldTable:
-    """A table in memory, read as files are, in parts of some rows each.
+    """A table in memory with the interface of `StoredTable`. It is read in parts of a fixed number of rows.
 
     Attributes:
-        name: for messages.
+        name: the name of the table, for messages.
         table: the table.
     """
 
@@ -422,7 +423,7 @@ class HeldTable:
 
     @property
     def schema(self) -> pa.Schema:
-        """Its columns, and what else it says."""
+        """The schema of the table."""
         return self.table.schema
 
     @property
@@ -434,7 +435,7 @@ class HeldTable:
     def read(
         self, groups: Sequence[int], size: int, columns: Sequence[str] | None = None, *, labels: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """Yield parts, at most ``size`` rows at a time; see `StoredTable.read`."""
+        """Yield the rows of some parts, in batches of at most ``size`` rows; see `StoredTable.read`."""
         del labels
         for group in groups:
             piece = self.table.slice(group * _STRETCH, _STRETCH)
@@ -442,10 +443,10 @@ class HeldTable:
 
 
 def look(path: File) -> StoredTable:
-    """Return an inspected Parquet or Arrow file; errors of libraries pass through.
+    """Check the metadata of a Parquet or Arrow file, and return an object that can read it. Errors of libraries pass.
 
     Raises:
-        DataError: if it is damaged.
+        DataError: if the file is damaged.
     """
     state = FileState.of(path)
     with path.open("rb") as file:
@@ -476,27 +477,27 @@ def _look_at_arrow(path: File, checksums: Checksums | None) -> tuple[pa.Schema, 
         if checksums is not None and len(checksums.rows) == count:
             return schema, checksums.rows, None
         _check_sizes(path)
-        # Without checksums only the batches themselves say how long they are, and one column of theirs is enough.
+        # Without checksums only the batches have their numbers of rows. Reading their first column is enough.
         with pa.ipc.open_file(file, options=pa.ipc.IpcReadOptions(included_fields=[0])) as source:
             return schema, tuple(source.get_batch(place).num_rows for place in range(count)), None
 
 
 def _opened(path: File) -> Any:
-    """Return an open file, not mapped into memory."""
+    """Open a file for reading, without mapping it into memory."""
     return path.opened() if isinstance(path, RemoteFile) else pa.OSFile(str(path))
 
 
 def no_rows(schema: pa.Schema, columns: Sequence[str] | None) -> pa.RecordBatch:
-    """Return a batch without rows, in the form of `StoredTable.read`."""
+    """Return a batch without rows that has the schema of `StoredTable.read`."""
     fields = schema if columns is None else [schema.field(name) for name in columns]
     return pa.RecordBatch.from_pylist([], schema=pa.schema(fields, metadata=schema.metadata))
 
 
 def _check_sizes(path: File) -> None:
-    """Refuse batches that are too large by the footer: they can only be read as a whole.
+    """Raise an error if a batch is too large, according to the footer. A batch can only be read as a whole.
 
-    The footer is a table of FlatBuffers; its fourth field is a vector of batches, 24 bytes each: where one begins, and
-    how long its head and its body are.
+    The footer is a table of FlatBuffers. Its fourth field is a vector with 24 bytes for each batch: the offset of the
+    batch, and the lengths of its head and its body.
     """
     with path.open("rb") as file:
         _, footer = footer_of(file)
@@ -521,15 +522,15 @@ _Batches = Callable[[int], Iterator[pa.RecordBatch]]
 def _parquet_batches(
     table: StoredTable, largest: int, size: int, columns: Sequence[str] | None, labels: Sequence[str]
 ) -> Iterator[_Batches]:
-    # Read ahead, a column would be in memory as a whole, buffer or not.
+    # With pre_buffer a column would be whole in memory, with or without a buffer.
     options: dict[str, Any] = {"buffer_size": _BUFFER_BYTES if largest > _LARGE_GROUP else 0, "pre_buffer": False}
-    # Checksums of the file cover more than the pages' own checksums do.
+    # If the file has checksums, the checksums of pages are not needed.
     options["page_checksum_verification"] = table.checksums is None
     options["read_dictionary"] = list(labels)
     with pq.ParquetFile(arrow_source(table.path), metadata=table.metadata, **options) as source:
 
         def batches(group: int) -> Iterator[pa.RecordBatch]:
-            # Groups are read in parallel; threads within them would only get in each other's way.
+            # Row groups are read in parallel. More threads within a row group would slow them down.
             for batch in source.iter_batches(size, row_groups=[group], columns=columns, use_threads=False):
                 yield batch if columns is None else batch.select(columns)
 

@@ -1,4 +1,4 @@
-"""Outputs: files that appear whole or not at all, and replace nothing by accident."""
+"""Output files: written whole or not at all, and never replaced by accident."""
 
 import os
 import secrets
@@ -12,12 +12,12 @@ _LONGEST_NAME = 255
 
 
 def check_free(target: Path, *, force: bool) -> None:
-    """Refuse an output that cannot be written.
+    """Raise an error if an output file cannot be written.
 
     Raises:
-        OutputExistsError: if it exists and ``force`` is not set.
-        ParameterError: if its folder does not exist or cannot be written to, it is a folder itself, or its name is
-            too long.
+        OutputExistsError: if the file exists and ``force`` is not set.
+        ParameterError: if the folder does not exist or cannot be written to, the path is a folder, or its name is too
+            long.
     """
     if len(os.fsencode(target.name)) > _LONGEST_NAME:
         raise ParameterError("output.long-name", most=_LONGEST_NAME)
@@ -31,10 +31,10 @@ def check_free(target: Path, *, force: bool) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse an output folder that cannot be made or written to; it need not exist yet.
+    """Raise an error if an output folder cannot be made or written to. The folder need not exist.
 
     Raises:
-        ParameterError: if it is no folder, cannot be made, or cannot be written to.
+        ParameterError: if the path is not a folder, or the folder cannot be made or written to.
     """
     if any(len(os.fsencode(name)) > _LONGEST_NAME for name in folder.parts):
         raise ParameterError("folder.long-name", most=_LONGEST_NAME)
@@ -45,16 +45,16 @@ def check_folder(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those that it is in; errors as for `check_folder`."""
+    """Make a folder and the folders that contain it; errors as for `check_folder`."""
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
 
 
 def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
-    """Make a folder for files of one kind, or refuse one with other files, which would be read with them.
+    """Make a folder for these files. Raise an error if it has other files, which would be read with them.
 
     Raises:
-        ParameterError: if it cannot be made or written to, or holds something else.
+        ParameterError: if the folder cannot be made or written to, or has other content.
     """
     make_folder(folder)
     names = {file.name for file in files}
@@ -70,10 +70,11 @@ def _check_writable(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False, private: bool = False) -> Iterator[Path]:
-    """Write beside ``path``, then rename: the file appears whole or not at all, already synchronized to disk.
+    """Yield a temporary path beside ``path``, and rename it afterwards, so that the file appears whole or not at all.
 
-    Whatever is raised meanwhile, nothing is left beside it. Without ``force`` nothing is replaced, also not a
-    file that another process put there meanwhile. A ``private`` file is for its owner alone (mode 0600).
+    The file is synchronized to disk before it appears. After an error no temporary file is left. Without ``force`` no
+    file is replaced, even if another process made it during the body. Only its owner can read a ``private`` file (mode
+    0600).
 
     Yields:
         the path to write to.
@@ -83,7 +84,7 @@ def replacing(path: str | Path, *, force: bool = False, private: bool = False) -
     """
     target = Path(path)
     check_free(target, force=force)
-    # The name is there before the file, so that there is no moment at which an exception leaves a file behind.
+    # The name is chosen before the file is made, so that an exception at any moment leaves no file.
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}{target.suffix}")
     try:
         _make(beside, target)
@@ -105,9 +106,9 @@ def replacing(path: str | Path, *, force: bool = False, private: bool = False) -
 
 @contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
-    """Wait until no other process of this kind writes in a folder, and keep others from it during the body.
+    """Lock a folder during the body, so that only one such process at a time writes in it.
 
-    Where the system has no such locks (Windows), it does not wait.
+    The function waits for the lock. On Windows, which has no such locks, it does nothing.
 
     Raises:
         ParameterError: if the folder cannot be opened, or its file system has no locks.
@@ -139,14 +140,14 @@ def _make(beside: Path, target: Path) -> None:
 
 
 def _put(beside: Path, target: Path) -> None:
-    """Rename a file, unless a file of the new name exists."""
+    """Rename a file, or raise an error if a file with the new name exists."""
     try:
         try:
             os.link(beside, target)
         except FileExistsError:
             raise
         except OSError:
-            # Not every file system has links; there the name is taken first.
+            # On file systems without links an empty file with the name is made first.
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
             beside.replace(target)
     except FileExistsError:
@@ -154,7 +155,7 @@ def _put(beside: Path, target: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Synchronize a folder's entries to disk, where folders can be opened."""
+    """Synchronize the entries of a folder to disk, on systems where folders can be opened."""
     with suppress(OSError):
         place = os.open(folder, os.O_RDONLY)
         try:
@@ -165,7 +166,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextmanager
 def replacing_all(paths: Iterable[str | Path], *, force: bool = False) -> Iterator[list[Path]]:
-    """Write beside several files, then rename: all of them appear, or none.
+    """Yield temporary paths beside several files, and rename them afterwards: all files appear, or none.
 
     Yields:
         the paths to write to, in order.

@@ -1,1 +1,1 @@
-"""People's tables, read by Arrow: values, labels, groups, events, scores."""
+"""Tables of people's data, read with Arrow: values, labels, groups, events and scores."""

@@ -1,7 +1,7 @@
 """Columns of tables in files (Parquet, Arrow, CSV, JSON lines), read as the types that the caller asks for.
 
-Cells of CSV are read in these types; see `discreet.tables.text`. Some tables have a meaning: distributions, known
-shares of groups, and a matcher's scores, a row per pair of a probe and a template.
+The cells of CSV files are converted to these types; see `discreet.tables.text`. Some functions read special tables:
+distributions, known shares of groups, and the scores of a matcher, with a row for each pair of a probe and a template.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,10 +29,10 @@ SHARE = "share"
 
 
 def read_table(path: str | File) -> Any:
-    """Return a table; the cells of a CSV file decide their types.
+    """Read a whole table. The types of CSV columns follow from their cells.
 
     Raises:
-        DataError: if the file is missing, broken or of an unknown kind.
+        DataError: if the file is missing, damaged or of an unknown format.
 
     Example:
         >>> from importlib.resources import files
@@ -46,17 +46,17 @@ def read_table(path: str | File) -> Any:
 def read_columns(
     path: str | File, chosen: Chosen, wanted: Sequence[str] = (), arguments: Mapping[str, str] = MappingProxyType({})
 ) -> Any:
-    """Return some columns of a table, in the types of their cells.
+    """Read some columns of a table, each as the type that `chosen` asks for.
 
     Args:
         path: the table.
-        chosen: which columns.
-        wanted: names that should be among the table's, as far as they are known.
-        arguments: the arguments that name columns, by column.
+        chosen: a function from the table's column names to the columns to read, each with its type.
+        wanted: names of columns that the table should have, as far as they are known.
+        arguments: for columns that an argument names, the name of the argument.
 
     Raises:
-        DataError: if the file is missing, broken or of an unknown kind, a column is not there just once, or cells of
-            a CSV file are not what they are to be read as; it names the file.
+        DataError: if the file is missing, damaged or of an unknown format, a column does not occur exactly once, or
+            cells of a CSV file do not have the requested type. The error names the file.
     """
     source = file_of(path)
     table_scan = scan(source, checked_columns(chosen, arguments), wanted)
@@ -68,7 +68,7 @@ def read_columns(
 
 
 def checked_columns(chosen: Chosen, arguments: Mapping[str, str]) -> Chosen:
-    """Return a choice of columns that checks that each occurs once; some are named by arguments."""
+    """Return a function like `chosen` that also checks that each chosen column occurs exactly once."""
 
     def checked(names: Sequence[str]) -> Mapping[str, Cells]:
         asked = chosen(names)
@@ -80,11 +80,11 @@ def checked_columns(chosen: Chosen, arguments: Mapping[str, str]) -> Chosen:
 
 
 def check_once(name: str, names: Sequence[str], argument: str = "") -> None:
-    """Check that a table has a column once.
+    """Raise an error unless a table has a column exactly once.
 
     Args:
-        name: of the column.
-        names: of all columns.
+        name: the name of the column.
+        names: the names of all columns.
         argument: the argument that names the column; empty if its name is fixed.
 
     Raises:
@@ -96,7 +96,7 @@ def check_once(name: str, names: Sequence[str], argument: str = "") -> None:
 
 
 def shown(names: Sequence[str]) -> str:
-    """Return the names of columns for a message, unless they look like values of a table without a header."""
+    """Return names of columns for a message. Names that look like values are not shown, only counted."""
     if any(is_number(name) for name in names):
         return f"{len(names)} columns, whose names look like values; the first line must name the columns"
     listed = [name if name and name.isprintable() else repr(name) for name in names[:_MOST_NAMES]]
@@ -110,16 +110,16 @@ def is_number(name: str) -> bool:
 
 
 def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
-    """Return background knowledge: ``(|X|,)`` probabilities, 0 for values that are not listed.
+    """Read a known distribution: ``(|X|,)`` probabilities, 0 for values that the table does not list.
 
     Args:
-        path: a table with the columns label and probability; for a product or a grid, with the columns of its values
+        path: a table with the columns label and probability. For a product or a grid, it has the columns of the values
             instead of label.
         domain: the domain.
 
     Raises:
-        DataError: if a column is not there, or a value is not in the domain; it names the file.
-        ParameterError: if this is no distribution; it names the file.
+        DataError: if a column is missing, or a value is not in the domain. The error names the file.
+        ParameterError: if the probabilities are not a distribution. The error names the file.
 
     Example:
         >>> import pyarrow as pa
@@ -140,16 +140,16 @@ def read_distribution(path: str | Path, domain: Domain) -> FloatArray:
 
 
 def read_labels(path: str | Path, label: str, sensitive: str | None) -> tuple[Any, Any]:
-    """Return the labels of a domain, and the marks of sensitive ones, from columns of a table.
+    """Read the labels of a domain from a column, and from another column which labels are sensitive.
 
-    Labels in a CSV file are integers if all are written as integers are (20 or 20.0, not 020); otherwise text.
+    Labels in a CSV file are integers if all are written as integers (20 or 20.0, but not 020). Otherwise they are text.
 
     Returns:
-        The labels and the ``(|X|,)`` booleans (None if no column says it).
+        The labels, and ``(|X|,)`` booleans: true for sensitive labels (None without such a column).
 
     Raises:
-        DataError: if a column is not there.
-        ParameterError: if a column is not of its kind.
+        DataError: if a column is missing.
+        ParameterError: if a column has the wrong type.
     """
     asked = {label: LISTED} | ({} if sensitive is None else {sensitive: ANYTHING})
     table = read_columns(path, lambda _: asked, list(asked))
@@ -174,21 +174,22 @@ def _plain_integers(labels: Any) -> Any:
 def read_scores(
     path: str | Path, score: str, *, probe: str = "row", template: str = "col", failed: float | None = None
 ) -> FloatArray:
-    """Return the scores of a table as a matrix, for `discreet.risk.scores.biometric`.
+    """Read a table of scores as a matrix, for `discreet.risk.scores.biometric`.
 
     Args:
         path: a table with a row for each pair of a probe and a template.
-        score: column of scores.
-        probe: column that says whose probe it is.
-        template: column that says whose template it is.
-        failed: what stands for no score, besides NaN; None if there always is one.
+        score: the column of scores.
+        probe: the column with the user of the probe.
+        template: the column with the user of the template.
+        failed: the number that stands for a missing score, besides NaN; None if no score is missing.
 
     Returns:
-        ``(n, n)`` scores, a row per probe and a column per template, users in the order of the probes.
+        ``(n, n)`` scores, with a row for each probe and a column for each template. Users are in the order of the
+        probes.
 
     Raises:
-        ParameterError: if a column is not there.
-        DataError: if a pair is missing or there twice, or a score is no finite number and not ``failed``.
+        ParameterError: if a column is missing.
+        DataError: if a pair is missing or repeated, or a score is neither a finite number nor ``failed``.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -223,7 +224,7 @@ def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
 
 
 def _numbers(column: Any) -> FloatArray:
-    """Return ``(m,)`` scores; nan where one is missing."""
+    """Return ``(m,)`` scores; nan for missing scores."""
     kind = column.type
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise DataError("scores.not-numbers", argument="score", kind=kind)
@@ -232,7 +233,7 @@ def _numbers(column: Any) -> FloatArray:
 
 
 def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
-    """Refuse scores that are no finite numbers, other than those that ``--failed`` names."""
+    """Raise an error for scores that are not finite, except for the score that stands for a failed comparison."""
     infinite = int(np.isinf(matrix[matrix != failed] if failed is not None else matrix).sum())
     if infinite:
         raise DataError("scores.infinite", count=infinite, size=matrix.size)
@@ -242,15 +243,15 @@ def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
 
 
 def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -> dict[Any, float]:
-    """Return the known shares of groups.
+    """Read the known shares of groups: a dictionary from the group's label to its share.
 
     Args:
-        path: a table with the columns of groups, and share.
-        names: of the columns of groups.
-        labels: labels of the groups, if known; a label of the table stands for the group that it reads like.
+        path: a table with the columns of groups, and the column share.
+        names: the names of the columns of groups.
+        labels: the labels of the groups, if known. A label of the table stands for the group with the same text.
 
     Raises:
-        DataError: if a column is not there, a cell is missing, or a group is named twice; it names the file.
+        DataError: if a column or a cell is missing, or a group occurs twice. The error names the file.
     """
     asked = {**dict.fromkeys(names, NAMES), SHARE: NUMBERS}
     table = read_columns(path, lambda _: asked, list(asked))

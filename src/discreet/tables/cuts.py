@@ -1,6 +1,6 @@
-"""Ranges of numbers and dates: columns that are cut, and the label of each range.
+"""Ranges of numbers and dates: columns that are cut into ranges, and a label for each range.
 
-Dates are compared as text, from the year on (2026-03-01T12:00): a cut is a year, a month, a day or a time.
+Dates are compared as text that starts with the year (2026-03-01T12:00). A cut is a year, a month, a day or a time.
 """
 
 import re
@@ -20,19 +20,19 @@ from discreet.tables.text import NUMBERS, Cells, Kind
 
 Cut: TypeAlias = float | str
 Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
-"""Where ranges begin, ascending: all numbers, or all dates; of a product, by attribute."""
+"""The ascending starts of ranges: all numbers, or all dates; for a product, by attribute."""
 
 DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\d:?\d\d)?)?)?)?", re.ASCII)
-"""A date from the year on, perhaps with a time."""
+"""A date that starts with the year, perhaps with a time."""
 
 
 def by_attribute(given: Any) -> dict[str, Any]:
-    """Return an entry of a plan by attribute; an entry for values without attributes has an empty name."""
+    """Return an entry of a plan as a dictionary by attribute. Without attributes the key is empty."""
     return given if isinstance(given, dict) else {"": given}
 
 
 def each_column(values: Any, change: Callable[[str, Any], Any]) -> Any:
-    """Return values with every column changed, given its name: a table of Arrow, or one column with an empty name."""
+    """Apply a function of name and column to each column of a table, or to a single column with an empty name."""
     if not isinstance(values, pa.Table):
         return change("", values)
     return pa.table({name: change(name, values[name]) for name in values.column_names})
@@ -44,7 +44,7 @@ def are_dates(cuts: Sequence[Cut]) -> bool:
 
 
 def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
-    """Return a label for each range: those below the first cut, between two, and from the last on.
+    """Return a label for each range: below the first cut, between two cuts, and from the last cut on.
 
     Example:
         >>> labels_of_cuts([20, 30, 31])
@@ -64,15 +64,16 @@ def labels_of_cuts(cuts: Sequence[Cut]) -> list[str]:
 
 
 def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
-    """Return the reading of a column that is cut."""
+    """Return the type as which a column with these cuts is read: text for dates, numbers for numbers."""
     return Cells(Kind.TEXT) if are_dates(cuts) else NUMBERS
 
 
 def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
-    """Refuse cuts that do not fit a domain's labels; the last label may stand for missing values.
+    """Raise an error for cuts that do not fit the domain's labels. The last label may be for missing values.
 
     Raises:
-        ParameterError: if they are not ascending, not one less than the labels, or of an attribute that is not there.
+        ParameterError: if the cuts are not ascending, their number is not one less than the number of labels, or an
+            attribute is unknown.
     """
     for name, some in by_attribute(cuts).items():
         space = domain.space.flat_parts.get(name)
@@ -87,7 +88,7 @@ def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
 
 
 def check_ascending(cuts: Sequence[Cut]) -> None:
-    """Refuse cuts that are not ascending; errors as for `check_cuts`."""
+    """Raise an error for cuts that are not ascending; errors as for `check_cuts`."""
     dates = [isinstance(cut, str) and DATE.fullmatch(cut) is not None for cut in cuts]
     numbers = [not isinstance(cut, str) and np.isfinite(cut) for cut in cuts]
     if not (cuts and (all(dates) or all(numbers)) and all(low < high for low, high in pairwise(cuts))):  # type: ignore[operator]
@@ -95,17 +96,17 @@ def check_ascending(cuts: Sequence[Cut]) -> None:
 
 
 def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
-    """Return the reading of the columns of values, where some are cut."""
+    """Return the types as which columns of values are read, if some columns have cuts."""
     if not isinstance(cuts, dict):
         return dict.fromkeys(cells, cells_of_cuts(cuts))
     return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
 
 
 def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
-    """Return a column or a table of values with labels for numbers and dates; missing values stay missing.
+    """Replace the numbers or dates in columns with cuts by labels of ranges. Missing values stay missing.
 
     Raises:
-        DataError: if a column holds neither numbers nor dates, as its cuts are.
+        DataError: if a column does not hold numbers or dates, as its cuts do.
     """
     named = by_attribute(cuts)
 
@@ -120,7 +121,7 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
 
 
 def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
-    """Return the number of cuts at or before each date; null where the date is missing."""
+    """Return for each date the number of cuts at or before it; null for missing dates."""
     import pyarrow.compute as pc
 
     try:
@@ -140,7 +141,7 @@ def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
 
 
 def _numbers_above(what: str, column: Any, cuts: list[Cut]) -> Any:
-    """Return the number of cuts, in the column's type, that each number has reached; null where it is missing."""
+    """Return for each number the number of cuts at or below it, in the column's type; null for missing numbers."""
     gone = absent(column)
     try:
         there = floats(column.filter(flags_of(~gone)))

@@ -1,4 +1,4 @@
-"""Columns of identifiers, such as users or events: integers or text, none missing, and numbers for them."""
+"""Columns of identifiers, such as users or events: integers or text without missing cells, and codes for them."""
 
 from typing import Any
 
@@ -13,22 +13,22 @@ from discreet.errors import DataError
 
 
 def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
-    """Return integers or text as numbers, in the order of first occurrence.
+    """Return codes 0, 1, ... for integers or text, in the order of first occurrence.
 
     Args:
         values: ``(m,)``; see `Traces.of`.
-        wanted: what they are, for messages.
+        wanted: a noun for the identifiers, for messages.
 
     Returns:
-        ``(m,)`` int32 codes, and how many different ones there are.
+        ``(m,)`` int32 codes, and the number of different codes.
 
     Raises:
-        DataError: if they are neither, or some are missing.
+        DataError: if the values are neither integers nor text, or some are missing.
     """
     column = identifiers(values, wanted)
     array = pa.array(column) if isinstance(column, np.ndarray) else column
     if pa.types.is_dictionary(array.type):
-        # A dictionary may hold what no row says, or say the same twice; so both steps are numbered.
+        # A dictionary may hold unused or repeated entries, so its entries are encoded first, and then the rows.
         names = np.asarray(array.dictionary.dictionary_encode().indices)
         array = pa.array(names[np.asarray(array.indices)])
     coded = one_array(array.dictionary_encode())
@@ -36,20 +36,20 @@ def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
 
 
 def identifiers(values: Any, wanted: str) -> Any:
-    """Return integers as ``(m,)`` int64, or text in Arrow: large strings, or a dictionary of text.
+    """Return identifiers as ``(m,)`` int64, or as text in Arrow: large strings, or a dictionary of text.
 
     Args:
         values: ``(m,)``; see `Traces.of`.
-        wanted: what they are, for messages.
+        wanted: a noun for the identifiers, for messages.
 
     Raises:
-        DataError: if they are neither, or some are missing or empty text.
+        DataError: if the values are neither integers nor text, or some are missing or empty text.
     """
     column = _integers_or_text(values, wanted)
     if isinstance(column, np.ndarray):
         return column
     if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
-        # Where a dictionary has a missing entry, its rows count as missing only after decoding.
+        # If an entry of the dictionary is missing, Arrow counts its rows as missing only after decoding.
         column = column.dictionary_decode().cast(pa.large_string())
     gone = np.zeros(len(column), dtype=np.bool_)
     gone[missing_rows(column)] = True
@@ -58,7 +58,7 @@ def identifiers(values: Any, wanted: str) -> Any:
 
 
 def missing_rows(values: Any) -> AnyArray:
-    """Return the rows of an Arrow column where nothing stands, nan and empty text included: cells of CSV left empty.
+    """Return the rows of an Arrow column with a missing cell: null, nan, or empty text.
 
     Args:
         values: ``(m,)``, an array.

@@ -1,7 +1,7 @@
 """Kept columns: public columns of a table that are written beside the reports, in clear.
 
-A kept column is neither a column of values nor of users, and has a name that reports do not use. Several tables that
-are written into one file keep a column in a type that holds the cells of all of them.
+A kept column is neither a column of values nor of users, and does not have the name of a column of reports. If several
+tables are written into one file, the type of a kept column can hold the cells of all tables.
 """
 
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from discreet.tables.text import without_empty
 
 
 def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of kept columns.
+    """Check the names of kept columns, and return them.
 
     Raises:
-        ParameterError: if one is no text or empty, or is named twice.
+        ParameterError: if a name is not text, is empty, or is repeated.
     """
     names = (keep,) if isinstance(keep, str) else tuple(keep)
     if not are_names(names):
@@ -31,10 +31,10 @@ def checked_keep(keep: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def check_apart(keep: Sequence[str], secret: Sequence[str]) -> None:
-    """Refuse to keep the columns of values and of users.
+    """Raise an error if a kept column is a column of values or of users.
 
     Raises:
-        ParameterError: if one of them is to be kept.
+        ParameterError: if a kept column is a column of values or users.
     """
     clash = sorted({*keep} & {*secret})
     if clash:
@@ -42,15 +42,15 @@ def check_apart(keep: Sequence[str], secret: Sequence[str]) -> None:
 
 
 def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None:
-    """Refuse kept columns that reports have no place for.
+    """Raise an error for kept columns that a file of reports cannot have.
 
     Args:
-        keep: names of the kept columns.
-        mechanism: of the reports.
-        kind: ending of the file of reports.
+        keep: the names of the kept columns.
+        mechanism: the mechanism of the reports.
+        kind: the ending of the file of reports.
 
     Raises:
-        ParameterError: if one has the name of a column of reports or is named ``count``, or the file is one of lines.
+        ParameterError: if a name is ``count`` or the name of a column of reports, or if the file holds JSON lines.
     """
     reserved = RESERVED | {column.name for column in mechanism.columns}
     clash = sorted(name for name in keep if name in reserved or is_count(name))
@@ -61,14 +61,14 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
 
 
 def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
-    """Return the types in which columns of a table are kept: without dictionaries, and dates in text as text.
+    """Return the types of kept columns: dictionaries are decoded, and dates in text files stay text.
 
     Args:
-        types: of the columns in the table.
-        is_text: whether the file carries no types, so that dates are what the reader took text for.
+        types: the types of the columns in the table.
+        is_text: whether the file has no types. Then Arrow may have taken text for dates.
 
     Raises:
-        DataError: if a column holds neither text, numbers, nor true and false.
+        DataError: if a column does not hold text, numbers, or true and false.
     """
     return pa.schema([(name, _kept_type(name, kind, is_text)) for name, kind in types.items()])
 
@@ -83,10 +83,10 @@ def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
 
 
 def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return the types of kept columns of several tables: those that hold the cells of all of them.
+    """Return types for the kept columns of several tables, which can hold the cells of all tables.
 
     Raises:
-        DataError: if a column is of different kinds.
+        DataError: if a column has types that cannot be combined.
     """
     fields = []
     for name in schemas[0].names if schemas else []:
@@ -100,7 +100,7 @@ def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
 
 
 def kept_in(rows: Any, schema: pa.Schema) -> Any:
-    """Return the kept columns of rows of a table, in their types; an empty text is missing."""
+    """Return the kept columns of rows in the types of `schema`. Empty text becomes a missing cell."""
     selected = rows.select(schema.names)
     selected.validate(full=True)
     cast = selected.cast(schema).columns
@@ -109,10 +109,10 @@ def kept_in(rows: Any, schema: pa.Schema) -> Any:
 
 
 def recast(table: Any, schema: pa.Schema) -> Any:
-    """Return kept columns of one table in the types of all tables.
+    """Return the kept columns of one table in the types for all tables.
 
     Raises:
-        DataError: if a number has no exact place there.
+        DataError: if a number cannot be converted exactly.
     """
     try:
         return table.cast(schema)

@@ -1,7 +1,7 @@
-"""Labels of a plan from a column of a table: those found often enough, or a list that is compared with the table.
+"""Labels for a plan, from a column: labels found in enough rows, or a given list compared with the column.
 
-A plan is public. A label that is read from people's data reveals that somebody has this value. So a label that few rows
-hold is not proposed, and a column with mostly different values, such as names or e-mails, is refused.
+A plan is public. A label that is read from people's data reveals that somebody has this value. So labels in few rows
+are not proposed. A column with mostly different values, such as names or e-mail addresses, is an error.
 """
 
 import re
@@ -30,17 +30,17 @@ from discreet.tables.spellings import Join, joined_counts, other_texts
 from discreet.tables.text import SPELLINGS, Cells, Kind
 
 LEAST = 20
-"""The fewest rows that hold a label, for it to be proposed."""
+"""The default for the fewest rows of a proposed label."""
 MOST_LABELS = 1000
 _MOST_DIFFERENT = 100_000
 INTEGERS, NUMBER_LABELS, DATES, TEXT, _CELLS = "integers", "numbers", "dates", "text", "cells"
 _CUT = (INTEGERS, NUMBER_LABELS, DATES)
 KINDS = (*_CUT, TEXT)
-# Ranges of a proposal: about as many of numbers, and at least and at most of dates.
+# The approximate number of proposed ranges of numbers; the least and the most ranges of dates.
 _RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
-# Ends of ranges are multiples of about one fortieth of the range of all numbers.
+# Proposed bounds are multiples of about one fortieth of the range of all numbers.
 _STEPS = 40
-# From this number of integers on, each of them once, they are taken for people's numbers.
+# This many different integers, each in one row, count as identifiers of people.
 _IDS = 200
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?\s*", re.ASCII)
@@ -50,16 +50,16 @@ Label = str | int
 
 @dataclass(frozen=True, slots=True)
 class ColumnLabels:
-    """The labels of a column, and the rows that they leave out.
+    """The labels of a column, and the numbers of rows that have no label.
 
     Attributes:
-        labels: all texts or all integers, ascending where they were found.
-        found: whether they were read from the table; otherwise they were listed.
-        rows: number of rows of the table.
-        missing: rows without a value.
-        others: different values that are no labels.
-        other_rows: rows that hold these.
-        read_rows: rows whose text is no label and reads like one.
+        labels: the labels, all texts or all integers; ascending if they were read from the table.
+        found: whether the labels were read from the table; otherwise the caller listed them.
+        rows: the number of rows of the table.
+        missing: the number of rows without a value.
+        others: the number of different values that are no labels.
+        other_rows: the number of rows with such values.
+        read_rows: the number of rows whose text is no label but reads like one.
     """
 
     labels: tuple[Label, ...]
@@ -73,15 +73,16 @@ class ColumnLabels:
 
 @dataclass(frozen=True, slots=True)
 class ColumnLook:
-    """A column of a table that was looked at.
+    """The counts of the values in a column of a table.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         kind: ``integers``, ``numbers``, ``dates`` or ``text``; or the name of another type.
-        counts: how often each value is there; dates are texts. Of very many every second is kept, and counted twice.
-        missing: rows without a value.
-        thinned: whether not all values are among the counts.
-        is_spelled: whether they come from text files, whose cells have no types.
+        counts: the number of rows of each value; dates are texts. If there are too many values, every second value is
+            dropped, and the others are counted twice.
+        missing: the number of rows without a value.
+        thinned: whether values were dropped from the counts.
+        is_spelled: whether the values come from text files, whose cells have no types.
     """
 
     name: str
@@ -93,27 +94,27 @@ class ColumnLook:
 
     @property
     def rows(self) -> int:
-        """Number of rows with a value."""
+        """The number of rows with a value."""
         return self.counts.total()
 
     @property
     def is_different(self) -> bool:
-        """True if the values are mostly different from each other, as names are."""
+        """True if most values are different from each other, as names are."""
         return self.thinned or 2 * len(self.counts) > self.rows
 
 
 def look_at(
     sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None] | None = None
 ) -> dict[str, ColumnLook]:
-    """Look at columns of tables, in one pass.
+    """Count the values in columns of tables, in one pass.
 
     Args:
         sources: files and folders of tables, on this machine or at URLs.
-        asked: the columns, each with its labels if these are listed, as NA is missing unless it is; None for all that
-            have a name of their own.
+        asked: the columns, each with its labels if the caller lists them (NA means a missing cell unless it is a
+            label); None for all columns with a unique name.
 
     Raises:
-        DataError: if a table is broken, a column is not there, or is of different kinds in different tables.
+        DataError: if a table is damaged, or a column is missing or has different types in different tables.
 
     Example:
         >>> from importlib.resources import files
@@ -135,14 +136,14 @@ def _add(
     asked: Mapping[str, Any] | None,
     so_far: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
 ) -> None:
-    """Count the values of a table's columns; None counts the missing ones."""
+    """Add the values of one table's columns to the counts. Missing values are counted under None."""
     counts, kinds, thinned = so_far
 
     def chosen(names: Sequence[str]) -> Mapping[str, Cells]:
         if asked is None and is_text(table) and any(map(is_number, names)):
             raise DataError("table.without-names", columns=shown(names))
         columns = [name for name in names if name and names.count(name) == 1] if asked is None else list(asked)
-        # NA is a missing cell, unless it is listed.
+        # NA means a missing cell, unless it is a listed label.
         return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
 
     scanned = scan(table, checked_columns(chosen, dict.fromkeys(asked or (), "columns")), list(asked or ()))
@@ -190,7 +191,7 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
 
 
 def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
-    """Return a column; the cells of a text file, and text that is dates, say their kind themselves."""
+    """Return the counts of a column. The cells of text determine whether it holds integers, numbers, dates or text."""
     missing, is_spelled = counts.pop(None, 0), kind == _CELLS
     if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
         kind, counts = INTEGERS, _as_integers(counts)
@@ -204,7 +205,7 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
             numbers[float(value)] += count
         counts = numbers
         if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
-            # As a missing one makes of integers in data frames.
+            # In data frames a missing cell turns a column of integers into floats.
             kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
     return ColumnLook(name, kind, counts, missing, thinned, is_spelled)
 
@@ -212,18 +213,18 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
 def labels_in(
     look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST, join: Join = "spaces"
 ) -> ColumnLabels:
-    """Return the labels of a column that was looked at.
+    """Return the labels of a column: the labels found in it, or a given list.
 
     Args:
         look: the column.
-        listed: its labels as texts; None for the labels that are found. Labels of a column of integers are integers;
-            labels of a text file are integers if all are written so.
-        least: the fewest rows of a label that is found.
-        join: the texts that are one label.
+        listed: the labels as texts; None for the labels found in the column. Labels of a column of integers are
+            integers; labels of a text file are integers if all are written as integers.
+        least: the fewest rows of a label that is found in the column.
+        join: the name of the rule by which different texts count as one label.
 
     Raises:
-        DataError: if labels are to be found in a column that holds neither text nor integers, or whose values are
-            mostly different, mostly rare, or too many to list.
+        DataError: if labels are wanted from a column that holds neither text nor integers, or whose values are mostly
+            different, mostly rare, or too many.
         ParameterError: if a list of labels does not fit its column.
 
     Example:
@@ -242,7 +243,7 @@ def labels_in(
         _refuse_telling(replace(look, counts=counts), labels, least)
     else:
         if look.is_spelled:
-            # The labels decide: 1 is text beside "no answer".
+            # The labels determine the type: 1 is text if "no answer" is a label too.
             kind = INTEGERS if all(map(_WHOLE.fullmatch, listed)) else TEXT
             texts = Counter({str(value): count for value, count in texts.items()})
             counts = _as_integers(texts) if kind == INTEGERS else texts
@@ -258,10 +259,10 @@ def labels_in(
 
 
 def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
-    """Return the labels of the ranges of a column; ``found`` if the cuts are those proposed.
+    """Return labels for the ranges of a column. ``found`` is true if the cuts come from `proposed_cuts`.
 
     Raises:
-        DataError: if the column holds neither numbers nor dates, as the cuts are.
+        DataError: if the column does not hold numbers or dates, as the cuts do.
         ParameterError: if the cuts are not ascending.
     """
     check_ascending(cuts)
@@ -271,10 +272,10 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False
 
 
 def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
-    """Return round numbers or dates with ``least`` rows between them at least, about eight; none for text or ids.
+    """Return about eight round numbers or dates as cuts, with at least ``least`` rows per range; none for text or ids.
 
-    They are evenly spaced over the middle nine tenths of the rows (where these are alike, over all), so that they tell
-    little of any of them.
+    The cuts are evenly spaced over the middle nine tenths of the rows (over all rows if these are equal), so that they
+    reveal little about a single row.
     """
     whole = look.kind == INTEGERS
     if look.kind not in _CUT or (whole and look.rows == len(look.counts) >= _IDS):
@@ -299,10 +300,10 @@ def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
 
 
 def proposed_ends(look: ColumnLook, *, least: int = LEAST) -> tuple[float, float]:
-    """Return two round numbers for a range of numbers: beyond the last ones that ``least`` rows reach, at both ends.
+    """Return a round lower and upper bound for a column. At least ``least`` rows are near or beyond each bound.
 
     Raises:
-        DataError: if the column holds no numbers, or too few that differ.
+        DataError: if the column holds no numbers, or too few different numbers.
     """
     values = sorted(look.counts) if look.kind in (INTEGERS, NUMBER_LABELS) else []
     upto = np.cumsum([look.counts[value] for value in values])
@@ -328,11 +329,11 @@ def _round(low: float, high: float, *, whole: bool, parts: int = _RANGES) -> lis
 
 
 def _days(low: str, high: str) -> list[str]:
-    """Return the years, months or days between two dates, whichever are few and enough."""
+    """Return the years, months or days between two dates: the coarsest of them with enough dates."""
     try:
         first, last = (date.fromisoformat(f"{end.strip()}-01-01"[:10]) for end in (low, high))
     except ValueError:
-        # There is no 31 February.
+        # The text is not a date of the calendar, such as 31 February.
         return []
     days = [first + timedelta(days) for days in range((last - first).days + 1)]
     spelled = [list(dict.fromkeys(day.isoformat()[:letters] for day in days))[1:] for letters in (4, 7, 10)]
@@ -341,7 +342,7 @@ def _days(low: str, high: str) -> list[str]:
 
 
 def _as_integers(counts: Counter[Any]) -> Counter[Any]:
-    """Return counts with whole numbers as integers, such as 20 and 20.0, and any other cell as it is."""
+    """Return counts with texts of whole numbers, such as 20 and 20.0, as integers. Other texts stay unchanged."""
     integers: Counter[Any] = Counter()
     for text, count in counts.items():
         integers[int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text] += count
@@ -359,7 +360,7 @@ def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
 
 
 def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> None:
-    """Refuse labels that were found where they could identify people, or describe few of the rows."""
+    """Raise an error if labels found in a column could identify people, or cover too few rows."""
     name, counts, rows = look.name, look.counts, look.rows
     if rows < least:
         raise DataError("column.too-few-values", name=name, rows=rows, least=least)

@@ -1,8 +1,8 @@
-"""The reader of tables in files: Parquet, Arrow, CSV and JSON lines, column by column, batch by batch.
+"""The reader of tables in files: Parquet, Arrow, CSV and JSON lines, by column and in batches.
 
-All tables come through `scan`, which inspects a table, and `TableScan`, which reads it afterwards. Parquet and Arrow
-files carry their types and are streamed. A CSV file is read once beforehand, to check that its cells have the requested
-types; if it is small, its columns are kept from then on. JSON lines are read whole.
+`scan` checks the columns and types of a table, and returns a `TableScan`, which reads the table. Parquet and Arrow
+files have types and are streamed. `scan` reads a CSV file once, to check that its cells have the requested types. The
+columns of a small CSV file then stay in memory. JSON lines are read whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,25 +23,25 @@ KEPT_BYTES = 1 << 26
 _CSV = ".csv"
 
 Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
-"""Given the names of a table's columns, those to be read and what their cells are read as; may raise DataError."""
+"""A function from the names of a table's columns to the columns to read, each with its type; may raise DataError."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableScan:
-    """An inspected table.
+    """A table in a file whose columns and types were checked, so that it can be read.
 
     Attributes:
-        source: where it is.
-        asked: the columns to be read, and what their cells are read as.
-        types: of the columns to be read.
-        rows: how many.
-        columns: all that there are, for messages.
-        state: of the file when it was inspected.
-        table: an inspected Parquet or Arrow file.
-        form: how a CSV file is to be read.
-        kept: the columns, where they are in memory.
-        spelled: names of columns in an inspected file, where they differ from the requested names.
-        named: the one cell of the columns by which the file's folders are named, as far as they are to be read.
+        source: the file of the table.
+        asked: the columns to read, each with the type as which its cells are read.
+        types: the Arrow types of the columns to read.
+        rows: the number of rows.
+        columns: the names of all columns, for messages.
+        state: the identity of the file, and the time of its last change, when it was checked.
+        table: a Parquet or Arrow file; else None.
+        form: the layout and the types of a CSV file; else None.
+        kept: the columns, if they are in memory.
+        spelled: the names of columns in the file, where they differ from the requested names.
+        named: requested columns that are only in the names of the file's folders, each with its single cell.
     """
 
     source: File
@@ -57,9 +57,9 @@ class TableScan:
     spelled: Mapping[str, str] = field(default_factory=dict)
 
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield columns of all rows, a batch of at most ``rows`` (None: `BATCH_ROWS`) at a time.
+        """Yield the columns of all rows, in batches of at most ``rows`` rows (None: `BATCH_ROWS`).
 
-        What a library says of a broken file is raised as it is; see `readable`.
+        Errors of libraries about a damaged file are raised unchanged; see `readable`.
         """
         self.state.check(self.source)
         rows = BATCH_ROWS if rows is None else rows
@@ -85,7 +85,7 @@ class TableScan:
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
     def place(self, row: int) -> str:
-        """Return the number of a row for messages, and in a text its line, counted from 1 as editors do."""
+        """Return a row's number for messages; for text files also the line, counted from 1 as in editors."""
         if self.form is not None:
             return self.form.place(row)
         if self.table is not None:
@@ -95,7 +95,7 @@ class TableScan:
             return f"{row}, line {next(islice(numbers, row, None), row + 1)}"
 
     def whole(self) -> pa.Table:
-        """Return the columns to be read, in memory; errors as for `batches`."""
+        """Return the requested columns in memory; errors as for `batches`."""
         if self.kept is not None and not self.named:
             return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
@@ -104,19 +104,19 @@ class TableScan:
 
 
 def _renamed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """Return a batch under other names; lengths in a damaged file that lead out of it would end the process."""
+    """Validate an Arrow batch, and rename its columns. Invalid lengths in a damaged file would crash the process."""
     batch.validate(full=True)
     return pa.record_batch(batch.columns, names)
 
 
 def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
-    """Return the files of tables named, and those in the folders named, in order of their names.
+    """Return the files of tables among the sources, and in folders among them, in order of their names.
 
-    In a folder, names that begin with a dot or an underscore are passed over, and folders are searched too.
+    In a folder, names that start with a dot or an underscore are skipped, and folders inside it are searched too.
 
     Raises:
-        DataError: if a folder holds no tables, or anything else.
-        ParameterError: if a file is named from which tables are not read.
+        DataError: if a folder holds no tables, or other files.
+        ParameterError: if a file does not have the ending of a table.
     """
     files = files_in([sources] if isinstance(sources, str | File) else sources, TABLES, "tables")
     for path in files:
@@ -125,32 +125,32 @@ def table_files(sources: str | File | Iterable[str | File]) -> list[File]:
 
 
 def kind_of(source: File) -> str:
-    """Return the ending of a table's source, without the ending of a compression.
+    """Return the ending of a table's file, without the ending ``.gz``.
 
     Raises:
-        ParameterError: if tables are not read from such files.
+        ParameterError: if the file does not have the ending of a table.
     """
     return checked(source, TABLES, "tables").removesuffix(GZIP)
 
 
 def is_text(source: File) -> bool:
-    """Return true if a table is text without types: CSV."""
+    """Return true if a table is a CSV file, whose cells have no types."""
     return kind_of(source) == _CSV
 
 
 def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
-    """Return an inspected table.
+    """Check the columns and types of a table, and return an object that can read it.
 
     Args:
         source: the table.
-        chosen: the columns to read; each is there once.
-        wanted: names that the table should have, as far as they are known; its folders may be named by missing ones
-            (`folder_columns`).
+        chosen: a function that returns the columns to read; each must occur once.
+        wanted: names of columns that the table should have, as far as they are known. Missing columns may be in the
+            names of the file's folders (`folder_columns`).
 
     Raises:
-        DataError: if the table is missing or broken, or cells of a CSV file are not what they are to be read as; it
-            names the source.
-        ParameterError: if tables are not read from such files.
+        DataError: if the table is missing or damaged, or cells of a CSV file do not have the requested type. The error
+            names the file.
+        ParameterError: if the file does not have the ending of a table.
     """
     cells_of_folders = folder_columns(source)
     of_folders = dict(zip(text.as_wanted([*cells_of_folders], wanted), cells_of_folders.values(), strict=True))
@@ -194,7 +194,7 @@ def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan
 
 
 def whole_table(source: File) -> pa.Table:
-    """Return all columns of a table; the cells of a CSV file decide their types. Errors as for `scan`."""
+    """Read all columns of a table. The types of CSV columns follow from their cells; errors as for `scan`."""
     kind = kind_of(source)
     with readable(source):
         if kind == _CSV:
@@ -222,7 +222,7 @@ def _scan_text(form: Separated, state: FileState) -> TableScan:
         if codes is not form:
             return _scan_text(codes, state)
     except pa.ArrowInvalid:
-        # Something is of another form than usual, or than the beginning: now all of it decides.
+        # Some cells do not fit the type of the first cells. Now the type follows from all cells.
         form, table = form.settled()
         types, rows, size = dict(zip(table.column_names, table.schema.types, strict=True)), table.num_rows, table.nbytes
     if size > KEPT_BYTES:
@@ -238,7 +238,7 @@ def _lines(source: File, types: pa.Schema | None = None) -> pa.Table:
 
 
 def _lines_of_text(source: File, table: pa.Table, asked: Mapping[str, Cells]) -> pa.Table:
-    """Return a table of lines with text read again as text where the library took it for dates."""
+    """Return JSON lines in which columns of text stay text, even if Arrow took them for dates."""
     kinds = {name: table[name].type for name, cells in asked.items() if cells.kind is Kind.TEXT}
     dates = [name for name, kind in kinds.items() if pa.types.is_temporal(kind)]
     return _lines(source, pa.schema([(name, pa.string()) for name in dates])) if dates else table

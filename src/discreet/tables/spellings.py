@@ -1,8 +1,8 @@
-"""Spellings of labels: different texts of a column that stand for one label.
+"""Spellings of labels: different texts in a column that stand for the same label.
 
-A plan that is proposed from a table joins texts by itself where they differ only by spaces, invisible characters and
-the way in which accents are stored. Texts that differ by case, width or compatibility forms may mean different things,
-such as the genes AA, Aa and aa: they are joined on request.
+When a plan is proposed from a table, texts become one label if they differ only by spaces, invisible characters and the
+encoding of accents. Texts that differ by case, width or compatibility forms may mean different things, such as the
+genes AA, Aa and aa. They become one label only on request.
 """
 
 from collections import Counter
@@ -16,15 +16,15 @@ from discreet.core.labels.spaces import flat
 from discreet.tables.text import SPELLINGS
 
 Join: TypeAlias = Literal["exact", "spaces", "reading"]
-"""The texts that are one label: texts with one normal form C, with one tidy form, or texts that read alike."""
+"""The rule by which texts are one label: the same normal form C, the same tidy form, or texts that read alike."""
 
 
 SAME: Mapping[Join, Callable[[str], str]] = {"exact": composed, "spaces": tidied, "reading": reading}
-"""The form that all texts of one label have."""
+"""For each rule, a function that returns the same text for all texts of one label."""
 
 
 def joined_counts(counts: Mapping[str, int], join: Join) -> Counter[str]:
-    """Return the number of rows by label, from the number of rows by text.
+    """Return the number of rows of each label, from the number of rows of each text.
 
     Example:
         >>> joined_counts({"krank": 5, "krank ": 3, "Krank": 2}, "spaces")
@@ -50,23 +50,23 @@ def joined_counts(counts: Mapping[str, int], join: Join) -> Counter[str]:
 
 
 def _label(tidy: str, texts: Counter[str]) -> str:
-    """Return the label of texts that have one tidy form: this form, unless there is a single text or it means a gap."""
+    """Return the label for texts with the same tidy form: this form, or the most frequent text."""
     if tidy in texts or (len(texts) > 1 and tidy not in SPELLINGS):
         return tidy
     return max(sorted(texts), key=texts.__getitem__)
 
 
 def other_texts(counts: Mapping[str, int], labels: Sequence[Any], join: Join) -> tuple[int, int, int]:
-    """Return the numbers of texts that are not written as a label is.
+    """Return the numbers of texts and rows without a label, and of rows read as a label that reads alike.
 
     Args:
-        counts: rows by text.
-        labels: of the column.
-        join: ``"exact"`` if no text is taken for a label that it reads like.
+        counts: the number of rows of each text.
+        labels: the labels of the column.
+        join: the rule for texts; with ``"exact"`` no text is read as a label that reads alike.
 
     Returns:
-        The number of texts that stand for no label, of rows that hold these, and of rows that hold a text which is
-        taken for a label that it reads like.
+        The number of texts that are no label, the number of rows with such texts, and the number of rows with a text
+        that is read as a label that reads alike.
     """
     space = flat(labels)
     texts, rows = list(counts), np.array(list(counts.values()), dtype=np.int64)

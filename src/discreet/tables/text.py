@@ -1,8 +1,8 @@
 """Tables of separated text (CSV), and the types of their cells.
 
 The first line and the requested columns determine the separator (comma, semicolon, tab or bar) and the order of
-columns; rows have no influence. Cells are converted to the requested types (`Cells`), because 01 may be a label or a
-number. An empty line is a row with missing cells.
+columns; other lines have no influence. Cells are converted to the requested types (`Cells`), because 01 may be a label
+or a number. An empty line is a row with missing cells.
 """
 
 import codecs
@@ -31,10 +31,10 @@ from discreet.errors import DataError
 from discreet.files.paths import File
 from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
 
-# What the CSV reader of Arrow takes for a missing number, and three more: Python's, pandas' and MySQL's.
+# The texts that Arrow's CSV reader takes for a missing number. The set below adds the texts of Python, pandas, MySQL.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
 SPELLINGS = frozenset(["", *_NUMBERS_AWAY.split("|"), "None", "<NA>", "\\N"])
-"""Spellings of a missing cell in a text file, unless they are labels."""
+"""The texts that mean a missing cell in a text file, unless they are labels."""
 
 _SHORT_INTEGER = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 _INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
@@ -46,7 +46,7 @@ _WHOLE_BELOW = {pa.float16(): 2.0**11, pa.float32(): 2.0**24, pa.float64(): 2.0*
 
 
 class Kind(Enum):
-    """The kind of a column's cells."""
+    """The types as which a column's cells can be read."""
 
     TEXT = "text"
     INTEGER = "integers"
@@ -56,12 +56,12 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The reading of a column's cells: their kind and the spellings of a missing one.
+    """The type as which a column's cells are read, and the texts that mean a missing cell.
 
     Attributes:
-        kind: what they hold; ANY if that is to be told from the cells.
-        labels: spellings of a missing cell that are labels here; None if the cells are names (of users, of tags),
-            where an empty cell is missing in any kind of file.
+        kind: the type of the cells; ANY if it follows from the cells.
+        labels: texts that usually mean a missing cell, but are labels in this column; None if the cells are names of
+            users or tags, for which only an empty cell is missing, in files of all formats.
     """
 
     kind: Kind
@@ -69,24 +69,24 @@ class Cells:
 
     @property
     def spellings(self) -> frozenset[str]:
-        """Spellings of a missing cell."""
+        """The texts that mean a missing cell."""
         return SPELLINGS - (self.labels or frozenset())
 
     @property
     def type(self) -> pa.DataType | None:
-        """The Arrow type; None if the cells decide."""
+        """The Arrow type; None if the type follows from the cells."""
         return {Kind.TEXT: pa.string(), Kind.INTEGER: pa.int64(), Kind.NUMBER: pa.float64()}.get(self.kind)
 
 
 NAMES = Cells(Kind.TEXT, None)
 NUMBERS = Cells(Kind.NUMBER)
-# Where labels are listed, NA is one of them (Namibia); an empty cell is not a label.
+# In a list of labels NA is a label (Namibia). An empty cell is not a label.
 LISTED = Cells(Kind.TEXT, SPELLINGS - {""})
 ANYTHING = Cells(Kind.ANY)
 
 
 def cells_of(space: LabelSpace) -> Cells:
-    """Return the reading of a column with values of a flat label space."""
+    """Return the type as which a column of labels is read, for a label space without attributes."""
     space = space.plain
     if space.holds != TEXT:
         return Cells(Kind(space.holds))
@@ -96,7 +96,7 @@ def cells_of(space: LabelSpace) -> Cells:
 
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
-    """Return the reading of the columns of a domain's values by name; None for one column of any name."""
+    """Return the types as which the columns of a domain's values are read, by name; None for one column of any name."""
     space = domain.space.plain
     return {name: cells_of(space.parts[name]) if space.parts else NUMBERS for name in space.column_names} or None
 
@@ -104,17 +104,17 @@ def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
 def from_text(
     name: str, column: Any, cells: Cells, known: frozenset[str] = frozenset(), place: Callable[[int], str] = str
 ) -> Any:
-    """Return a column of text in its type, with nulls for missing cells.
+    """Convert a column of text to its type, with nulls for missing cells.
 
     Args:
-        name: of the column, for messages.
+        name: the name of the column, for messages.
         column: an Arrow array or chunked array.
-        cells: what it is read as.
-        known: spellings that have been read as text, so far.
-        place: words for the place of a row.
+        cells: the type as which the column is read.
+        known: texts for missing cells that have not been replaced by nulls yet.
+        place: a function that returns words for the place of a row.
 
     Raises:
-        DataError: if some cells are not of their kind; it says how many, and the row of the first.
+        DataError: if some cells do not have this type. The error has their number, and the row of the first.
     """
     import pyarrow.compute as pc
 
@@ -130,7 +130,7 @@ def from_text(
 
 
 def without_empty(column: Any) -> Any:
-    """Return a column of text with nulls for empty cells."""
+    """Return a column of text with nulls instead of empty cells."""
     import pyarrow.compute as pc
 
     column = spelled_out(column)
@@ -147,7 +147,7 @@ def _without(column: Any, gone: Any) -> Any:
 
 
 def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
-    """Return text as int64, and the cells that are no integers; 20.0 and 2e1 are integers."""
+    """Convert text to int64, and return booleans for cells that are not integers. 20.0 and 2e1 are integers."""
     import pyarrow.compute as pc
 
     trimmed = pc.utf8_trim_whitespace(column)
@@ -169,7 +169,7 @@ def _whole(text: str) -> int | None:
     if not _INTEGER.fullmatch(text):
         return None
     number = Decimal(text)
-    # Asked first: as an integer, 1e999 has a thousand digits.
+    # The size is checked first, because 1e999 as an integer would have a thousand digits.
     if number.adjusted() > 18 or number != number.to_integral_value():
         return None
     return int(number) if -(1 << 63) <= number < 1 << 63 else None
@@ -185,7 +185,7 @@ def _numbers(column: Any) -> tuple[Any, BoolArray]:
 
 
 def _wrong_cells(name: str, column: Any, cells: Cells, wrong: BoolArray, place: Callable[[int], str]) -> DataError:
-    """Return the error of cells that are not of the column's kind."""
+    """Return the error for cells that do not have the column's type."""
     import pyarrow.compute as pc
 
     commas = pc.match_substring_regex(pc.utf8_trim_whitespace(column), _COMMA).fill_null(False)
@@ -195,17 +195,17 @@ def _wrong_cells(name: str, column: Any, cells: Cells, wrong: BoolArray, place: 
 
 
 def from_typed(column: Any, cells: Cells) -> Any:
-    """Return a typed column in the type of its cells, where that loses nothing.
+    """Convert a column that has a type to the type of its cells, if no information is lost.
 
-    Integers that a missing cell turned into floats become integers again. Integer names become text. All other columns
-    stay unchanged, and are checked later.
+    Integers become integers again if a missing cell had turned them into floats. Names that are integers become text.
+    All other columns stay unchanged, and are checked later.
     """
     whole = cells.kind is Kind.INTEGER or cells.labels is None
     if whole and pa.types.is_floating(column.type):
         import pyarrow.compute as pc
 
         numbers = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.float64())
-        # Beyond, one float stands for several integers.
+        # Above this limit one float stands for several integers.
         inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), _WHOLE_BELOW[column.type]))
         column = numbers.cast(pa.int64()) if pc.all(inside).as_py() in (True, None) else column
     if cells.labels is not None:
@@ -222,15 +222,15 @@ _START, _PIECE = 1 << 20, 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The layout of a table of text: separator, encoding, header.
+    """The layout of a CSV file: separator, encoding and header.
 
     Attributes:
-        columns: names in the header, without spaces around.
-        separator: character between cells.
-        encoding: of the text.
-        lines: number of lines of the header.
+        columns: the names in the header, without spaces around them.
+        separator: the character between cells.
+        encoding: the encoding of the text.
+        lines: the number of lines of the header.
         empty: whether no row follows the header.
-        quoted: whether there are quotation marks, within which a row may continue on the next line.
+        quoted: whether the text has quotation marks, so that a row may continue on the next line.
     """
 
     columns: tuple[str, ...]
@@ -242,21 +242,21 @@ class Layout:
 
 
 def layout_of(source: File, wanted: Sequence[str]) -> Layout:
-    """Return the layout of a table, from its first line.
+    """Determine the layout of a CSV file from its first line.
 
     Args:
         source: the table.
-        wanted: columns that there should be; of the separators the first counts under which they are there.
+        wanted: names of columns that the table should have. The first separator with which the header has them is used.
 
     Raises:
-        DataError: if there is no such line, or it is not text, or it could be cut in several ways.
+        DataError: if there is no first line, it is not text, or several separators are possible.
     """
     start = beginning(source, _START)
     encoding, text = _decoded(source, start)
     separators, skipped = list(_SEPARATORS), 0
     first, _, rest = text.partition("\n")
     if first.lower().startswith("sep=") and len(first.strip("\r\n")) == 5:
-        # Excel writes so, and no one else.
+        # Only Excel writes this line.
         separators, text, skipped = [first[4]], rest, 1
     heads = {separator: _header(text, separator, wanted) for separator in separators}
     separator = _separator({separator: columns for separator, (columns, _, _) in heads.items()}, wanted)
@@ -266,7 +266,7 @@ def layout_of(source: File, wanted: Sequence[str]) -> Layout:
 
 
 def _decoded(source: File, start: bytes) -> tuple[str, str]:
-    """Return the encoding of text, and the decoded text."""
+    """Return the encoding of bytes, and the decoded text."""
     if start.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         raise DataError("text.utf-32")
     if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -282,19 +282,19 @@ def _decoded(source: File, start: bytes) -> tuple[str, str]:
 
 
 def _windows(source: File) -> str:
-    # The line shown beside a warning is this one, not the caller's.
+    # stacklevel=1: the warning shows this line of code and not the caller's.
     warnings.warn(f"{source} is not in UTF-8; it was read as Windows-1252 (Latin-1).", UserWarning, stacklevel=1)
     return _WINDOWS
 
 
 def as_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
-    """Return names of columns, those that differ from a wanted one by Unicode normalization alone as it is wanted."""
+    """Return names of columns, written as in `wanted` if they differ only by Unicode normalization."""
     lacking = {composed(name): name for name in wanted if name not in names}
     return [lacking.get(composed(name), name) for name in names] if lacking else list(names)
 
 
 def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str], int, bool]:
-    """Return names of columns, the number of their lines, and whether rows follow."""
+    """Return the names of columns in a header, the number of its lines, and whether rows follow."""
     lines = io.StringIO(text, newline="")
     reader = python_csv.reader(lines, delimiter=separator)
     try:
@@ -319,14 +319,14 @@ def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Separated:
-    """Columns of a table of text.
+    """Some columns of a CSV file, with the types as which they are read.
 
     Attributes:
-        source: where it is.
-        layout: how it is laid out.
-        asked: the columns, each there once, and what their cells are read as.
-        careful: whether cells are read as text first, because some are not of the usual form of their kind.
-        types: those that the cells of columns of any kind turned out to have.
+        source: the file.
+        layout: the layout of the file.
+        asked: the columns, which occur once each, and the types as which their cells are read.
+        careful: whether all cells are read as text first, because Arrow cannot convert some of them.
+        types: the types that were found for columns of the type ANY.
     """
 
     source: File
@@ -336,19 +336,19 @@ class Separated:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
-        """Return all rows; see `settled`.
+        """Read all rows; see `settled`.
 
         Raises:
-            DataError: if some cells are not of the requested kind.
+            DataError: if some cells do not have the requested type.
         """
         return self.settled()[1]
 
     def settled(self) -> tuple["Separated", pa.Table]:
-        """Return all rows, and in which way they can be read once more.
+        """Read all rows. Also return a `Separated` with the types and the encoding with which this succeeded.
 
         Raises:
-            DataError: if cells are not of the requested kind, or rows have more or fewer cells than the header; it
-                gives the number of such rows.
+            DataError: if cells do not have the requested type, or rows have more or fewer cells than the header. The
+                error has the number of such rows.
         """
         try:
             return self._typed(self._read())
@@ -366,7 +366,7 @@ class Separated:
         return (form, table) if codes is form else (codes, codes._read())
 
     def with_codes(self) -> "Separated":
-        """Return itself, or with text in the place of whole numbers that begin with a 0, as postcodes do."""
+        """Return a copy in which integer columns with leading zeros, such as postcodes, are read as text."""
         whole = [name for name, kind in self.types.items() if pa.types.is_integer(kind)]
         codes = {name: pa.string() for name in whole if self._has_padding(name)}
         return replace(self, types={**self.types, **codes}) if codes else self
@@ -395,11 +395,11 @@ class Separated:
         return pa.table({name: self._column(name, table[place]) for place, name in enumerate(self.asked)})
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the rows a batch at a time.
+        """Yield the rows in batches.
 
         Raises:
-            DataError: as `table`.
-            pyarrow.ArrowInvalid: if something is not of the form that is usual for its kind, and this is not careful.
+            DataError: as for `table`.
+            pyarrow.ArrowInvalid: if Arrow cannot convert a cell, and ``careful`` is false.
         """
         if self.layout.empty:
             return
@@ -409,13 +409,13 @@ class Separated:
                 yield pa.RecordBatch.from_arrays(columns, list(self.asked))
 
     def _options(self, ragged: list[int]) -> tuple[csv.ReadOptions, csv.ParseOptions, csv.ConvertOptions]:
-        """Return Arrow's options of reading; ``ragged`` collects numbers of lines that do not fit, if careful."""
+        """Return Arrow's options for reading. Numbers of lines with a wrong number of cells are added to ``ragged``."""
 
         def note(row: Any) -> str:
             ragged.append(row.number or 0)
             return "skip"
 
-        # Columns go by their places: names may be there twice, or have spaces around them.
+        # Columns are identified by their position, because names may be repeated or have spaces around them.
         places = {name: str(self.layout.columns.index(name)) for name in self.asked}
         types = {places[name]: self._type(name) for name in self.asked if self._type(name) is not None}
         read = csv.ReadOptions(
@@ -427,7 +427,8 @@ class Separated:
         parse = csv.ParseOptions(
             delimiter=self.layout.separator,
             ignore_empty_lines=False,
-            # Only where it may matter: it costs a third. Without it Arrow splits such rows, and does not say so.
+            # This option costs a third of the time, so it is set only for quoted text. Without it Arrow would split
+            # rows at line breaks in cells, without an error.
             newlines_in_values=self.layout.quoted,
             invalid_row_handler=note if self.careful else None,
         )
@@ -448,7 +449,7 @@ class Separated:
 
     @property
     def _labels(self) -> frozenset[str]:
-        """Spellings of a missing cell that are labels of some column, and so are read as text in all."""
+        """Texts for a missing cell that are labels of some column. In all columns they are first read as text."""
         return frozenset().union(*(cells.labels or () for cells in self.asked.values()))
 
     def _column(self, name: str, column: Any) -> Any:
@@ -456,15 +457,15 @@ class Separated:
         if not pa.types.is_string(column.type):
             return column
         if cells.kind is Kind.ANY:
-            # Some labels of other columns are missing cells here.
+            # Some labels of other columns mean missing cells in this column.
             return from_text(name, column, replace(cells, kind=Kind.TEXT), self._labels) if self._labels else column
         if cells.kind is Kind.TEXT and not self.layout.quoted and not self._labels:
-            # Every spelling of a missing cell is null already.
+            # All missing cells are null already.
             return column
         return from_text(name, column, cells, self._labels, self.place)
 
     def place(self, row: int) -> str:
-        """Return a row and its line, counted from 1 as editors do, for messages; lines end within quotes too."""
+        """Return a row's number and line for messages, counted from 1 as in editors. Cells may contain line breaks."""
         line = self.layout.lines + row + 1
         if self.layout.quoted:
             with opened_text(self.source, self.layout.encoding) as text, suppress(python_csv.Error):
@@ -489,7 +490,7 @@ def _is_utf8(source: File) -> bool:
 
 
 def whole(source: File) -> pa.Table:
-    """Return all columns of a table of text, with types by their cells."""
+    """Read all columns of a CSV file, with types that follow from their cells."""
     layout = layout_of(source, [])
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}
     numbered = replace(layout, columns=tuple(by_place))
@@ -497,10 +498,10 @@ def whole(source: File) -> pa.Table:
 
 
 def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
-    """Return the cell of all rows of a column, as if it were in a table of text.
+    """Convert a single cell, as if it were in a CSV file. It is the value of a column in all rows.
 
     Raises:
-        DataError: if it is not of its kind.
+        DataError: if the cell does not have the requested type.
     """
     quoted = "" if cell is None else '"{}"'.format(cell.replace('"', '""'))
     layout = Layout((name,), ",", "utf-8", 0, empty=False, quoted=True)

@@ -1,7 +1,7 @@
-"""Values of people in tables: their codes in a domain, batch by batch, with users, tags and kept columns.
+"""People's values in tables: their codes in a domain, in batches, with users, tags and kept columns.
 
-A plan says which label stands for a missing value. Kept columns are public (`discreet.tables.kept`).
-Values without a code are counted over the whole table before it is refused.
+A plan may name a label for missing values. Kept columns are public (`discreet.tables.kept`). The error for values
+without a code has their number in the whole table.
 """
 
 from collections import Counter
@@ -31,14 +31,15 @@ from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns
 
 Label: TypeAlias = str | int
 Stand: TypeAlias = Label | dict[str, Label]
-"""The label that a missing value stands for; of a product, by attribute."""
+"""The label for missing values; for a product, by attribute."""
 
 
 def check_stand(domain: Domain, stand: Stand) -> None:
-    """Refuse a label for missing values that is not of the domain.
+    """Raise an error if the label for missing values is not in the domain.
 
     Raises:
-        ParameterError: if it is not, or attributes are named and there are none, or none are named and there are some.
+        ParameterError: if the label is not in the domain, or if it is given by attribute for a domain without
+            attributes, or the reverse.
     """
     if isinstance(stand, dict) != bool(domain.space.parts):
         raise ParameterError("missing.not-by-attribute")
@@ -55,10 +56,10 @@ def _is_label(space: LabelSpace, label: Label) -> bool:
 
 
 def filled(values: Any, stand: Stand | None) -> Any:
-    """Return a column or table of values with labels for the missing ones.
+    """Return values in which the label for missing values replaces missing cells.
 
     Args:
-        values: Arrow, as `discreet.tables.values.read_values` returns them.
+        values: the values in Arrow, as `discreet.tables.values.read_values` returns them.
         stand: the label for missing values, or None. See `check_stand`.
     """
     labels = by_attribute(stand)
@@ -77,10 +78,10 @@ def _filled(column: Any, label: Label | None) -> Any:
 
 
 def as_float32(values: Any) -> Any:
-    """Return a column, or a table, with float32 in the place of float64; missing numbers are nan.
+    """Return values with float64 columns converted to float32. Missing numbers are nan.
 
     Raises:
-        DataError: if a number is no float32.
+        DataError: if a number is not a float32.
     """
 
     def narrowed(_: str, column: Any) -> Any:
@@ -92,7 +93,7 @@ def as_float32(values: Any) -> Any:
 
 
 def absent_rows(values: Any) -> BoolArray:
-    """Return ``(n,)`` booleans: the rows of a column, or of a table, with a missing value."""
+    """Return ``(n,)`` booleans: true for rows with a missing value, in a column or in any column of a table."""
     if not isinstance(values, pa.Table):
         return columns.absent(values)
     rows = np.zeros(values.num_rows, dtype=np.bool_)
@@ -102,27 +103,27 @@ def absent_rows(values: Any) -> BoolArray:
 
 
 def without(values: Any, rows: BoolArray) -> Any:
-    """Return a column or a table without some rows."""
+    """Return a column or a table without the rows marked in `rows`."""
     return values.filter(flags_of(~rows)) if rows.any() else values
 
 
 FILTER, DROP = "filter them out", "use `{}='drop'`"
-"""Advice on rows that cannot be used, and on the argument that leaves them out."""
+"""Advice for errors about rows: filter the rows, or use the argument that leaves them out."""
 
 UNKNOWN = "have a value that is not in the plan"
 REASONS = ("have no value", "have no user", UNKNOWN, CLIPPED, READ)
-"""Reasons for which rows of values and their users are left out; and clipped numbers and texts, which stay."""
+"""The reasons why rows are left out. The last two count clipped numbers and texts read as labels, which stay."""
 
 ReadAs: TypeAlias = Counter[tuple[str, str]]
-"""The number of values that are taken for the label that they read like, by attribute (or "") and label."""
+"""The number of values read as a label that reads alike, by attribute (or "") and label."""
 
 
 def left_out(values: Mapping[str, Any], nouns: Collection[str]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Return columns without the rows in which a value is missing, and the number of such rows by column.
+    """Remove rows with a missing value. Return the columns, and the number of removed rows by column.
 
     Args:
         values: columns or tables of one length, by a noun for their values (for messages).
-        nouns: those that a row must have; it may lack the others.
+        nouns: the nouns of the values that each row must have.
 
     Returns:
         The columns without these rows, and the number of rows left out by column; a row counts for the first column
@@ -147,25 +148,26 @@ Placeholders: TypeAlias = Callable[[IntArray, Any], IntArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueColumns:
-    """The columns of a table that hold people's values.
+    """The columns of a table with people's values, and options for reading them.
 
     Attributes:
-        domain: of the values.
-        column: which column; None if there is only one that has a name, or for products and grids.
-        user: which column says whose value it is, if any.
-        stand: the label that a missing value stands for, if any.
-        missing: "drop" leaves out rows without a value (or a user), "refuse" refuses them.
-        cuts: starts of the ranges that the labels name, if the table holds numbers or dates.
-        unknown: "drop" leaves out rows with a value that is not in the domain, "refuse" refuses them.
-        keep: names of public columns that are written beside the reports, in clear: nothing protects them, and many
-            of them together may make people recognisable.
-        placeholders: given codes and their users, the codes to be obfuscated, with placeholders for secret values.
-            None for plans without placeholders.
-        as_read: whether a text that is no label is taken for the label that it reads like; see `Domain.encode`.
-        float32: whether columns of float64 are read as float32, which they were before.
+        domain: the domain of the values.
+        column: the column of values; None if only one column has a name, or for products and grids.
+        user: the column of users, if any.
+        stand: the label for missing values, if any.
+        missing: "drop" leaves out rows without a value or a user; with "refuse" they are errors.
+        cuts: the starts of the ranges, if the table holds numbers or dates and the labels are ranges.
+        unknown: "drop" leaves out rows with a value outside the domain; with "refuse" they are errors.
+        keep: names of public columns that are written beside the reports, in clear. They are not protected, and many
+            of them together can identify people.
+        placeholders: a function of codes and their users that returns the codes to obfuscate, with placeholders for
+            secret values; None for plans without placeholders.
+        as_read: whether a text that is no label is read as the label that reads alike; see `Domain.encode`.
+        float32: whether columns of float64 are read as float32, because they were float32 before.
 
     Raises:
-        ParameterError: if a name of a kept column is invalid, or placeholders go without users or with kept columns.
+        ParameterError: if the name of a kept column is not valid, or placeholders are given without users or with kept
+            columns.
     """
 
     domain: Domain
@@ -191,23 +193,23 @@ class ValueColumns:
 
     @property
     def space(self) -> LabelSpace:
-        """The labels, and the texts that stand for them."""
+        """The labels, with the texts that are read as labels."""
         return self.domain.space_as_read if self.as_read else self.domain.space
 
     @property
     def has_numbers(self) -> bool:
-        """True if some of the columns hold numbers that are neither labels nor integers."""
+        """True if a column holds numbers that are not labels."""
         cells = columns_of(self.domain) or {"": cells_of(self.domain.space)}
         read = cells if self.cuts is None else cells_with_cuts(cells, self.cuts)
         return any(cell.kind is Kind.NUMBER for cell in read.values())
 
     def of(self, source: str | File) -> "CodedValues":
-        """Inspect a table.
+        """Check the columns of a table, and return an object that yields codes.
 
         Raises:
-            DataError: if it is missing or broken, or a column is not there, or cannot be told.
-            ParameterError: if tables are not read from such files, or a column is named where there are several, or
-                one is to be kept that holds values or users.
+            DataError: if the table is missing or damaged, or the column of values is missing or not unique.
+            ParameterError: if the file does not have the ending of a table, a column is named for a product or a grid,
+                or a kept column holds values or users.
         """
         table = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
         return CodedValues(table, self)
@@ -215,13 +217,13 @@ class ValueColumns:
 
 @dataclass(frozen=True, eq=False)
 class CodedValues:
-    """The codes of values in a table.
+    """The codes of people's values in a table.
 
     Attributes:
         scan: the table.
         columns: the columns of the values.
-        left_out: number of rows left out by reason, as far as the table was read.
-        read_as: number of values taken for the label that they read like.
+        left_out: the number of rows left out so far, by reason.
+        read_as: the number of values read so far as a label that reads alike.
     """
 
     scan: "ValueScan"
@@ -231,15 +233,15 @@ class CodedValues:
 
     @property
     def rows(self) -> int:
-        """Number of rows of the table."""
+        """The number of rows of the table."""
         return self.scan.table.rows
 
     def batches(self) -> Iterator[tuple[IntArray, Any, Any]]:
-        """Yield the ``(m,)`` codes of some rows after the other, their users, and their kept columns; None without.
+        """Yield batches of ``(m,)`` codes, their users and their kept columns; None without users or kept columns.
 
         Raises:
-            DataError: if a value, a user or a kept cell is missing, or a value is not in the domain; it says how many
-                of the whole table, and where the first is. And if the table cannot be read.
+            DataError: if a value, a user or a kept cell is missing, or a value is not in the domain. The error has the
+                number of such rows in the whole table, and the first row. Also if the table cannot be read.
         """
         self.left_out.clear()
         self.read_as.clear()
@@ -257,7 +259,7 @@ class CodedValues:
             yield codes if placeholders is None else placeholders(codes, users), users, rows.get("kept")
 
     def _whole(self, values: Any, users: Any, beside: Any, **more: Any) -> tuple[dict[str, Any], dict[str, int]]:
-        """Return columns by noun, without the rows to be left out, and the number of these by reason."""
+        """Return the columns of a batch without rows to leave out, and the number of left-out rows by reason."""
         asked = self.columns
         read = as_float32(values) if asked.float32 else values
         read = read if asked.cuts is None else cut(read, asked.cuts, asked.domain)
@@ -288,7 +290,7 @@ class CodedValues:
         return None if len(codes) and codes.min() < 0 else codes
 
     def _refusal(self) -> DataError:
-        """Return the error of the whole table, after reading all of it; its batches know their own rows only."""
+        """Read the whole table, and return the error with the number of all wrong rows, after a batch had one."""
         read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
         defects, table = {name: Defect() for name in self.columns.keep}, self.scan.table
         where, space, readable = dict[str, None](), self.columns.space, 0
@@ -302,14 +304,14 @@ class CodedValues:
                 ownerless.add(places[absent_rows(rows["user"])])
             missing.add(places[gone])
             if not missing.count:
-                # Refuses values of another kind.
+                # Encoding raises an error for values of another type.
                 unknown = space.encode(rows["value"]) == OUTSIDE
                 outside.add(places[unknown])
                 as_labels = self.columns.domain.space_as_read.encode(rows["value"]) >= 0
                 readable += int(np.count_nonzero(as_labels & unknown))
             where.update(_flawed(rows["value"], space, missing=bool(missing.count)))
             read, done = read + len(here), done + len(gone)
-        # Rows of a survey stay together: no question leaves any out.
+        # The questions of a survey share their rows, so a question must not leave out rows.
         advice = FILTER if self.columns.domain.attribute else DROP
         if ownerless.count:
             return ownerless.as_missing(table, done, "users", advice.format("missing")).at(self._place())
@@ -324,7 +326,7 @@ class CodedValues:
 
 
 def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadAs:
-    """Return the number of values that are no labels of a space, by the label that they read like."""
+    """Count the values that are no labels but read like one, by attribute and label."""
     counts: ReadAs = Counter()
     for name, part in space.flat_parts.items():
         if part.holds != TEXT:
@@ -337,7 +339,7 @@ def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadA
 
 
 def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]:
-    """Return the names of the attributes of a product in which values are missing, or are in no row of a label."""
+    """Return the names of a product's attributes with missing values, or with values that are no labels."""
 
     def is_flawed(name: str, part: LabelSpace) -> bool:
         rows = absent_rows(values[name]) if missing else part.encode(values[name]) == OUTSIDE
@@ -348,40 +350,40 @@ def _flawed(values: Any, space: LabelSpace, *, missing: bool) -> dict[str, None]
 
 @dataclass(slots=True, eq=False)
 class Defect:
-    """The number of rows with a defect, and the first one of the table."""
+    """The number of rows with a fault, and the first of these rows."""
 
     count: int = 0
     first: int = 0
 
     def add(self, rows: AnyArray) -> None:
-        """Add rows of the table."""
+        """Add rows with the fault."""
         if len(rows) and not self.count:
             self.first = int(rows[0])
         self.count += len(rows)
 
     def as_missing(self, table: TableScan, total: int, wanted: str, advice: str = DROP.format("missing")) -> DataError:
-        """Return the error that these rows lack a value, among all rows of the table."""
+        """Return the error for rows with a missing value, with their number among all rows."""
         return columns.missing_error(self.count, total, table.place(self.first), wanted, advice)
 
     def as_outside(self, table: TableScan, total: int, alike: int = 0, advice: str = FILTER) -> DataError:
-        """Return the error that the values of these rows are not in the domain, among all rows of the table."""
+        """Return the error for rows with a value outside the domain, with their number among all rows."""
         return columns.outside_error(self.count, total, table.place(self.first), alike, advice)
 
 
 def read_values(path: str | File, domain: Domain, column: str | None = None) -> Any:
-    """Return a column of values of a domain, or the columns of its attributes.
+    """Read a column of values of a domain, or the columns of its attributes.
 
     Args:
         path: a table; a product needs a column per attribute, a grid needs lat and lon.
         domain: the domain.
-        column: which column; None if there is only one that has a name, or for products and grids.
+        column: the column of values; None if only one column has a name, or for products and grids.
 
     Returns:
-        what `Domain.encode` takes.
+        values for `Domain.encode`.
 
     Raises:
-        DataError: if the column is not there, or cannot be told; if a CSV file has no row, or its cells are not of the
-            kind of the labels.
+        DataError: if the column is missing or not unique; if a CSV file has no row, or its cells do not have the type
+            of the labels.
 
     Example:
         >>> from importlib.resources import files
@@ -396,21 +398,21 @@ def read_values(path: str | File, domain: Domain, column: str | None = None) -> 
 def read_owned(
     path: str | File, domain: Domain, user: str | None, column: str | None = None, tag: str | None = None
 ) -> tuple[Any, Any, Any]:
-    """Return values with their users and their tags.
+    """Read values with their users and their tags.
 
     Args:
-        path: a table; see `read_values`, which the columns for users and tags are left out for.
+        path: a table; see `read_values`. The columns of users and tags do not count as columns of values.
         domain: the domain.
-        user: which column says whose value it is, if any.
+        user: the column of users, if any.
         column: as for `read_values`.
-        tag: which column says what it is tagged with, if any.
+        tag: the column of tags, if any.
 
     Returns:
-        what `Domain.encode` takes, the column of users or None, and the column of tags or None. Users and tags are
-        text, whatever they look like.
+        values for `Domain.encode`, the column of users or None, and the column of tags or None. Users and tags are
+        always text.
 
     Raises:
-        DataError: if a column is not there, and as `read_values`.
+        DataError: if a column is missing, and as for `read_values`.
     """
     values = ValueScan.of(path, domain, user=user, column=column, tag=tag)
     with readable(values.source):
@@ -419,12 +421,12 @@ def read_owned(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueScan:
-    """An inspected table of values, perhaps with their users and tags.
+    """A table of values that was checked, with columns of users, tags and kept columns if asked for.
 
     Attributes:
         table: the table.
         names: the columns of the values.
-        spread: whether these are the attributes of a product or the coordinates of a grid.
+        spread: whether these columns are the attributes of a product or the coordinates of a grid.
         user: the column of users, if any.
         tag: the column of tags, if any.
         keep: the columns that are kept beside the reports.
@@ -449,10 +451,10 @@ class ValueScan:
         keep: tuple[str, ...] = (),
         cuts: Cuts | None = None,
     ) -> "ValueScan":
-        """Inspect a table; arguments and errors as for `read_owned`, and ``cuts`` of the values, if there are such.
+        """Check the columns of a table of values, with ``cuts`` for them; arguments and errors as for `read_owned`.
 
         Raises:
-            ParameterError: besides, if a column to be kept is one of values or users.
+            ParameterError: also if a kept column is a column of values or users.
         """
         owners, source = [name for name in (user, tag) if name is not None], file_of(path)
         besides = [*owners, *keep]
@@ -478,11 +480,11 @@ class ValueScan:
 
     @property
     def source(self) -> File:
-        """The place of the table."""
+        """The file of the table."""
         return self.table.source
 
     def columns_in(self, rows: Any) -> tuple[Any, Any, Any]:
-        """Return values, users and tags of an Arrow table, as `read_owned` does."""
+        """Return values, users and tags from rows of the table, as `read_owned` does."""
         if not is_text(self.source):
             typed = {name: from_typed(rows[name], cells) for name, cells in self.table.asked.items()}
             rows = pa.Table.from_arrays(list(typed.values()), list(typed))
@@ -490,15 +492,15 @@ class ValueScan:
         return values, *(None if name is None else rows[name] for name in (self.user, self.tag))
 
     def kept_schema(self) -> pa.Schema:
-        """Return the types in which columns are kept; errors as for `kept_schema`, and name the table."""
+        """Return the types of the kept columns; errors as for the function `kept_schema`, with the table's name."""
         with readable(self.source):
             typed = kind_of(self.source) in COLUMNS
-            # Names of folders are text.
+            # Columns from the names of folders are text.
             types = {**self.table.types, **dict.fromkeys(self.table.named, pa.string())}
             return kept_schema({name: types[name] for name in self.keep}, is_text=not typed)
 
     def batches(self, rows: int) -> Iterator[tuple[Any, Any, Any]]:
-        """Yield values, users and kept columns, a batch of at most ``rows`` at a time; errors name the table."""
+        """Yield values, users and kept columns, in batches of at most ``rows`` rows. Errors name the table."""
         names, schema = list(self.table.asked), self.kept_schema()
         with readable(self.source):
             for batch in self.table.batches(names, rows):
@@ -508,15 +510,15 @@ class ValueScan:
 
 
 def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
-    """Return the one column that can hold the values: the column of the domain's attribute, or else the only one.
+    """Return the column of values: the column with the name of the domain's attribute, or the only column.
 
     Columns without a name hold numbers of rows.
 
     Args:
-        names: the columns that there are.
-        besides: those that hold something else.
-        domain: of the values.
-        headed: whether the names are surely names.
+        names: the names of all columns.
+        besides: the columns that do not hold values.
+        domain: the domain of the values.
+        headed: whether the names are certainly names, and not values of a table without a header.
     """
     others = [name for name in names if name not in besides]
     named = [name for name in others if name] or others
@@ -531,7 +533,7 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
 
 
 def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
-    """Refuse a table without a header, before a message lists its columns."""
+    """Raise an error for a table without a header. Otherwise a message would list values as names of columns."""
     parts = [part for part in domain.space.plain.flat_parts.values() if part.holds]
     if any(_is_value(name, part) for name in names for part in parts):
         raise DataError("header.like-values")
