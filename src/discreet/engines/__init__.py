@@ -1,7 +1,7 @@
-"""Engines: obfuscation, tallies, evidence and sealing of sources, by one `Fold` on one machine or on a cluster.
+"""Engines: obfuscation, tallies, evidence and sealed files from sources, on one machine or on a cluster.
 
-Sources of values and of reports are streamed, never held in memory whole. Modules are imported when they
-are used: a device's gateway that only obfuscates loads no estimators.
+Sources of values and reports are read in batches, never as a whole. Modules are imported when they are first used, so
+that a program that only obfuscates loads no estimators.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""Engines: tables of values and sources of reports, read on this machine or on a cluster.
+"""Engines: readers of tables of values and of sources of reports, on this machine or on a cluster.
 
-On this machine all cores count, a few megabytes of reports at a time, with the same result in any order.
+On this machine all cores read batches of a few megabytes; the result does not depend on the order.
 """
 
 from abc import ABC, abstractmethod
@@ -34,22 +34,22 @@ Observed: TypeAlias = tuple[Data, Mapping[str, int]]
 """The evidence for `discreet.estimate`, and the number of rows left out by reason."""
 
 Answer = TypeVar("Answer")
-# Every thread has a state of its own; together they take no more than this, or there is one thread.
+# Each thread has its own state. If the states would take more bytes than this, there is one thread.
 STATES_BYTES = 1 << 29
 SECONDS_BETWEEN = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sealed:
-    """A file of sealed reports, as it was written.
+    """The result of sealing: the file, and the rows in it and left out.
 
     Attributes:
-        path: the file.
-        name: of the batch that the reports are.
-        n: number of reports.
-        simulated: whether they are simulated, and protect nobody.
-        dropped: names of columns beside the reports, which are not in the file.
-        left_out: number of rows left out by reason.
+        path: the sealed file.
+        name: the name of its batch.
+        n: the number of reports.
+        simulated: whether the reports are simulated, and protect nobody.
+        dropped: the names of the public columns of the sources, which are not in the file.
+        left_out: the number of rows left out by reason.
 
     Example:
         >>> Sealed(Path("sealed.parquet"), "monday", 1000, simulated=False, dropped=("owner",), left_out={}).dropped
@@ -65,9 +65,9 @@ class Sealed:
 
 
 class Engine(ABC):
-    """A reader of values and of reports; every engine gives the same answer, to the last digit.
+    """A reader of values and reports; all engines return exactly the same results.
 
-    Sources of reports are `discreet.Sources`, or what these may be of: files, folders, URLs, tables.
+    Sources of reports are `discreet.Sources`, or files, folders, URLs and tables of reports.
 
     Example:
         >>> import discreet as dc
@@ -96,41 +96,42 @@ class Engine(ABC):
         force: bool = False,
         progress: Progress | None = None,
     ) -> "Obfuscated":
-        """Write a report for every value of tables; see `discreet.engines.obfuscation.obfuscate`."""
+        """Write a report for every value in tables; see `discreet.engines.obfuscation.obfuscate`."""
 
     @abstractmethod
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
-        """Return the result of a fold over all reports."""
+        """Return the result of a fold over all reports in the sources."""
 
     @abstractmethod
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
-        """Return the tally of each group."""
+        """Return the tally of the reports of each group."""
 
     @abstractmethod
     def gathered(self, scan: ScannedSources) -> Observed:
-        """Return the evidence in reports."""
+        """Return the evidence in scanned sources."""
 
     @abstractmethod
     def in_order(self, scan: ScannedSources) -> AbstractContextManager[tuple[Account, Any]]:
-        """Give the account of all rows, and all reports in canonical order."""
+        """Yield the counts of all rows, and all reports in canonical order."""
 
     def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
-        """Return the sources, scanned; see `discreet.formats.sources.Sources.scan`."""
+        """Return the sources after a check of their metadata; see `discreet.formats.sources.Sources.scan`."""
         return sources_of(sources).scan(mechanism, public)
 
     def tally(self, mechanism: Mechanism, sources: Any) -> Counted:
-        """Return the tally of reports, in memory independent of their number, and the rows left out by reason.
+        """Return the tally of all reports, and the number of rows left out by reason.
 
         Args:
-            mechanism: what made the reports.
-            sources: reports and tallies.
+            mechanism: the mechanism that made the reports.
+            sources: reports and tallies; see `discreet.Sources`.
 
         Raises:
-            DataError: if a file is missing, truncated, damaged, changed or not of this plan's reports, too many rows
-                are bad, or reports are there twice, as far as batches show it; it names the files.
-            MismatchError: if a file belongs to another plan. All are looked at before any is counted.
-            ParameterError: if a parameter is out of range, or a file is named twice, by itself or with its folder.
-            EngineError: if a cluster gives up.
+            DataError: if a file is missing, truncated, damaged, changed or has no reports of this plan; if too many
+                rows are invalid; or if a batch of reports is there twice. The error names the files.
+            MismatchError: if a file belongs to another plan. All files are checked before the first is counted.
+            ParameterError: if a parameter is out of range, or a file is given twice, by its own path or with its
+                folder.
+            EngineError: if a cluster fails.
         """
         return self._tallied(self.scan(mechanism, sources))
 
@@ -139,49 +140,49 @@ class Engine(ABC):
         return Counted(scan.whole(counted.tally), counted.left_out)
 
     def tally_onto(self, mechanism: Mechanism, sources: Any, before: Tally) -> Tally:
-        """Return a tally with batches added that it has not counted yet; those that it has are not read.
+        """Return a tally that also counts new batches; batches that it has counted are not read again.
 
         Args:
-            mechanism: what made the reports.
-            sources: batches with a name, such as a collector's sealed files, and tallies of such batches.
-            before: the tally that they are added to.
+            mechanism: the mechanism that made the reports.
+            sources: named batches, such as a collector's sealed files, and tallies of such batches.
+            before: the tally with the earlier batches.
 
         Raises:
-            DataError, EngineError: as for `tally`; and if a batch has another number of reports than was counted.
-            MismatchError: as for `tally`, and if a tally has counted some of the batches and not others.
-            ParameterError: as for `tally`; and if a source is not a whole batch with a name.
+            DataError, EngineError: as for `tally`, and if a batch that was counted has another number of reports now.
+            MismatchError: as for `tally`, and if a tally among the sources has counted only some of the new batches.
+            ParameterError: as for `tally`, and if a source is not a whole batch with a name.
         """
         return before + self._tallied(self.scan(mechanism, sources).beyond(before)).tally
 
     def tally_by(self, mechanism: Mechanism, sources: Any, by: str | Sequence[str]) -> GroupedTally:
-        """Return a tally for each group of people, streamed.
+        """Return a tally for each group of people.
 
         Args:
-            mechanism: what made the reports.
-            sources: Parquet and Arrow files of reports, folders of such files, and tables, each with the public
+            mechanism: the mechanism that made the reports.
+            sources: Parquet and Arrow files of reports, folders of such files, and tables. Each has the public
                 columns; no rows are left out.
-            by: names of the public columns that make the groups: text, integers, or true and false.
+            by: the names of the public columns that define the groups, with text, integers or Boolean values.
 
         Raises:
-            DataError, MismatchError, ParameterError, EngineError: as for `tally`; and if a source has not these
+            DataError, MismatchError, ParameterError, EngineError: as for `tally`, and if a source lacks these
                 columns, or labels are missing.
         """
         names = checked_names(by)
         return self.fold_groups(GroupFold(mechanism, names), self.scan(mechanism, sources, names))
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
-        """Return the evidence in reports for a likelihood: reports, or their blocks where they are too many.
+        """Return the evidence for an estimate by likelihood: the reports, or their blocks in temporary files.
 
         Args:
-            mechanism: what made the reports.
-            sources: reports, or tallies alone.
+            mechanism: the mechanism that made the reports.
+            sources: only reports, or only tallies.
 
         Returns:
-            What `discreet.estimate` takes, with the same estimate wherever the blocks are; and the number of rows left
-            out by reason.
+            The evidence for `discreet.estimate`, and the number of rows left out by reason. The estimate does not
+            depend on where the blocks are.
 
         Raises:
-            DataError, MismatchError, EngineError: as for `tally`, and if temporary files do not fit.
+            DataError, MismatchError, EngineError: as for `tally`, and if temporary files do not fit onto the disk.
             ParameterError: as for `tally`, and if reports and tallies are mixed.
         """
         scan = self.scan(mechanism, sources)
@@ -202,26 +203,24 @@ class Engine(ABC):
     ) -> Sealed:
         """Write all reports into one sealed file; see `discreet.formats.sealing`.
 
-        The same reports under the same name give the same bytes, whatever their order and the sources that they come
-        in. Columns beside the reports are dropped, and named in the result. The caller sees to it that each person has
-        one report.
+        The same reports with the same name always give the same bytes, for any order and any sources. Public columns
+        are dropped, and named in the result. The caller must ensure that each person has one report.
 
         Args:
-            mechanism: what made the reports.
-            sources: reports, no tallies.
-            target: the file, Parquet, on this machine.
-            name: of the batch that the reports are, which every reader of the file sees. By default reports that are
-                one batch keep its name, and others get a new one.
-            least: how many reports there must be.
-            force: whether a file that exists is replaced.
+            mechanism: the mechanism that made the reports.
+            sources: only reports.
+            target: the Parquet file, on this machine.
+            name: the name of the batch of these reports, which every reader of the file sees. By default a single batch
+                keeps its name, and other reports get a new one.
+            least: the smallest number of reports.
+            force: whether an existing file is replaced.
 
         Raises:
-            DataError: as for `tally`; and if there are fewer reports than ``least``, or some are simulated and others
-                are not.
+            DataError: as for `tally`, and if there are fewer reports than ``least``, or only some are simulated.
             MismatchError, EngineError: as for `tally`.
-            OutputExistsError: if the file exists and ``force`` is not set.
-            ParameterError: if a parameter is out of range, there is a tally among the sources, or the target cannot be
-                written, is among the sources, or lies in a folder of them.
+            OutputExistsError: if the file exists and ``force`` is false.
+            ParameterError: if a parameter is out of range, the sources include a tally, or the target cannot be
+                written, is one of the sources, or is in a folder of sources.
         """
         least, output = checked_whole("least", least), checked_sealed(target, force=force)
         scan = self.scan(mechanism, sources)
@@ -236,15 +235,15 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalEngine(Engine):
-    """The engine of one machine: sources are streamed by all cores.
+    """The engine for one machine, which reads sources with all cores.
 
     Attributes:
-        memory: how many bytes the reports of a likelihood may take in memory; None for half of what there is. What
-            needs more is kept in temporary files.
-        folder: where temporary files go; None for the system's place for them. They have no names: whatever ends this
-            process, they are gone.
-        threads: how many threads; None for the environment variable DISCREET_THREADS, or all processors. They change
-            nothing but the time.
+        memory: the most bytes of reports in memory, for a likelihood; None for half of the memory. Larger reports go to
+            temporary files.
+        folder: the folder of temporary files; None for the system's folder. The files have no names, and disappear
+            with the process, however it ends.
+        threads: the number of threads; None for the environment variable DISCREET_THREADS, or all processors. The
+            results do not depend on it.
 
     Example:
         >>> import discreet as dc
@@ -273,14 +272,14 @@ class LocalEngine(Engine):
         force: bool = False,
         progress: Progress | None = None,
     ) -> "Obfuscated":
-        """Write a report for every value of tables into a file; see `discreet.engines.obfuscation.obfuscate`."""
+        """Write a report for every value in tables into a file; see `discreet.engines.obfuscation.obfuscate`."""
         from discreet.engines.obfuscation import obfuscate
 
         asked: dict[str, Any] = {"seed": seed, "force": force, "progress": progress}
         return obfuscate(mechanism, values, target, columns, threads=self.threads, **asked)
 
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
-        """Return the result of a fold over all parts, several at a time; the error of the first part that failed."""
+        """Return the result of a fold over all parts, computed by several threads."""
         state = fold.zero()
         most = max(STATES_BYTES // max(state.nbytes, 1), 1)
         workers = min(thread_count(self.threads), most, len(scan.parts))
@@ -296,7 +295,7 @@ class LocalEngine(Engine):
         return fold.finish(state, reader.account)
 
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
-        """Return the tally of each group; where all threads' counts do not fit, one thread's may."""
+        """Return the tally of the reports of each group, with one thread if the counts of all threads are too large."""
         try:
             return self.fold(fold, scan)
         except CountsTooLargeError:
@@ -305,7 +304,7 @@ class LocalEngine(Engine):
             return replace(self, threads=1).fold(GroupFold(fold.mechanism, fold.by), scan)
 
     def gathered(self, scan: ScannedSources) -> Observed:
-        """Return the reports, or their blocks on disk where they exceed the memory."""
+        """Return the reports, or their blocks in temporary files if the reports are too large for the memory."""
         most = memory_limit() if self.memory is None else self.memory
         # One pass, in order, so that rows stay in the order of the files.
         with scan.reader() as reader:
@@ -319,7 +318,7 @@ class LocalEngine(Engine):
 
     @contextmanager
     def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
-        """Give the account of all rows, and all reports in canonical order."""
+        """Yield the counts of all rows, and all reports in canonical order."""
         folder = None if self.folder is None else Path(self.folder)
         with CanonicalOrder(scan.mechanism, folder=folder) as order:
             with scan.reader() as reader:
@@ -329,7 +328,7 @@ class LocalEngine(Engine):
 
 
 def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSources, reader: SourceReader) -> None:
-    """Add all parts to states, a thread for each; an error or an interruption stops all threads at their next batch."""
+    """Add all parts to states with a thread for each state; an error stops all threads at their next batch."""
     free: SimpleQueue[Any] = SimpleQueue()
     for state in states:
         free.put(state)
@@ -344,7 +343,7 @@ def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSource
 
     with ThreadPoolExecutor(len(states)) as pool:
         try:
-            # In the order of the parts: whichever thread was faster, the first error is raised.
+            # The results are read in the order of the parts, so that the same error is always raised first.
             for adding in [pool.submit(add, part) for part in scan.parts]:
                 while wait([adding], SECONDS_BETWEEN).not_done:
                     reader.show_progress()
@@ -359,9 +358,9 @@ def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> 
     """Return the tally of sources on this machine; see `Engine.tally`.
 
     Args:
-        mechanism: what made the reports.
-        sources: `Sources`, or what they may be of.
-        threads: as of `LocalEngine`.
+        mechanism: the mechanism that made the reports.
+        sources: `Sources`, or files, folders, URLs and tables.
+        threads: as for `LocalEngine`.
 
     Example:
         >>> import discreet as dc
@@ -388,11 +387,11 @@ def gather(
     """Return the evidence in sources on this machine; see `Engine.evidence`.
 
     Args:
-        mechanism: what made the reports.
-        sources: `Sources`, or what they may be of.
-        memory: as of `LocalEngine`; 0: no report in memory.
-        folder: as of `LocalEngine`.
-        threads: as of `LocalEngine`.
+        mechanism: the mechanism that made the reports.
+        sources: `Sources`, or files, folders, URLs and tables.
+        memory: as for `LocalEngine`; 0 for no reports in memory.
+        folder: as for `LocalEngine`.
+        threads: as for `LocalEngine`.
 
     Example:
         >>> import discreet as dc
@@ -436,8 +435,8 @@ def running(*, memory: int | None = None, master: str | None = None) -> Iterator
     """Yield the engine of this machine.
 
     Args:
-        memory: bytes that reports may take in memory; see `LocalEngine`.
-        master: has no effect: there is no cluster.
+        memory: the most bytes of reports in memory; see `LocalEngine`.
+        master: has no effect, because there is no cluster.
     """
     del master
     yield LocalEngine(memory=memory)

@@ -1,8 +1,8 @@
-"""Blocks of more reports than memory holds, on disk.
+"""Blocks of reports in temporary files, for reports that are too large for the memory.
 
-Blocks larger than memory wait in temporary files, in the columns of their `BlockLayout`, and are mapped back: the same
-arrays go through the same kernels in the same order. The files have no names: they disappear with the last array that
-reads them, or with the process, however it ends.
+The blocks are written in the columns of their `BlockLayout`, and are mapped from the files. So the same kernels read
+the same arrays in the same order as in memory. The files have no names: they disappear with the last array that reads
+them, or with the process, however it ends.
 """
 
 import errno
@@ -28,17 +28,17 @@ from discreet.mechanisms.block_law import BlockLayout
 from discreet.mechanisms.evidence import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
 
-# Numbers that are written at a time where room is taken.
+# The number of zeros that are written at a time to reserve space.
 _CHUNK = 1 << 15
-# A limit on the size of files, or of what a user may keep, leaves no more room than a disk that is full.
+# Limits for the size of files, or for the space of a user, have the same effect as a full disk.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class StoredArray:
-    """An array that grows at its end in a file without a name.
+    """An array in a nameless file; rows can be appended.
 
     Args:
-        folder: where the file is; None for the system's place for temporary files.
+        folder: the folder of the file; None for the system's folder for temporary files.
 
     Raises:
         DataError: if nothing can be written there.
@@ -53,10 +53,10 @@ class StoredArray:
             raise self._refused(error) from None
 
     def append(self, rows: AnyArray) -> None:
-        """Write rows; all have one type and one width.
+        """Append rows; all rows must have the same type and width.
 
         Raises:
-            DataError: if they do not fit.
+            DataError: if the rows do not fit onto the disk.
         """
         self._shape, self._dtype = rows.shape[1:], rows.dtype
         self._rows += len(rows)
@@ -69,22 +69,22 @@ class StoredArray:
             raise self._refused(error) from None
 
     def mapped(self) -> AnyArray:
-        """Return all rows as an array that is read from the file as it is needed."""
+        """Return all rows as an array that reads from the file."""
         shape = (self._rows, *self._shape)
         if 0 in shape:
             return np.empty(shape, self._dtype)
-        # Private, not read-only: kernels are compiled once for both, and nobody writes.
+        # A private copy on write instead of a read-only array: kernels are compiled only once, and nothing is written.
         return np.memmap(self._file, dtype=self._dtype, mode="c", shape=shape)
 
     def mapped_to_write(self) -> AnyArray:
-        """Return all rows as an array that is mapped from the file: writing to the array writes to the file."""
+        """Return all rows as an array that reads from the file and writes to it."""
         shape = (self._rows, *self._shape)
         if 0 in shape:
             return np.empty(shape, self._dtype)
         return np.asarray(np.memmap(self._file, dtype=self._dtype, mode="r+", shape=shape))
 
     def close(self) -> None:
-        """Let go of the file; arrays that are mapped from it stay valid."""
+        """Close the file; arrays that are mapped from it stay valid."""
         self._file.close()
 
     def _refused(self, error: OSError) -> DataError:
@@ -94,12 +94,12 @@ class StoredArray:
 
 
 def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
-    """Return a constructor of ``(rows,)`` arrays in files, as for `StoredArray`, instead of memory."""
+    """Return a function that creates ``(rows,)`` arrays in files instead of memory; see `StoredArray`."""
 
     def new_rows(rows: int, dtype: Any) -> AnyArray:
         file = StoredArray(folder)
         try:
-            # Zeros, not a hole: a write to a mapped hole for which the disk has no room ends the process.
+            # Zeros instead of a sparse file: if the disk is full, a write to a mapped hole would end the process.
             for start in range(0, rows, _CHUNK):
                 file.append(np.zeros(min(_CHUNK, rows - start), dtype))
             return file.mapped_to_write() if rows else np.empty(0, dtype)
@@ -113,7 +113,7 @@ def with_blocks(mechanism: Mechanism) -> BlockMechanism:
     """Return a mechanism whose reports are blocks.
 
     Raises:
-        ParameterError: if they are not.
+        ParameterError: if the reports are not blocks.
     """
     if mechanism.is_explicit:
         raise ParameterError("mechanism.without-blocks")
@@ -121,10 +121,10 @@ def with_blocks(mechanism: Mechanism) -> BlockMechanism:
 
 
 class BlockWriter:
-    """The blocks of a mechanism's reports, batch by batch; a context that closes its files.
+    """A context manager that writes the blocks of a mechanism's reports into temporary files.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
         folder: as for `StoredArray`.
 
     Raises:
@@ -152,13 +152,13 @@ class BlockWriter:
         """Add the blocks of a batch.
 
         Raises:
-            DataError: if they do not fit onto the disk.
+            DataError: if the blocks do not fit onto the disk.
         """
         blocks = self._mechanism.blocks_of_unknown(reports)
         self._rows += block_count(blocks)
         blocks = {name: np.concatenate([self._pending[name], column]) for name, column in blocks.items()}
         whole = block_count(blocks) // self._layout.piece_size * self._layout.piece_size
-        # What does not fill a row of the layout waits for the next batch.
+        # Blocks that do not fill a row of the layout are written with the next batch.
         self._pending = {name: column[whole:].copy() for name, column in blocks.items()}
         self._keep({name: column[:whole] for name, column in blocks.items()})
 
@@ -167,10 +167,10 @@ class BlockWriter:
             self._files[name].append(column)
 
     def membership(self) -> Membership:
-        """Return the matrix of all blocks, read from the files; nothing can be added afterwards.
+        """Return the matrix of all blocks, read from the files; no blocks can be added afterwards.
 
         Raises:
-            DataError: if the last ones do not fit onto the disk.
+            DataError: if the last blocks do not fit onto the disk.
         """
         self._keep(self._pending)
         return self._layout.membership({name: file.mapped() for name, file in self._files.items()}, self._rows)
@@ -183,8 +183,8 @@ def onto_disk(
 
     Args:
         scan: the sources.
-        reader: of the sources.
-        batches: that the reader yields.
+        reader: the reader of the sources.
+        batches: the batches from the reader.
         folder: as for `StoredArray`.
     """
     fold = TallyFold(scan.mechanism)
@@ -194,7 +194,7 @@ def onto_disk(
             fold.add(state, batch)
             stored.add(batch.reports)
         counted = fold.finish(state, reader.account)
-        # What reading took would otherwise stay with Arrow while the likelihood is worked out.
+        # Arrow would otherwise keep the memory of the reading during the estimate.
         pa.default_memory_pool().release_unused()
         rows_of = partial(LocalRows, new_rows=rows_on_disk(folder))
         return StoredBlocks(scan.whole(counted.tally), stored.membership(), rows_of), counted.left_out

@@ -1,8 +1,8 @@
-"""Folds: computations over batches of checked reports whose states add up: a tally, or a tally of each group.
+"""Folds: computations over batches of reports with a state that can be added, such as a tally.
 
-The state of a fold is one array of integers, and states of different reports add up entry by entry. So batches may be
-added to any state and states merged in any order; and a state may be cut anywhere, sent as int64, and summed piece by
-piece.
+The state of a fold is one array of integers, and the states of different reports are added entry by entry. So batches
+may be added to any state, and states merged in any order. A cluster may also send states as pieces of int64, and add
+the pieces.
 """
 
 from abc import ABC, abstractmethod
@@ -31,10 +31,10 @@ Answer = TypeVar("Answer")
 
 
 class Fold(ABC, Generic[State, Answer]):
-    """A computation over batches of checked reports whose states add up.
+    """A computation over batches of checked reports; its states can be added.
 
     Attributes:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
 
     Example:
         >>> import discreet as dc
@@ -48,7 +48,7 @@ class Fold(ABC, Generic[State, Answer]):
 
     @abstractmethod
     def zero(self) -> State:
-        """Return the state of no reports."""
+        """Return the state for no reports."""
 
     @abstractmethod
     def add(self, state: State, batch: CheckedBatch) -> None:
@@ -60,16 +60,16 @@ class Fold(ABC, Generic[State, Answer]):
 
     @abstractmethod
     def finish(self, state: State, account: Account) -> Answer:
-        """Return the result of a state, and of the account of the rows that were read."""
+        """Return the result for a state and the counts of the rows that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counted:
-    """A tally, and the rows left out of it.
+    """A tally, and the number of rows left out of it.
 
     Attributes:
-        tally: of the reports that a device can have sent.
-        left_out: how many rows were left out for each reason; only reasons that occurred.
+        tally: the tally of the valid reports.
+        left_out: the number of rows left out by reason; only reasons that occurred.
 
     Example:
         >>> import discreet as dc
@@ -84,21 +84,21 @@ class Counted:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """The number of rows, with the rows left out."""
         return self.tally.n + self.bad
 
     @property
     def bad(self) -> int:
-        """Number of rows left out."""
+        """The number of rows left out."""
         return sum(self.left_out.values())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TallyFold(Fold[IntArray, Counted]):
-    """The fold that tallies reports.
+    """The fold that counts reports in a tally.
 
     Attributes:
-        mechanism: what made the reports.
+        mechanism: the mechanism that made the reports.
 
     Example:
         >>> import discreet as dc
@@ -116,16 +116,16 @@ class TallyFold(Fold[IntArray, Counted]):
     mechanism: Mechanism
 
     def zero(self) -> IntArray:
-        """Return the ``(support + clear,)`` state of no reports."""
+        """Return the ``(support + clear,)`` state for no reports."""
         empty = self.mechanism.empty_tally()
         return np.zeros(len(empty.support) + len(empty.clear), dtype=np.int64)
 
     def add(self, state: IntArray, batch: CheckedBatch) -> None:
-        """Add checked reports, in place."""
+        """Add checked reports to a state, in place."""
         self.mechanism.add_tally(batch.reports, *self._counts(state))
 
     def finish(self, state: IntArray, account: Account) -> Counted:
-        """Return the tally, and the rows left out."""
+        """Return the tally, and the number of rows left out."""
         support, clear = self._counts(state)
         tally = Tally(self.mechanism.fingerprint, account.n, support, clear, account.simulated)
         return Counted(tally, account.left_out)
@@ -135,16 +135,16 @@ class TallyFold(Fold[IntArray, Counted]):
         return state[:support], state[support:]
 
 
-# Combinations of labels of several columns that are looked up in a table; more are sorted.
+# The most combinations of the labels of several columns for a table; more combinations are sorted instead.
 TABLE_ENTRIES = 1 << 20
 
 
 class CountsTooLargeError(DataError):
-    """The counts of all threads together need too much memory."""
+    """Raised if the counts of all threads together need too much memory."""
 
 
 def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns of groups.
+    """Return the names of the columns whose labels define groups.
 
     Raises:
         ParameterError: if there is no name, a name is not text, or a name is given twice.
@@ -157,12 +157,12 @@ def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
 
 @dataclass(slots=True, eq=False)
 class GroupState:
-    """The counts of each group so far.
+    """The counts of the reports of each group.
 
     Attributes:
-        places: the row of each group, in the order in which they came.
-        counts: a row for each group.
-        states: all states of the fold, which share the memory.
+        places: the row of each group, in the order of their first reports.
+        counts: the counts, a row for each group.
+        states: all states of the fold, because they share the memory.
     """
 
     places: dict[Any, int]
@@ -171,14 +171,14 @@ class GroupState:
 
     @property
     def nbytes(self) -> int:
-        """Size of the state."""
+        """The size of the state in bytes."""
         return self.counts.row_bytes * self.counts.groups
 
     def rows_of(self, labels: Sequence[Any]) -> AnyArray:
-        """Return the rows of groups, new ones for those that are new.
+        """Return the row of each group, with new rows for new groups.
 
         Raises:
-            DataError: if their counts would need more than half of the memory.
+            DataError: if the counts would need more than half of the memory.
         """
         rows = np.array([self.places.setdefault(label, len(self.places)) for label in labels], dtype=np.int32)
         if len(self.places) > self.counts.groups:
@@ -186,7 +186,7 @@ class GroupState:
         return rows
 
     def grow(self) -> None:
-        """Make room for all groups that came, if the rows of all threads fit into memory."""
+        """Add rows for all new groups, if the rows of all threads fit into the memory."""
         size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
             raise CountsTooLargeError("groups.too-large", n=len(self.places), size=size / 1000000000.0)
@@ -195,12 +195,12 @@ class GroupState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupFold(Fold[GroupState, GroupedTally]):
-    """The fold that tallies reports by group.
+    """The fold that counts the reports of each group in a tally.
 
     Attributes:
-        mechanism: what made the reports.
-        by: names of the public columns that make the groups.
-        states: those in use.
+        mechanism: the mechanism that made the reports.
+        by: the names of the public columns whose labels define the groups.
+        states: the states in use.
     """
 
     mechanism: Mechanism
@@ -208,33 +208,33 @@ class GroupFold(Fold[GroupState, GroupedTally]):
     states: list[GroupState] = field(default_factory=list)
 
     def zero(self) -> GroupState:
-        """Return the state of no reports."""
+        """Return the state for no reports."""
         self.states.append(GroupState({}, GroupedCounts.of_nobody(self.mechanism), self.states))
         return self.states[-1]
 
     def add(self, state: GroupState, batch: CheckedBatch) -> None:
-        """Add reports with the public columns beside them, in place."""
+        """Add reports, with their public columns, to a state in place."""
         codes, labels = groups_in([batch.public.column(name) for name in self.by], self.by)
         state.counts.add(batch.reports, state.rows_of(labels)[codes])
 
     def merge(self, state: GroupState, other: GroupState) -> None:
-        """Add another state, in place."""
+        """Add another state to a state, in place."""
         rows = state.rows_of(list(other.places))
         state.counts.add_rows(rows, other.counts)
 
     def finish(self, state: GroupState, account: Account) -> GroupedTally:
-        """Return the tally of each group, in the order of the labels."""
+        """Return the tally of each group, sorted by labels."""
         del account
-        # A dictionary may list labels that nobody has.
+        # A dictionary may list labels that do not occur.
         there = sorted(label for label, row in state.places.items() if state.counts.people[row])
         return GroupedTally(self.by, {label: state.counts.tally(state.places[label]) for label in there})
 
 
 def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, list[Any]]:
-    """Return ``(n,)`` codes of the groups of a batch, and their labels; tuples where there are several columns.
+    """Return ``(n,)`` codes of the groups in a batch, and their labels, which are tuples for several columns.
 
     Raises:
-        DataError: if a label is missing, or a column is neither text nor integers nor true and false.
+        DataError: if a label is missing, or a column has other values than text, integers and Boolean values.
     """
     parts = [_labels_in(column, name) for column, name in zip(columns, names, strict=True)]
     codes, labels = parts[0]
@@ -249,7 +249,7 @@ def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, l
 
 
 def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """Return the different entries, ascending, and the place of each among them."""
+    """Return the distinct entries in ascending order, and the position of each entry in them."""
     if bound > TABLE_ENTRIES:
         distinct, places = np.unique(entries, return_inverse=True)
         return distinct, places

@@ -1,4 +1,4 @@
-"""Obfuscation of tables of values in files, streamed: some hundred thousand reports, or 64 MB, at a time."""
+"""Obfuscation of tables of values in files, in batches of some hundred thousand reports or 64 MB."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,21 +23,20 @@ from discreet.tables.values import CodedValues, ReadAs, ValueColumns
 
 Values: TypeAlias = "str | File | Sequence[str | File]"
 
-# The most rows and the most bytes of reports that are drawn and written together. An interrupt waits for the end of a
-# batch.
+# The most rows and bytes of reports in a batch. An interrupt takes effect after a batch.
 MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Obfuscated:
-    """The reports of tables of values.
+    """The result of an obfuscation: the number of reports, and of rows left out.
 
     Attributes:
-        reports: how many were written.
-        left_out: number of rows left out by reason.
-        simulated: whether their noise is seeded, so that they protect nobody.
-        read_as: number of values that were taken for the label that they read like, by attribute (or "") and label;
-            a cluster gives their total among ``left_out`` alone.
+        reports: the number of reports written.
+        left_out: the number of rows left out by reason.
+        simulated: whether the noise comes from a seed, so that the reports protect nobody.
+        read_as: the number of values that were read as a similar label, by attribute (or "") and label; a cluster only
+            has their total, in ``left_out``.
 
     Example:
         >>> Obfuscated(reports=100, left_out={"have no value": 2}, simulated=False).reports
@@ -61,24 +60,24 @@ def obfuscate(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Obfuscated:
-    """Write a report for every value of tables, in order.
+    """Write a report for every value in tables, in order.
 
     Args:
-        mechanism: what obfuscates them.
+        mechanism: the mechanism that obfuscates the values.
         values: a table in a file or on standard input, or files and folders of tables.
         target: the file of reports.
-        columns: which columns hold the values; None for the only one that has a name.
-        seed: makes a simulation; None for secure randomness.
-        force: whether a file that exists is replaced.
+        columns: the columns with the values; None for the only named column.
+        seed: the seed of a simulation; None for secure randomness.
+        force: whether an existing file is replaced.
         threads: as for `discreet.engines.tally`.
-        progress: called now and then with the values done and the values in all.
+        progress: called now and then with the number of finished values and the number of all values.
 
     Raises:
-        DataError: if a table is missing or broken, a column is not there, or values are missing or not in the domain:
-            nothing is written then.
-        OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if tables are not read from such files, or reports not kept in such a one, or columns cannot be
-            kept beside them (``ValueColumns.keep``).
+        DataError: if a table is missing or broken, a column is missing, or values are missing or not in the domain.
+            Nothing is written then.
+        OutputExistsError: if the file exists and ``force`` is false.
+        ParameterError: if tables cannot be read from such files, reports cannot be written to such a file, or columns
+            cannot be kept beside the reports (``ValueColumns.keep``).
 
     Example:
         >>> import discreet as dc
@@ -96,7 +95,7 @@ def obfuscate(
     tables = [columns.of(source) for source in table_files(values)]
     public = joined_schema([table.scan.kept_schema() for table in tables])
     random = SecureRandom() if seed is None else SeededRandom(seed)
-    # Whole chunks, so that a seed gives the reports of the whole column.
+    # Whole chunks, so that a seed gives the same reports as one batch with all values.
     width = sum(column.bytes for column in mechanism.columns)
     rows = min(max(MOST_BYTES // width // CHUNK, 1) * CHUNK, MOST_ROWS)
     coded = batches(tables, rows, public)
@@ -121,19 +120,19 @@ def obfuscate(
 
 
 def add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
-    """Add the numbers of values that were taken for the label that they read like."""
+    """Count the values of tables that were read as a similar label."""
     if read_as is not None:
         for table in tables:
             read_as.update(table.read_as)
 
 
 def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = None) -> IntArray:
-    """Return the ``(n,)`` codes of the values of tables, in memory.
+    """Return the ``(n,)`` codes of all values in tables.
 
     Args:
-        values: as for `obfuscate`; errors too.
-        columns: of the values.
-        read_as: gets the number of values that were taken for the label that they read like.
+        values: as for `obfuscate`, with the same errors.
+        columns: the columns with the values.
+        read_as: is increased by the number of values that were read as a similar label.
     """
     tables = [columns.of(source) for source in table_files(values)]
     parts = [part for part, _ in batches(tables, MOST_ROWS, pa.schema([]))]
@@ -143,7 +142,7 @@ def codes_of(values: Values, columns: ValueColumns, read_as: ReadAs | None = Non
 
 
 def batches(tables: Sequence[CodedValues], rows: int, public: pa.Schema) -> Iterator[tuple[IntArray, Any]]:
-    """Yield the codes of all tables and their kept columns, ``rows`` rows at a time."""
+    """Yield the codes of all tables and their public columns, ``rows`` rows at a time."""
     waiting: list[AnyArray] = []
     beside, count = public.empty_table(), 0
     for table in tables:

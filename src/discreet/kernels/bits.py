@@ -67,7 +67,7 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
 
 
 def _rows_side_by_side(size: int, width: int) -> int:
-    """Return the number of rows to count side by side, for a total size in bytes: they fill whole 64-bit words."""
+    """Return the number of rows that are counted together, so that they fill whole 64-bit words."""
     lanes = 8 << (min(_BYTES_SIDE_BY_SIDE, size >> 12) // width).bit_length()
     # Sixteen runs of memory at distances of whole pages would collide in the cache.
     while lanes > 8 and lanes * width % _PAGE == 0:
@@ -261,7 +261,7 @@ def tiles_dot(
 def tiles_dot_transposed(
     tiles: NDArray[np.uint32], weights: NDArray[_Float], *, threads: int | None = None
 ) -> NDArray[np.float64]:
-    """Return, for every column, the sum of the weights of the reports with a one there.
+    """Return, for every column, the sum of the weights of the reports with a one in that column.
 
     Args:
         tiles: shape ``(ceil(m/32), v)``.
@@ -311,7 +311,7 @@ def _tiles_per_task(tiles: NDArray[np.uint32]) -> int:
 
 @compiled(plain=plain.transpose_rows)
 def transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
-    """Write the tiles of 32 packed reports each."""
+    """Write packed reports as tiles of 32 reports each."""
     size = tiles.shape[1]
     # Sixteen words are a vector register; without a remainder the loops are twice as fast.
     square = np.empty((32, -(-size // 512) * 16), np.uint32)
@@ -461,7 +461,7 @@ _ABREAST = 4
 
 @compiled()
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> None:
-    """Change drawn places of marks in place, and decrease ``missing`` for each change."""
+    """Set or clear drawn places in marks, in place, and reduce ``missing`` for each change."""
     unit, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(marks.shape[0]):
         row = marks[i]
@@ -479,7 +479,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[Any]) -> None:
-    """List the marked places, row by row."""
+    """List the marked places of each row in ascending order."""
     _list(marks, np.empty(64 * marks.shape[1] + 64, out.dtype), out)
 
 

@@ -37,10 +37,10 @@ _LOGGER = logging.getLogger("discreet.kernels")
 
 
 class KernelCache(FunctionCache):  # type: ignore[misc]
-    """The cache on disk of one kernel's compiled forms; without a safe folder it stores nothing."""
+    """The cache on disk for one compiled kernel; without a safe folder it stores nothing."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the stored form for these argument types, or None."""
+        """Return the compiled kernel that is stored for these argument types, or None."""
         if not self.safe:
             return None
         try:
@@ -52,7 +52,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Store the form for these argument types, unless the disk is full."""
+        """Store the compiled kernel for these argument types, unless the disk is full."""
         if not self.safe:
             return
         try:
@@ -157,7 +157,7 @@ event.register("numba:compile", _Compilations())
 
 
 def compile_kernel(function: _Function, fastmath: frozenset[str]) -> _Function:
-    """Return a kernel that is compiled at its first call, releases the interpreter lock, and is cached where safe."""
+    """Return a kernel that is compiled at its first call and then cached, if there is a safe folder."""
     kernel = numba.njit(nogil=True, fastmath=set(fastmath))(function)
     cache = cache_of(function)
     if cache is not None:

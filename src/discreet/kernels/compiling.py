@@ -1,8 +1,8 @@
-"""Compiled kernels where numba is installed (`pip install 'discreet[fast]'`); otherwise NumPy's or interpreted ones.
+"""Compiled kernels if numba is installed (`pip install 'discreet[fast]'`), and otherwise NumPy's or interpreted ones.
 
 Kernels that count reports or estimate from them have a NumPy form (`discreet.kernels.plain`), which is at most about
-ten times slower. Other kernels are interpreted, some hundred times slower, and refuse work that would take many
-seconds.
+ten times slower. Other kernels are interpreted, some hundred times slower, and raise an error for work that would
+take many seconds.
 """
 
 import threading
@@ -34,9 +34,8 @@ def compiled(
 ) -> Callable[[_Function], _Function]:
     """Return the decorator that compiles a kernel at its first call.
 
-    Never ``parallel=True``: threads come from `map_blocks`, whose fixed blocks make sums
-    independent of the number of threads. A kernel's helpers live in its own file, because
-    the cache does not notice changes elsewhere.
+    Kernels never use ``parallel=True``. Threads come from `map_blocks`, whose fixed blocks make sums independent of the
+    number of threads. The helpers of a kernel are in its own file, because the cache does not notice changes elsewhere.
 
     Args:
         fastmath: LLVM's floating point flags; none by default.

@@ -30,9 +30,9 @@ BYTES_AT_ONCE = 1 << 20
 
 
 def pays(seconds: float) -> bool:
-    """Return true if a compiled kernel should be used: it is loaded, or NumPy has lost as much time as its start costs.
+    """Return true if the compiled kernels are loaded, or if loading them saves time.
 
-    False without numba, which devices never need.
+    The result is False without numba, which devices never need.
 
     Args:
         seconds: the extra time that NumPy needs for the work; it counts as lost if the result is False. So no sequence
@@ -74,7 +74,7 @@ def count_symbols(symbols: NDArray[np.integer[Any]], size: int) -> NDArray[np.in
 
 
 def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) -> None:
-    """Add the number of occurrences of each symbol to counts, so that batches can share one array.
+    """Add the number of occurrences of each symbol to existing counts.
 
     Args:
         symbols: integers of any width and shape; symbols outside 0..size-1 are ignored.
@@ -172,7 +172,7 @@ def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def add_grouped_symbols(
     symbols: NDArray[np.integer[Any]], groups: NDArray[np.int32], counts: NDArray[np.int64]
 ) -> None:
-    """Add the number of occurrences of each symbol in each group to counts.
+    """Add the number of occurrences of each symbol in each group to existing counts.
 
     Args:
         symbols: integers of any width, shape ``(m,)`` or ``(m, k)``; symbols outside 0..size-1 are ignored.
@@ -197,7 +197,7 @@ def add_grouped_symbols(
 
 
 def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Add the number of ones in every column of packed bits of each group to counts.
+    """Add the number of ones in each column of packed bits of each group to existing counts.
 
     Args:
         bits: packed reports, shape ``(m, ceil(v/8))``; see `discreet.kernels.bits`.
@@ -218,7 +218,7 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
 
 
 def runs_of(groups: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int64], list[tuple[int, int, int]]]:
-    """Return the order that sorts rows by group, and for each group that occurs its number, start and stop.
+    """Return the order that sorts rows by group, and the number, start and stop of each group that occurs.
 
     Args:
         groups: shape ``(m,)``, at least 0.
@@ -238,7 +238,7 @@ _MARKS = 1 << 17
 
 
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Set or clear drawn places, one after the other, until every subset has the right number of members.
+    """Set or clear drawn places in turn, until each subset has the right number of members.
 
     Args:
         marks: shape ``(m, lanes)``; changed in place.
@@ -269,7 +269,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) -> None:
-    """List the marked places.
+    """List the marked places of each row in ascending order.
 
     Args:
         marks: shape ``(m, lanes)``, k set in each row.
@@ -293,7 +293,7 @@ _Number = TypeVar("_Number", np.int64, np.float64)
 
 
 def walsh_hadamard(values: NDArray[_Number]) -> NDArray[_Number]:
-    """Return the product of Sylvester's Hadamard matrix, not normalised, and a vector.
+    """Return the product of Sylvester's Hadamard matrix (not normalised) with a vector.
 
     Entry (i, j) of the matrix is (-1)^popcount(i & j). V log V additions.
 

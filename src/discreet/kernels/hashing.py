@@ -40,7 +40,7 @@ _NOWHERE = 0xFFFFFFFF
 def add_preimages(
     columns: _Columns, groups: NDArray[np.int32], counts: NDArray[np.int64], *, prime: int, buckets: int
 ) -> None:
-    """Add, for every value and group, the number of blocks that contain it to counts.
+    """Add, for every value and group, the number of blocks with this value to counts.
 
     Args:
         columns: alpha, beta and bucket, each of shape ``(m,)``.
@@ -107,7 +107,7 @@ def preimages_dot_transposed(
     size: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every value, the sum of the weights of the reports whose blocks contain it.
+    """Return, for every value, the sum of the weights of the reports whose blocks contain the value.
 
     Args:
         alpha: shape ``(m,)``.
@@ -181,7 +181,7 @@ def _reports_per_task(prime: int, buckets: int) -> int:
 def count_by_group(
     columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
 ) -> None:
-    """Add, for each group and value, the number of reports whose blocks contain the value, to ``(g, size)`` counts."""
+    """Add, for each group and value, the number of blocks with this value to ``(g, size)`` counts."""
     flat, size, rows = counts.reshape(-1), np.uint64(counts.shape[1]), np.empty(_LANES, np.uint64)
     for start in range(0, columns[0].size, _LANES):
         x, step, visits = begin_walks(columns, start, prime, buckets)
@@ -265,7 +265,7 @@ def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
 
 @compiled()
 def retire_walks(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
-    """Move reports with complete blocks to a position beyond all values."""
+    """Move reports with complete blocks to a position above all values."""
     for lane in range(x.size):
         if visits[lane] <= visit:
             x[lane] = _NOWHERE
@@ -333,7 +333,7 @@ def scatter_buckets(
     buckets: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every function and bucket, the sum of the numbers of the bucket's values.
+    """Return, for every function and bucket, the sum of the numbers of all values in the bucket.
 
     Args:
         coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
@@ -415,7 +415,7 @@ def scatter_sums(coefficients: NDArray[np.uint32], values: NDArray[np.float64], 
 def _hash(
     coefficients: NDArray[np.uint32], first: int, count: int, prime: int, buckets: int, out: NDArray[np.uint32]
 ) -> None:
-    """Write the buckets of the values from ``first`` on; entries beyond ``count`` are not read."""
+    """Write the buckets of ``count`` consecutive values, starting with ``first``."""
     modulus = np.uint32(prime)
     head = 4 * _POOL_LANES
     _walk(coefficients, first, min(head, out.size), prime, out)
@@ -478,7 +478,7 @@ def _less(a: Any, b: Any, modulus: Any) -> Any:
 
 @compiled()
 def _reduce(out: NDArray[np.uint32], count: int, buckets: int) -> None:
-    """Replace numbers by their remainders modulo g, with products, exactly below 2^31 [Granlund, Montgomery 1994]."""
+    """Replace numbers below 2^31 by their remainders modulo g, without division [Granlund, Montgomery 1994]."""
     shift = 31
     while (1 << (shift - 31)) < buckets:
         shift += 1

@@ -56,7 +56,7 @@ def members_dot_transposed(
     *,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every value, the sum of the weights of the reports with it as a member.
+    """Return, for every value, the sum of the weights of the reports that list the value.
 
     Args:
         members: shape ``(m, k)``.

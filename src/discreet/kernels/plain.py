@@ -1,4 +1,4 @@
-"""NumPy kernels, which replace compiled ones where numba is not installed: the same arguments, the same sums.
+"""NumPy kernels for machines without numba, with the same arguments and the same sums as the compiled ones.
 
 Sums of integers are identical; sums of floating-point numbers are added in another order.
 """
@@ -16,7 +16,7 @@ _ENTRIES_AT_ONCE = 1 << 15
 
 
 def count_preimages(columns: Any, groups: AnyArray, prime: int, buckets: int, counts: IntArray) -> None:
-    """Add, for every value and group, the number of blocks that contain it to counts."""
+    """Add, for every value and group, the number of blocks with this value to counts."""
     flat, size = counts.reshape(-1), counts.shape[1]
     starts = groups.astype(np.int64) * size
     for rows, values in _preimages(columns, prime, buckets):
@@ -25,21 +25,21 @@ def count_preimages(columns: Any, groups: AnyArray, prime: int, buckets: int, co
 
 
 def preimages_dot(columns: Any, values: FloatArray, prime: int, buckets: int, sums: FloatArray) -> None:
-    """Add, for every report, the values in its block to sums."""
+    """Add, for every report, the sum of the values in its block to sums."""
     padded = np.append(values, 0.0)
     for rows, places in _preimages(columns, prime, buckets):
         sums[rows] += padded[np.minimum(places, values.size).astype(np.int64)]
 
 
 def preimages_dot_transposed(columns: Any, weights: FloatArray, prime: int, buckets: int, sums: FloatArray) -> None:
-    """Add, for every value, the weights of the reports whose blocks contain the value, to sums."""
+    """Add, for every value, the sum of the weights of the reports whose blocks contain the value to sums."""
     for rows, places in _preimages(columns, prime, buckets):
         there = places < sums.size
         np.add.at(sums, places[there].astype(np.int64), weights[rows][there])
 
 
 def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, AnyArray]]:
-    """Yield one member of each report's block at a time: the rows, and values, too large where a block is complete."""
+    """Yield the values of all blocks step by step: some rows, and the next value of each row's block."""
     # A sum of two residues must fit.
     lane = np.uint32 if prime < 1 << 31 else np.uint64
     modulus = lane(prime)
@@ -58,14 +58,14 @@ def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, 
 
 
 def gather(coefficients: AnyArray, tables: AnyArray, prime: int, start: int, sums: AnyArray) -> None:
-    """Add, for every value from ``start`` on, the entries of its buckets over all functions, to sums."""
+    """Add, for every value from ``start`` on, the entries of its buckets over all functions to sums."""
     values, buckets = np.arange(start, start + sums.size, dtype=np.uint64), tables.shape[1]
     for rows in _chunks(len(tables), sums.size):
         sums += tables[rows].reshape(-1)[_places(coefficients[rows], values, prime, buckets)].sum(axis=0)
 
 
 def scatter(coefficients: AnyArray, values: FloatArray, prime: int, sums: FloatArray) -> None:
-    """Write, for every function and bucket, the sum of the numbers of the bucket's values."""
+    """Write, for every function and bucket, the sum of the numbers of all values in the bucket."""
     numbers, buckets = np.arange(values.size, dtype=np.uint64), sums.shape[1]
     for rows in _chunks(len(sums), values.size):
         places = _places(coefficients[rows], numbers, prime, buckets)
@@ -108,7 +108,7 @@ def members_dot(members: AnyArray, values: FloatArray, sums: FloatArray) -> None
 
 
 def members_dot_transposed(members: AnyArray, weights: FloatArray, size: int) -> FloatArray:
-    """Return, for every value, the sum of the weights of the reports with this member."""
+    """Return, for every value, the sum of the weights of the reports that list the value."""
     sums = np.zeros(size + 1)
     for rows in _chunks(*members.shape):
         np.add.at(sums, np.minimum(members[rows], size), weights[rows, None])
@@ -131,7 +131,7 @@ def tiles_dot(tiles: AnyArray, values: AnyArray, _: int, sums: AnyArray) -> None
 
 
 def tiles_dot_transposed(tiles: AnyArray, weights: AnyArray, _: int) -> FloatArray:
-    """Return, for every column, the sum of the weights of the reports with a one in it."""
+    """Return, for every column, the sum of the weights of the reports with a one in that column."""
     sums, each = np.zeros(tiles.shape[1]), weights.reshape(-1, 32)
     for rows, bits in _bits(tiles):
         sums += np.einsum("ik,ijk->j", each[rows], bits, dtype=np.float64)
@@ -139,7 +139,7 @@ def tiles_dot_transposed(tiles: AnyArray, weights: AnyArray, _: int) -> FloatArr
 
 
 def _bits(tiles: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
-    """Yield some tiles at a time: their rows, and the bits of each word, ``(rows, v, 32)``."""
+    """Yield the rows of some tiles, and the bits of their words, ``(rows, v, 32)``."""
     for rows in _chunks(len(tiles), 32 * tiles.shape[1]):
         some = np.ascontiguousarray(tiles[rows], "<u4").view(np.uint8)
         yield rows, np.unpackbits(some, axis=1, bitorder="little").reshape(len(some), -1, 32)

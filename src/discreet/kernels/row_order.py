@@ -35,7 +35,7 @@ def sorted_rows(rows: AnyArray) -> AnyArray:
 
 
 def _words(rows: AnyArray) -> WordArray:
-    """Return rows as ``(words, n)`` integers with the same order as the bytes."""
+    """Return rows as ``(words, n)`` integers that sort in the same order as the bytes."""
     count = -(-rows.shape[1] // _WORD)
     padded = np.zeros((len(rows), count * _WORD), dtype=np.uint8)
     padded[:, : rows.shape[1]] = rows

@@ -77,12 +77,12 @@ class Candidate:
 
     @property
     def title(self) -> str:
-        """The name, with the options."""
+        """The name of the mechanism, with its options in parentheses."""
         return f"{self.name} ({self.options})" if self.options else self.name
 
 
 def least_error(requirements: Requirements) -> float | None:
-    """Return the smallest mean squared error of any unbiased estimate under the target; None where it is not known.
+    """Return the smallest mean squared error of any unbiased estimate under the target; None if it is not known.
 
     It holds for every mechanism with this epsilon that all users share. It is not known for a given distribution.
     """
@@ -96,7 +96,7 @@ def least_error(requirements: Requirements) -> float | None:
 
 
 def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
-    """Yield every mechanism that needs only a domain and an epsilon, with its name and tuned for the target."""
+    """Yield the name and the mechanism, tuned for the target, for all that need only a domain and an epsilon."""
     domain, epsilon = requirements.domain, requirements.epsilon_each
     # Parameters are tuned for this mass; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.mass
@@ -143,7 +143,7 @@ def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> 
 
 
 def fits(requirements: Requirements, mechanism: BlockMechanism) -> bool:
-    """Return true if reports are within the required size, and are counted within the required time."""
+    """Return true if the reports are small enough, and their counting is quick enough."""
     size, seconds = requirements.largest_report, requirements.most_seconds
     small = size is None or largest_bytes(mechanism) <= size
     return small and (seconds is None or collector_seconds(requirements, mechanism) <= seconds)

@@ -110,7 +110,7 @@ class MechanismComparison(TabularResult):
         return f"{wanted.domain.in_words}, epsilon {wanted.epsilon:g}, {wanted.people}"
 
     def view(self, most: int | None = None) -> ResultTable:
-        """Return a table by ascending error: ``*`` marks the recommended mechanism, ``!`` a mechanism above a limit.
+        """Return a table sorted by error: ``*`` marks the recommended mechanism, ``!`` a mechanism above a limit.
 
         Args:
             most: the number of mechanisms to show, besides the recommended one; None for all.
@@ -213,7 +213,7 @@ def compare_mechanisms(
 
 
 def recommended(candidates: Sequence[Candidate], within: float, *, worst: bool) -> Candidate:
-    """Return the candidate with the smallest report among the candidates with an error close to the smallest.
+    """Return the candidate with the smallest reports among the candidates with nearly the smallest error.
 
     Ties go to the smallest error for the target, then for the other distribution, then to the smallest expected report.
 

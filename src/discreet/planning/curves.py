@@ -37,7 +37,7 @@ def against_epsilon(requirements: Requirements) -> Curves:
 
 
 def against_users(requirements: Requirements) -> Curves:
-    """Return the error under the target for a tenth to ten times the number of users, as `against_epsilon`.
+    """Return the same curves for a tenth to ten times the number of users; see `against_epsilon`.
 
     Example:
         >>> import discreet as dc

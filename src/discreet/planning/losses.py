@@ -14,7 +14,7 @@ _MOST_REPORTS = 1 << 53
 
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
-    """Return the largest n Var(p_hat_x) of any value under any distribution; without a pool bias n does not matter.
+    """Return the largest n Var(p_hat_x) over all values and distributions; n matters only with a pool bias.
 
     Example:
         >>> import discreet as dc
@@ -79,7 +79,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
 def reports_for_change(
     mechanism: BlockMechanism, change: float, *, power: float = 0.8, significance: float = 0.05, p: Any = None
 ) -> int:
-    """Return the smallest number of reports in each of two groups that shows a change of a value's share.
+    """Return the smallest number of reports in each of two groups that reveals a change of a value's share.
 
     Args:
         mechanism: a block mechanism.

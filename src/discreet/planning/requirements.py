@@ -35,7 +35,7 @@ _VERY_MANY = 1 << 40
 
 
 class Wishes(TypedDict, total=False):
-    """Optional requirements for a mechanism, beside domain, epsilon and users; `discreet.best` explains each."""
+    """Optional arguments for the choice of a mechanism; `discreet.best` explains each."""
 
     target: Target | None
     sensitive_mass: float | None
@@ -92,7 +92,7 @@ class Requirements:
     within: float = WITHIN
 
     def __post_init__(self) -> None:
-        """Check the requirements, and choose the target if it is not given."""
+        """Check the requirements, and choose the most specific target if none is given."""
         object.__setattr__(self, "epsilon", checked_epsilon(self.epsilon))
         if checked_domain(self.domain).sensitive_count == 0:
             raise ParameterError("comparison.nothing-sensitive", argument="domain")
@@ -116,12 +116,12 @@ class Requirements:
 
     @property
     def is_assumed(self) -> bool:
-        """True if nothing is known about the people, so that their sensitive mass is assumed."""
+        """True if the share of people with a sensitive value is assumed, because it is not known."""
         return self.p is None and self.sensitive_mass is None
 
     @cached_property
     def mass(self) -> float:
-        """p(X_S), the share of people with a sensitive value: known, or assumed."""
+        """p(X_S), the share of people with a sensitive value, known or assumed."""
         if self.domain.clear_count == 0 and self.sensitive_mass is None:
             return 1.0
         if self.p is not None:
@@ -131,7 +131,7 @@ class Requirements:
 
     @cached_property
     def distribution(self) -> FloatArray:
-        """The ``(|X|,)`` distribution of the people: known, or uniform within each class."""
+        """The ``(|X|,)`` distribution of the people: the known one, or one uniform within each class."""
         if self.p is not None:
             return np.asarray(self.p)
         domain = self.domain
@@ -155,11 +155,11 @@ class Requirements:
 
     @property
     def counted(self) -> int:
-        """The number of reports for the collector's time: all reports, or `COUNTED` without a number of users."""
+        """The number of reports for the collector's time: all reports, or 100,000 without a number of users."""
         return COUNTED if self.users is None else self.reports
 
     @property
     def people(self) -> str:
-        """The number of users as text, with the number of their reports if each sends several."""
+        """The number of users as text, with the number of reports of each user if they send several."""
         each = f", {self.reports_per_user} reports each" if self.reports_per_user > 1 else ""
         return f"{'any number of' if self.users is None else f'{self.users:,}'} users{each}"
