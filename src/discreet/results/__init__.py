@@ -1,1 +1,1 @@
-"""Results of estimators: estimates with their limits, functionals, comparisons, regressions."""
+"""Results of estimators: estimates with confidence limits, functionals, comparisons and regressions."""

@@ -1,9 +1,9 @@
-"""Coefficients of linear regressions, with errors and limits by the law of the mechanism.
+"""Coefficients of linear regressions, with standard errors and limits from their sampling distribution.
 
 A coefficient b is a sum over reports, with the weight a_i of report i. If the truth is t, the fitted shares nearest to
-the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), clipped to [0, 1]. If P is a person's share of the
-value, the worth of the person's report has the mean P. The law gives its second and third moments. So the coefficient
-has a variance and a skewness for every t, and its limits follow from Pearson's type III.
+the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), clipped to [0, 1]. If P is a person's share of the value, the
+worth (contribution) of the person's report has the mean P, and the mechanism gives its second and third moments. So the
+coefficient has a variance and a skewness for every t, and its limits follow from Pearson's type III.
 """
 
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ from discreet.arrays import FloatArray
 from discreet.theory.binomial import Ends, sigmas
 from discreet.theory.limits import crossing, tail_above
 
-# In bounds of the standard deviation: how far from a coefficient limits may be.
+# In upper bounds of the standard deviation: the largest distance of a limit from its coefficient.
 _FAR = 20.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CoefficientLaw:
-    """The law of linear combinations of coefficients.
+    """The sampling distribution of linear combinations of a regression's coefficients.
 
     Attributes:
         rows: ``(g, k)`` the different rows of covariates.
         powers: ``(3, g)`` the sums of the weights w of all people of a row, of their squares and of their cubes.
         squared: ``(k, k)`` the inverse of Z' W Z.
-        coefficients: ``(m, k)``.
-        second: ``(2, m)`` mean squared worths to each value: of people who have another one, and who have this one.
-        third: ``(2, m)`` mean cubes, likewise.
+        coefficients: ``(m, k)`` estimates.
+        second: ``(2, m)`` mean squared contributions to each value: of people with another value, and with this value.
+        third: ``(2, m)`` mean cubed contributions, for the same people.
     """
 
     rows: FloatArray
@@ -39,7 +39,7 @@ class CoefficientLaw:
     third: FloatArray
 
     def shape(self, combinations: FloatArray, place: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(r,)`` variances and skewness of combinations for one value, where the truth is t."""
+        """Return the variances and the skewness, ``(r,)`` each, of combinations for one value if the truth is t."""
         a, centre = self.rows @ (self.squared @ combinations.T), combinations @ self.coefficients[place]
         weights, squares, cubes = self.powers
         moved = (t - centre) * (a / (weights @ a**2))
@@ -49,18 +49,18 @@ class CoefficientLaw:
         return variance, cubes @ (a**3 * (third - 3 * p * second + 2 * p**3)) / variance**1.5
 
     def tail(self, combinations: FloatArray, place: int, t: FloatArray) -> FloatArray:
-        """Return the ``(r,)`` probabilities of combinations as large as these, where the truth is t."""
+        """Return the ``(r,)`` probabilities of combinations at least as large as the estimates, if the truth is t."""
         variance, skewness = self.shape(combinations, place, t)
         return tail_above((combinations @ self.coefficients[place] - t) / np.sqrt(variance), skewness)
 
     def least(self, combinations: FloatArray, place: int) -> FloatArray:
-        """Return the ``(r,)`` standard errors of combinations that half a report alone would make."""
+        """Return the ``(r,)`` standard errors that half a report would cause; no standard error is smaller."""
         a = self.rows @ (self.squared @ combinations.T)
         return np.asarray(np.sqrt(self.powers[1] @ a**2 * self.second[:, place].max() / (2 * self.powers[0].sum())))
 
     @property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors of the coefficients, where the truth is the estimate."""
+        """``(m, k)`` standard errors of the coefficients, computed as if the estimates were the truth."""
         every = np.eye(self.coefficients.shape[1])
         of_values = enumerate(self.coefficients)
         return np.array(
@@ -75,7 +75,7 @@ class CoefficientLaw:
         return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
 
     def limits(self, combinations: FloatArray, alpha: float) -> Ends:
-        """Return the ``(m, r)`` limits of combinations; each misses with about alpha/2."""
+        """Return the ``(m, r)`` lower and upper limits of combinations; each misses with about probability alpha/2."""
         ends = np.array([self._ends(combinations, place, alpha / 2) for place in range(len(self.coefficients))])
         return ends[:, 0], ends[:, 1]
 
@@ -85,5 +85,5 @@ class CoefficientLaw:
         low, high = centre - away, centre + away
         lower = crossing(lambda t: self.tail(combinations, place, t), low, centre, tail)
         upper = -crossing(lambda t: 1 - self.tail(combinations, place, -t), -high, -centre, tail)
-        # Where nothing varies at the estimate, no limit is nearer than half a report.
+        # If nothing varies at the estimate, a limit is at least half a report away.
         return np.fmin(lower, centre - sigmas(tail) * least), np.fmax(upper, centre + sigmas(tail) * least)

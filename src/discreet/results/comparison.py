@@ -20,22 +20,22 @@ from discreet.pictures.charts import Differences, forest_chart
 from discreet.theory.binomial import Control, rejected
 
 _SHOWN = 12
-# Values that are named where differences lie outside; of an interval's width: a difference at its end does not.
+# Most values listed in a remark; share of an interval's width by which a difference may lie outside.
 _NAMED, _ROUNDING = 5, 1e-9
 
 
 class ValueDifference(NamedTuple):
-    """The difference of one value's frequencies.
+    """The difference of one value's shares in two distributions.
 
     Attributes:
-        value: its name.
-        sensitive: whether it is.
-        first: its estimated share in the first.
-        second: its share in the second.
-        difference: first less second.
-        lower: end of the interval of the difference.
-        upper: the other end.
-        p_value: of the test of no difference.
+        value: the name of the value.
+        sensitive: whether the value is sensitive.
+        first: the estimated share in the first distribution.
+        second: the share in the second distribution.
+        difference: first minus second.
+        lower: lower limit of the difference.
+        upper: upper limit of the difference.
+        p_value: p-value of the test of no difference.
     """
 
     value: str
@@ -49,12 +49,12 @@ class ValueDifference(NamedTuple):
 
 
 class ChiSquare(NamedTuple):
-    """The test of no difference in any value.
+    """The chi-square test that no value's share differs.
 
     Attributes:
         statistic: the squared distance of the differences from 0, by their covariance.
-        degrees: of freedom.
-        p_value: the probability of such a statistic, or a larger one, where nothing differs.
+        degrees: degrees of freedom.
+        p_value: the probability of a statistic at least as large if there is no difference.
     """
 
     statistic: float
@@ -66,23 +66,23 @@ class ChiSquare(NamedTuple):
 class Comparison(TabularResult):
     """The differences of two distributions over one domain, value by value and over all.
 
-    Intervals are made of the limits of both estimates before these are clipped to [0, 1] (MOVER); the test of a value
-    is that interval turned round: its p-value is below 5% exactly where the 95% interval excludes 0.
+    Intervals are made of the limits of both estimates before these are clipped to [0, 1] (MOVER). The test of a value
+    is the inversion of its interval: the p-value is below 5% if and only if the 95% interval excludes 0.
 
     Attributes:
         domain: the values.
         first: ``(|X|,)`` frequencies.
         second: ``(|X|,)`` frequencies, or given shares.
-        lower: ``(|X|,)`` lower ends of the intervals of the differences.
-        upper: ``(|X|,)`` upper ends.
+        lower: ``(|X|,)`` lower limits of the differences.
+        upper: ``(|X|,)`` upper limits.
         level: confidence of the intervals.
-        p_values: ``(|X|,)`` of the tests of no difference, each by itself.
-        overall: the test over all values; None where the covariances are not known, or there are too many values.
-        sizes: reports in the first and in the second; 0 for given shares.
-        titles: of both.
+        p_values: ``(|X|,)`` p-values of the tests of no difference, one per value.
+        overall: the test over all values; None if the covariances are not known, or there are too many values.
+        sizes: numbers of reports in the first and in the second; 0 for given shares.
+        titles: names of both distributions.
         simultaneous: whether all intervals hold at once.
         simulated: whether any report was simulated.
-        methods: of the estimates.
+        methods: methods of the estimates.
 
     Example:
         >>> import discreet as dc
@@ -111,12 +111,12 @@ class Comparison(TabularResult):
 
     @property
     def differences(self) -> FloatArray:
-        """``(|X|,)`` first less second."""
+        """``(|X|,)`` differences: the first frequencies minus the second."""
         return self.first - self.second
 
     @property
     def heading(self) -> str:
-        """Both sides, and the test over all values, in a line."""
+        """One line with both titles, the numbers of reports, and the test over all values."""
         sizes = [f"{title}, n={size}" if size else title for title, size in zip(self.titles, self.sizes, strict=True)]
         test = (
             ""
@@ -127,7 +127,7 @@ class Comparison(TabularResult):
 
     @property
     def remark(self) -> str:
-        """A sentence on differences that lie outside their intervals, and why; empty if there are none."""
+        """A sentence on differences that lie outside their intervals, with the reason; empty if all lie inside."""
         slack = _ROUNDING * (self.upper - self.lower)
         outside = np.flatnonzero((self.differences < self.lower - slack) | (self.differences > self.upper + slack))
         if not len(outside):
@@ -143,14 +143,17 @@ class Comparison(TabularResult):
         )
 
     def view(self) -> ResultTable:
-        """Return the table of the clearest differences, with a note on the others."""
+        """Return a table of the values with the smallest p-values, with a note on the others."""
         left = self.domain.size - _SHOWN
         below = f"and {left:,} values that differ less; to_pandas, to_polars and to_arrow return all"
         table = self.values_table(self.heading, self.clearest_values(_SHOWN))
         return replace(table, notes=[below, *table.notes]) if left > 0 else table
 
     def values_table(self, title: str, codes: IntArray, before: Sequence[ResultColumn] = ()) -> ResultTable:
-        """Return the table of the differences of some values, after other columns as long as the domain."""
+        """Return a table of the differences of some values, after other columns.
+
+        The other columns have an entry for each value of the domain.
+        """
         columns = [column.at(codes) for column in (*before, *self.value_columns())]
         names = text_column("value", self.domain.names(codes))
         return ResultTable(title, [names, *columns], [*filter(None, [self.remark])])
@@ -159,10 +162,10 @@ class Comparison(TabularResult):
         return self.domain.size
 
     def __getitem__(self, value: Any) -> ValueDifference:
-        """Return the difference of one value, given as the domain has it.
+        """Return the difference of one value, which is passed as a label of the domain.
 
         Raises:
-            KeyError: if it is not in the domain; it is not quoted.
+            KeyError: if the value is not in the domain; the message does not quote it.
         """
         return self._rows(self.domain.code_of(value))[0]
 
@@ -171,38 +174,44 @@ class Comparison(TabularResult):
         return [ValueDifference(**row) for row in rows]
 
     def clearest_values(self, count: int) -> IntArray:
-        """Return the codes of the values with the smallest p-values; all in the domain's order if few."""
+        """Return the codes of the ``count`` values with the smallest p-values.
+
+        If the domain has no more values, all codes are returned, in order.
+        """
         if self.domain.size <= count:
             return np.arange(self.domain.size)
         return np.argsort(self.p_values, kind="stable")[:count]
 
     def clearest(self, count: int = 10) -> list[ValueDifference]:
-        """Return the differences of the values with the smallest p-values; all in the domain's order if few."""
+        """Return the differences of the ``count`` values with the smallest p-values.
+
+        If the domain has no more values, all are returned, in the domain's order.
+        """
         return self._rows(self.clearest_values(count))
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list[ValueDifference]:
-        """Return the differences that are significant, the clearest first.
+        """Return the significant differences, the smallest p-value first.
 
         Args:
-            rate: the bound that is kept, in (0, 1/2).
-            control: of what; see `discreet.theory.binomial.rejected`.
+            rate: the bound on the error rate, in (0, 1/2).
+            control: the error rate that is bounded; see `discreet.theory.binomial.rejected`.
 
         Raises:
-            ParameterError: if rate is not in (0, 1/2), or there is no such control.
+            ParameterError: if the rate is not in (0, 1/2), or the control is unknown.
         """
         listed = np.flatnonzero(self.significant_values(rate, control=control))
         return self._rows(listed[np.argsort(self.p_values[listed], kind="stable")])
 
     def significant_values(self, rate: float = 0.05, *, control: Control = "fdr") -> BoolArray:
-        """Return ``(|X|,)`` booleans, true for the values that `significant` lists; arguments as there."""
+        """Return ``(|X|,)`` booleans: true for the values in `significant`; arguments are as for `significant`."""
         return rejected(self.p_values, rate, control=control)
 
     def table(self) -> ResultTable:
-        """Return all values: labels, sensitive, first, second, difference, lower, upper, p_value."""
+        """Return a table of all values: labels, sensitive, first, second, difference, lower, upper, p_value."""
         return ResultTable(self.heading, label_columns(self.domain.table(), self.value_columns()))
 
     def value_columns(self) -> list[ResultColumn]:
-        """Return the columns beside labels of every output of a comparison."""
+        """Return the columns that every output of a comparison has beside the labels."""
         ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
         return [
             ResultColumn("sensitive", self.domain.sensitive, "mark"),
@@ -215,10 +224,10 @@ class Comparison(TabularResult):
         ]
 
     def plot(self, largest: int = 40) -> Any:
-        """Return an Altair forest plot: a row per value with its difference and interval; sensitive ones are marked.
+        """Return an Altair forest plot: a row per value with difference and interval; sensitive values are marked.
 
         Args:
-            largest: how many values to draw, those that differ most clearly.
+            largest: number of values to draw; values with the smallest p-values are chosen.
         """
         rows = self.clearest(largest)
         sizes = [

@@ -1,4 +1,4 @@
-"""The estimate: a table of frequencies with the errors of the method that made it, and the limits that reports give."""
+"""The estimate: a table of frequencies with the standard errors of its method, and with confidence limits."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -20,11 +20,11 @@ from discreet.results.functionals import Quantile, Quantity, Ratio, ascending, c
 from discreet.results.uncertainty import Bounded, SumUncertainty, Uncertainty, ValueUncertainty
 from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
 
-# Values that are named where a method contradicts the reports.
+# Most values listed in a sentence on contradictions.
 _NAMED = 5
-# Of an interval's width: a frequency at its end is not outside.
+# Share of an interval's width by which a frequency may lie outside.
 _ROUNDING = 1e-9
-# Covariances of more values are no table that anybody reads, and take memory in the square.
+# Most values of a covariance matrix, whose memory is quadratic in this number.
 _MOST_COVARIANCES = 4096
 
 # Most rows shown of an estimate; of more values, the most frequent are shown.
@@ -35,12 +35,12 @@ class ValueEstimate(NamedTuple):
     """The estimate of one value.
 
     Attributes:
-        value: its name.
-        sensitive: whether it is.
-        frequency: its estimated share.
-        standard_error: of that.
-        lower: end of the interval at 95%.
-        upper: the other end.
+        value: the name of the value.
+        sensitive: whether the value is sensitive.
+        frequency: the estimated share.
+        standard_error: standard error of the share.
+        lower: lower limit at 95%.
+        upper: upper limit at 95%.
     """
 
     value: str
@@ -57,18 +57,19 @@ class Estimate(TabularResult):
 
     Attributes:
         domain: the values.
-        frequencies: ``(|X|,)`` estimates; an unbiased one may be negative.
-        errors: the `standard_errors`, or a function that works them out when they are first asked for.
+        frequencies: ``(|X|,)`` estimates; an unbiased estimate may be negative.
+        errors: the `standard_errors`, or a function that computes them on first use.
         n: number of reports.
-        method: how they were estimated.
-        fingerprint: marks the plan.
-        gap: how far the log-likelihood may be from its maximum, in nats per report; None if that was not the aim.
-        passes: how many times the reports were gone through; None if only the tally was used.
+        method: name of the method.
+        fingerprint: fingerprint of the plan.
+        gap: upper bound on the distance of the log-likelihood from its maximum, in nats per report; None if the method
+            does not maximise it.
+        passes: number of passes through the reports; None if only the tally was used.
         simulated: whether any report was simulated.
-        intervals: what the reports determine, whatever the method is, or a function that works it out when it is first
-            asked for; None for limits of the standard errors.
-        people: the tallies behind it, `discreet.estimators.strata.Strata`, by which comparisons recognise and test
-            its people; None where there are none.
+        intervals: the limits that the reports determine, for every method, or a function that computes them on first
+            use; None for normal limits from the standard errors.
+        people: the tallies of the estimate, a `discreet.estimators.strata.Strata`, by which comparisons recognise and
+            test people; None without tallies.
 
     Example:
         >>> import discreet as dc
@@ -81,7 +82,7 @@ class Estimate(TabularResult):
         >>> [f"{a:.2f} to {b:.2f}" for a, b in zip(low, high, strict=True)]
         ['0.55 to 0.64', '0.36 to 0.45', '0.00 to 0.03']
 
-        It is a table: printed, by value, and for whatever reads Arrow.
+        An estimate is a table: it is printed, read by value, and read by every library that reads Arrow.
 
         >>> estimate
         Estimate(linear, n=1000, 3 values, simulated)
@@ -106,13 +107,13 @@ class Estimate(TabularResult):
     people: Any = None
 
     def __post_init__(self) -> None:
-        """Make the numbers read-only."""
+        """Make the frequencies and the errors read-only."""
         object.__setattr__(self, "frequencies", frozen(self.frequencies))
         if not callable(self.errors):
             object.__setattr__(self, "errors", frozen(self.errors))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a pickle: deferred results are computed first, so that the pickle holds no reports."""
+        """Return the state for a pickle; deferred results are computed first, so that it contains no reports."""
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         state["intervals"] = self.uncertainty if callable(self.intervals) else self.intervals
         return state | {"errors": self.standard_errors}
@@ -127,13 +128,13 @@ class Estimate(TabularResult):
 
     @property
     def heading(self) -> str:
-        """Method, number of reports and number of values, in a line."""
+        """One line with the method, the number of reports and the number of values."""
         gap = "" if self.gap is None else f", gap={self.gap:.1e}"
         marks = ", simulated" if self.simulated else ""
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
 
     def view(self) -> ResultTable:
-        """Return the table of all values or of the most frequent ones, with a note on the others."""
+        """Return a table of all values, or of the most frequent values with a note on the others."""
         left = self.domain.size - _SHOWN
         codes = self.chosen(_SHOWN) if left > 0 else np.arange(self.domain.size)
         table = self.values_table(self.heading, codes)
@@ -149,14 +150,14 @@ class Estimate(TabularResult):
         simultaneous: bool = False,
         beside: Sequence[ResultColumn] = (),
     ) -> ResultTable:
-        """Return the table of the most frequent values, whose intervals allow for their choice.
+        """Return a table of the most frequent values, with intervals that are valid for such a selection.
 
         Args:
-            title: above the table.
-            codes: of the values.
+            title: text above the table.
+            codes: codes of the values.
             level: confidence of the intervals.
             simultaneous: as for `interval`.
-            beside: more columns, each as long as the domain.
+            beside: more columns, with an entry for each value of the domain.
 
         Raises:
             ParameterError: as for `interval`.
@@ -172,9 +173,10 @@ class Estimate(TabularResult):
         return ResultTable(title, [names, *(column.at(codes) for column in columns)], [*filter(None, notes)])
 
     def chosen(self, count: int) -> IntArray:
-        """Return the codes of the ``count`` most frequent values in the order of a table.
+        """Return the codes of the ``count`` most frequent values, in the order of a table.
 
-        All values, and numbers, have the order of the domain; some of many labels are sorted by their frequency.
+        Numbers have the order of the domain, and so do labels if all are shown. A selection of labels is sorted by
+        frequency.
         """
         codes = self.largest(count)
         return np.sort(codes) if len(self) <= count or self.domain.space.holds in {INTEGERS, NUMBERS} else codes
@@ -183,7 +185,7 @@ class Estimate(TabularResult):
         """Return a sentence on intervals of the most frequent values, and on noise; empty if all values are shown.
 
         Args:
-            count: how many values are shown.
+            count: number of values that are shown.
             level: confidence of the intervals.
             simultaneous: whether all intervals hold at once.
 
@@ -204,29 +206,29 @@ class Estimate(TabularResult):
     ) -> tuple[FloatArray, FloatArray]:
         """Return confidence intervals for the true frequencies.
 
-        An interval belongs to the reports and the value, not to the method: it holds every share under which the count
-        of the value is not surprising, by exact binomial tails where the count is binomial, else corrected for
-        skewness. ``mle`` and ``em`` have shorter ones from whole reports. A biased method's frequency may lie outside;
-        see `contradicted`.
+        An interval depends on the reports and the value, not on the method: it contains every share under which the
+        count of the value is not surprising. If the count is binomial, it uses exact tails; otherwise it is corrected
+        for skewness. ``mle`` and ``em`` have shorter intervals, from whole reports. The frequency of a biased method
+        may lie outside; see `contradicted`.
 
         Args:
             level: confidence, in (0, 1).
             simultaneous: whether all |X| intervals hold at once with this confidence (Sidak).
-            shown: how many values are chosen by their estimates, as the most frequent ones are: on average at most
-                1 - level of the chosen intervals miss [Benjamini and Yekutieli 2005]. None for values that were chosen
-                without a look at the estimates; for them pointwise intervals hold.
+            shown: number of values that are chosen by their estimates, such as the most frequent ones. On average, at
+                most 1 - level of the intervals of chosen values miss [Benjamini and Yekutieli 2005]. None for values
+                that are chosen without the estimates; pointwise intervals are valid for them.
 
         Returns:
-            Lower and upper ends, each ``(|X|,)``, within [0, 1]; never equal where anything is unknown.
+            Lower and upper limits, each ``(|X|,)``, within [0, 1]; equal only if the share is known.
 
         Raises:
-            ParameterError: if the level is not in (0, 1), or shown is no whole number from 1.
+            ParameterError: if the level is not in (0, 1), or shown is not a positive integer.
         """
         low, high = self.limits(level, simultaneous, shown=shown)
         return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
     def limits(self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None) -> Ends:
-        """Return the ends of `interval` before they are clipped to [0, 1]; differences of estimates need these.
+        """Return the limits of `interval` before they are clipped to [0, 1]; differences of estimates need them.
 
         Args:
             level: confidence, in (0, 1).
@@ -242,19 +244,19 @@ class Estimate(TabularResult):
 
     @property
     def centre(self) -> FloatArray:
-        """``(|X|,)`` nearly unbiased estimates that `limits` lie around, whatever the method is."""
+        """``(|X|,)`` nearly unbiased estimates around which the limits lie, for every method."""
         return self.uncertainty.centre
 
     @property
     def remark(self) -> str:
-        """Sentences on where the intervals come from, if not from where the method says, and on noisy bins."""
+        """Sentences on intervals that do not come from the method, and on noisy bins; empty if neither applies."""
         noisy = self.domain.numbers is not None and self.method.startswith("linear")
         bins = "Single bins of numbers are noisy; the mean is not, and method smooth is for the distribution."
         return " ".join(filter(None, [self.uncertainty.remark, bins if noisy else ""]))
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
-        """The limits and errors that the reports determine, whatever the method is."""
+        """The confidence limits and errors that the reports determine, for every method."""
         if callable(self.intervals):
             return self.intervals()
         errors = MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2)
@@ -262,7 +264,7 @@ class Estimate(TabularResult):
 
     @property
     def is_unbiased(self) -> bool:
-        """True if the frequencies are the estimates that limits lie around."""
+        """True if the frequencies are the unbiased estimates around which the limits lie."""
         return np.array_equal(self.frequencies, self.uncertainty.centre)
 
     def contradicted(
@@ -270,7 +272,7 @@ class Estimate(TabularResult):
     ) -> BoolArray:
         """Return ``(|X|,)`` booleans: true where a frequency lies outside its interval.
 
-        There the method contradicts the reports: it states a share under which they would be surprising.
+        Such a frequency contradicts the reports, which would be surprising if it were the true share.
 
         Args:
             level: confidence, in (0, 1).
@@ -291,7 +293,7 @@ class Estimate(TabularResult):
     def contradiction(
         self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> str:
-        """Return a sentence that names values where the method contradicts the reports; empty if there are none."""
+        """Return a sentence that lists the values whose frequency contradicts the reports; else empty."""
         outside = self.contradicted(level, simultaneous, shown=shown)
         where = np.flatnonzero(outside)
         if not len(where):
@@ -316,30 +318,33 @@ class Estimate(TabularResult):
             value: as the domain has it; for products a tuple, for grids a (lat, lon) pair.
 
         Raises:
-            KeyError: if it is not in the domain; it is not quoted.
+            KeyError: if the value is not in the domain; the message does not quote it.
         """
         return self._shares(self.domain.code_of(value))[0]
 
     def top(self, count: int = 10) -> list["ValueEstimate"]:
-        """Return the estimates of the most frequent values, in falling order; intervals hold for such a selection."""
+        """Return the estimates of the most frequent values, in descending order.
+
+        The intervals are valid for such a selection.
+        """
         return self._shares(self.largest(count), chosen=True)
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list["ValueEstimate"]:
-        """Return the values that somebody has, beyond what noise explains, the most frequent first.
+        """Return the values whose frequency is significantly above 0, the most frequent first.
 
-        Their intervals hold for such a selection.
+        Their intervals are valid for such a selection.
 
-        A value is tested against 0 by its own interval: it is kept at alpha if the lower limit of its interval at
-        1 - 2 alpha is above 0. False discovery rates are proven for independent tests and for positively dependent
-        ones; frequencies that sum to 1 depend on each other a little the other way.
+        The interval of a value is the test of a true frequency of 0: the value is significant at alpha if the lower
+        limit at level 1 - 2 alpha is above 0. The false discovery rate is proven for independent and for positively
+        dependent tests; frequencies that sum to 1 are slightly negatively dependent.
 
         Args:
             rate: the bound on false discoveries, in (0, 1/2).
-            control: ``"fdr"``: the bound is on their expected share among the values returned [Benjamini and Hochberg
-                1995]; ``"fwer"``: on the probability that there is any [Holm 1979].
+            control: ``"fdr"``: a bound on the expected share of false discoveries among the returned values [Benjamini
+                and Hochberg 1995]; ``"fwer"``: a bound on the probability of any false discovery [Holm 1979].
 
         Raises:
-            ParameterError: if rate or control are none of these.
+            ParameterError: if the rate or the control is invalid.
 
         Example:
             >>> import discreet as dc
@@ -369,8 +374,8 @@ class Estimate(TabularResult):
             ``(m, m)`` covariances, in the order of the values.
 
         Raises:
-            DataError: if one of them is not in the domain.
-            ParameterError: if there are no covariances, too many, or they are not known.
+            DataError: if a value is not in the domain.
+            ParameterError: if there are no values or too many, or the covariances are not known.
 
         Example:
             >>> import discreet as dc
@@ -385,14 +390,14 @@ class Estimate(TabularResult):
         return self.uncertainty.covariance(codes)
 
     def total(self, values: Any) -> Quantity:
-        """Return the share of people who have one of some values.
+        """Return the share of people whose value is in a set of values.
 
         Args:
             values: a list of values, a ``(|X|,)`` mask, a predicate, or for products a pattern such as
                 ``{"age": ["30s", "40s"]}`` or a list of them, as for the sensitive values of a domain.
 
         Raises:
-            ParameterError: if it names a value outside the domain, or no value, or there is only one report.
+            ParameterError: if a value is not in the domain, there is no value, or there is only one report.
 
         Example:
             >>> import discreet as dc
@@ -412,15 +417,15 @@ class Estimate(TabularResult):
 
         Args:
             weights: ``(|X|,)`` finite numbers.
-            name: of the sum.
+            name: name of the sum.
 
         Raises:
-            ParameterError: if they are none, or there is only one report.
+            ParameterError: if the weights are not finite numbers, or there is only one report.
         """
         return self._sum(name, scores_of(self.domain, weights, "weights"))
 
     def mean(self, scores: Any = None) -> Quantity:
-        """Return the mean of labels that are integers, of the middles of bins of numbers, or of a score of each value.
+        """Return the mean of integer labels, of the midpoints of bins, or of a score for each value.
 
         Args:
             scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for the labels.
@@ -438,13 +443,13 @@ class Estimate(TabularResult):
         return self._sum("mean", scores_of(self.domain, scores, "scores"))
 
     def difference(self, first: Any, second: Any) -> Quantity:
-        """Return the difference of the shares of two sets of values, of the same people.
+        """Return the difference of the shares of two sets of values, among the same people.
 
         For two collections, or two groups, see `discreet.compare`.
 
         Args:
             first: a set of values; see `total`.
-            second: another one; what both have in common cancels out.
+            second: another set; values in both sets cancel out.
 
         Raises:
             ParameterError: as for `total`.
@@ -461,7 +466,7 @@ class Estimate(TabularResult):
 
         Args:
             first: a set of values; see `total`.
-            second: the set to divide by; if it holds the first one the ratio is a share, in [0, 1].
+            second: the set to divide by; if it contains the first set, the ratio is a share, in [0, 1].
 
         Raises:
             ParameterError: as for `total`.
@@ -482,7 +487,7 @@ class Estimate(TabularResult):
         return Ratio("ratio", estimate, bounded.error, bounded.bounds, borders, self._facts)
 
     def quantile(self, share: float, order: Any = None) -> Quantile:
-        """Return a quantile of labels that have an order, with an interval by inversion.
+        """Return a quantile of labels that have an order, with an interval from limits of cumulative shares.
 
         Args:
             share: tau, in (0, 1): the quantile is the first label at or below which this share of people is.
@@ -500,7 +505,7 @@ class Estimate(TabularResult):
         return Quantile(name, share, labels, cumulative, self.uncertainty.over(ranks), self._facts, borders)
 
     def mean_and_deciles(self, level: float = DEFAULT_LEVEL) -> ResultTable | None:
-        """Return the table of the mean and the nine deciles of numbers in bins; None of other values.
+        """Return a table of the mean and the nine deciles of numbers in bins; None for any other domain.
 
         Args:
             level: confidence of the intervals.
@@ -530,10 +535,10 @@ class Estimate(TabularResult):
         return self.quantile(0.5, order)
 
     def marginal(self, *attributes: str) -> "Estimate":
-        """Return the estimate of some attributes of a product domain, with its own errors and intervals.
+        """Return the estimate of the joint distribution of some attributes of a product domain.
 
-        Its standard errors belong to the sums of unbiased estimates. Its values are sensitive if they contain a
-        sensitive value of this domain.
+        Standard errors are computed for sums of unbiased estimates. A value of the marginal is sensitive if it contains
+        a sensitive value of this domain.
 
         Args:
             attributes: names; the last one varies fastest.
@@ -553,25 +558,28 @@ class Estimate(TabularResult):
         return self._over(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
 
     def controlled(self) -> "Estimate":
-        """Return the controlled estimates of all values, as for sums: less a multiple of (sum of all estimates - 1)."""
+        """Return the estimate with a control variate, as for sums.
+
+        Each frequency is the estimate minus a multiple of (sum of all estimates - 1).
+        """
         every = np.arange(self.domain.size)
         cells = CellPartition(self.domain.size, self.domain.size, every, every)
         return self._over(self.domain, self.frequencies, self.uncertainty.over(cells))
 
     def where(self, /, **labels: Any) -> "Estimate":
-        """Return the estimate among the people who have some labels of a product domain.
+        """Return the estimated distribution among the people who have some labels of a product domain.
 
         Args:
             labels: a label, or a list of labels, by attribute.
 
         Returns:
-            The distribution of the other attributes. Its standard errors are to first order, its intervals are not:
-            where the reports do not determine a share they reach from 0 to 1. Where nobody is estimated to have these
-            labels the frequencies are no numbers; the intervals hold all the same.
+            The distribution of the other attributes. Standard errors are first-order approximations. Intervals are not:
+            if the reports do not determine a share, its interval is 0 to 1. If nobody is estimated to have these
+            labels, the frequencies are nan, and the intervals are still valid.
 
         Raises:
-            ParameterError: if the domain is no product, an attribute or label is unknown, none is left open, or there
-                is only one report.
+            ParameterError: if the domain is no product, an attribute or label is unknown, no other attribute is left,
+                or there is only one report.
 
         Example:
             >>> import discreet as dc
@@ -602,22 +610,25 @@ class Estimate(TabularResult):
         return self._quantity(name, self.uncertainty.weighted(weights), float(weights @ self.frequencies), borders)
 
     def _quantity(self, name: str, bounded: Bounded, direct: float, borders: tuple[float, float]) -> Quantity:
-        """Return a quantity: of unbiased frequencies the controlled sum, of others the sum that they make."""
+        """Return a quantity: the controlled sum if frequencies are unbiased, otherwise the sum of the frequencies."""
         estimate = bounded.estimate if self.is_unbiased else direct
         return Quantity(name, estimate, bounded.error, bounded.bounds, borders, self._facts)
 
     def _over(self, domain: Domain, frequencies: FloatArray, uncertainty: SumUncertainty) -> "Estimate":
-        """Return an estimate of other values, from the same reports: of unbiased frequencies controlled sums."""
+        """Return an estimate of sums over values, from the same reports.
+
+        If frequencies are unbiased, they are controlled sums.
+        """
         direct = uncertainty.centre if self.is_unbiased else frequencies
         return replace(self, domain=domain, frequencies=direct, errors=uncertainty.errors, intervals=uncertainty)
 
     def sensitive_share(self) -> Quantity:
-        """Return p(X_S), the share of people whose value is sensitive: what those in clear leave of 1.
+        """Return p(X_S), the share of people whose value is sensitive: 1 minus the share of all other values.
 
-        Reports in clear are counted, so that the interval is of a binomial count where people have no weights.
+        The other values are counted in clear, so the interval comes from a binomial count if people have no weights.
 
         Raises:
-            ParameterError: if every value is sensitive, or none: then the share is 1, or 0, and known.
+            ParameterError: if every value is sensitive or no value is, because the share is then known.
 
         Example:
             >>> import discreet as dc
@@ -643,9 +654,9 @@ class Estimate(TabularResult):
     def table(
         self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> ResultTable:
-        """Return all values: labels, sensitive, frequency, standard_error, lower, upper.
+        """Return a table of all values: labels, sensitive, frequency, standard_error, lower, upper.
 
-        An attribute that bears one of these names itself is called ``label_...`` here.
+        An attribute with one of these names is called ``label_...`` here.
 
         Args:
             level: confidence of the intervals.
@@ -661,7 +672,10 @@ class Estimate(TabularResult):
     def value_columns(
         self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> list[ResultColumn]:
-        """Return the columns beside labels of every output of an estimate; arguments and errors as for `table`."""
+        """Return the columns that every output of an estimate has beside the labels.
+
+        Arguments and errors are as for `table`.
+        """
         low, high = self.interval(level, simultaneous=simultaneous, shown=shown)
         ends = f"{'simultaneous ' if simultaneous else ''}{level * 100:g}% from"
         return [
@@ -677,13 +691,13 @@ class Estimate(TabularResult):
     ) -> Any:
         """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
 
-        Of numbers in bins it is their density, all of it, over an axis of numbers.
+        For numbers in bins, the chart is the whole density over an axis of numbers.
 
         Args:
             level: confidence of the intervals.
             simultaneous: as for `interval`.
-            truth: ``(|X|,)`` true frequencies to be drawn too, where they are known.
-            largest: how many values to draw, those with the largest frequencies; intervals hold for this selection.
+            truth: ``(|X|,)`` true frequencies to be drawn too, if they are known.
+            largest: number of values to draw, the most frequent ones; intervals are valid for this selection.
         """
         title, space = f"Estimated shares: {self.n:,} reports, method {self.method}", self.domain.numbers
         if space is not None and truth is None:
@@ -704,7 +718,7 @@ class Estimate(TabularResult):
         return region_chart(self.regions())
 
     def regions(self) -> Map:
-        """Return the contents of `map`.
+        """Return the data of the map that `map` draws.
 
         Raises:
             ParameterError: if the domain is no grid.
@@ -715,7 +729,7 @@ class Estimate(TabularResult):
         return Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
-        """Return the codes of the ``count`` most frequent values, by the truth if it is passed, in falling order."""
+        """Return the codes of the ``count`` most frequent values in descending order, by ``truth`` if it is passed."""
         ranked = self.frequencies if truth is None else np.asarray(truth)
         return np.argsort(-ranked, kind="stable")[: checked_whole("count", count, 0)]
 
@@ -728,7 +742,7 @@ class Estimate(TabularResult):
         simultaneous: bool = False,
         truth: Any = None,
     ) -> Panel:
-        """Return the contents of a chart of these values, which are the most frequent ones, by the truth if passed."""
+        """Return the data of a chart of the most frequent values, by ``truth`` if it is passed."""
         # A choice by the truth is not a choice by the estimates.
         shown = len(codes) if truth is None and 0 < len(codes) < self.domain.size else None
         every = self.columns(level, simultaneous=simultaneous, shown=shown)
@@ -744,7 +758,9 @@ def estimate_facts(
     simultaneous: bool = False,
     more: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
-    """Return an estimate as JSON holds it; ``values`` has an object per value, with the columns of `Estimate.columns`.
+    """Return an estimate as data for JSON.
+
+    The entry ``values`` has an object per value, with the columns of `Estimate.columns`.
 
     Args:
         estimate: the estimate.
@@ -773,12 +789,12 @@ def estimate_facts(
 
 
 def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
-    """Return the limits of 1 less the bounded number."""
+    """Return the limits of 1 minus a bounded number."""
     low, high = bounds(alpha)
     return 1 - high, 1 - low
 
 
 def _known(number: float, alpha: float) -> tuple[float, float]:
-    """Return limits that do not depend on the reports."""
+    """Return the limits of a known number, which do not depend on the reports."""
     del alpha
     return number, number

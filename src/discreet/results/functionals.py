@@ -1,7 +1,7 @@
-"""Quantities that follow from an estimate: sums, ratios and quantiles, and the cells that they are over.
+"""Quantities that follow from an estimate: sums, ratios and quantiles, and the cells of values they are over.
 
-Errors and intervals belong to the unbiased estimates from the same reports, for every method of the estimate: an
-interval belongs to the reports (`discreet.results.uncertainty`).
+Standard errors and intervals belong to the unbiased estimates from the same reports, for every method of the estimate:
+an interval depends on the reports only (`discreet.results.uncertainty`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,13 @@ from discreet.results.uncertainty import SumUncertainty
 
 
 def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
-    """Return a number for each value of a domain.
+    """Return the ``(|X|,)`` scores of a domain's values, one number for each.
 
     Args:
         domain: the values.
         scores: ``(|X|,)`` numbers, or a mapping from every label to its number; None for labels that are integers, or
-            for the middles of bins of numbers.
-        name: of the argument, in refusals.
+            for the midpoints of bins of numbers.
+        name: the argument's name in messages.
 
     Raises:
         ParameterError: if there is no finite number for each value.
@@ -54,14 +54,14 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
 
 
 def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
-    """Return the codes of all values from the lowest to the highest, and their labels.
+    """Return the codes of all values in ascending order, and their labels.
 
     Args:
         domain: the values.
         order: all labels in this order; None for labels that are integers, or bins of numbers.
 
     Raises:
-        ParameterError: if the labels have no order, or it does not list each of them once.
+        ParameterError: if the labels have no order, or ``order`` does not list each label once.
     """
     if order is None:
         labels = _numbers(domain.space, "A quantile needs labels that are numbers, or their order from low to high")
@@ -83,9 +83,9 @@ def _numbers(space: LabelSpace, wanted: str) -> AnyArray:
 
 
 def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartition]:
-    """Return the domain of some attributes, and the partition of the values by these.
+    """Return the domain of some attributes, and the partition of the values by these attributes.
 
-    A value of the marginal is sensitive if one that falls on it is.
+    A value of the marginal is sensitive if any value in its cell is.
 
     Raises:
         ParameterError: if the domain is no product, or has no such attribute.
@@ -102,10 +102,10 @@ def marginal(domain: Domain, names: Sequence[str]) -> tuple[Domain, AxisPartitio
 
 
 def condition(domain: Domain, pattern: Mapping[str, Any]) -> tuple[Domain, CellPartition]:
-    """Return the domain of the attributes that a pattern leaves open, and the partition of the values that fit it.
+    """Return the domain of the attributes that are not in a pattern, and the partition of the matching values.
 
     Raises:
-        ParameterError: if the domain is no product, an attribute or a label is unknown, or none is left open.
+        ParameterError: if the domain is no product, an attribute or a label is unknown, or no other attribute is left.
     """
     attributes = _attributes(domain, "A condition")
     mask = value_mask(domain.space, [pattern], "where")
@@ -136,11 +136,11 @@ _ROUNDING = 1e-9
 
 
 class IntervalEnds(NamedTuple):
-    """The ends of an interval.
+    """The limits of an interval.
 
     Attributes:
-        lower: the lower end.
-        upper: the upper end.
+        lower: the lower limit.
+        upper: the upper limit.
     """
 
     lower: Any
@@ -152,12 +152,12 @@ class Quantity:
     """A weighted sum of frequencies: a share of people, a mean, a difference.
 
     Attributes:
-        name: of the quantity.
-        estimate: its value under the method of the estimate that it is of.
-        standard_error: of the unbiased estimate of it, from the covariances of the frequencies.
-        bounds: a function that returns its limits, not clipped, for the probability with which both together may miss.
-        borders: the least and the largest value that it can have.
-        facts: method and number of reports, in words.
+        name: name of the quantity.
+        estimate: the quantity under the estimate's method.
+        standard_error: standard error of the unbiased estimate, from the covariances of the frequencies.
+        bounds: a function that returns the limits, not clipped, for the probability with which the interval may miss.
+        borders: the least and the largest possible value.
+        facts: method and number of reports, as text.
     """
 
     name: str
@@ -168,9 +168,9 @@ class Quantity:
     facts: str
 
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
-        """Return a confidence interval, within the borders.
+        """Return a confidence interval, clipped to the borders.
 
-        It belongs to the reports, whatever the method is: the estimate of a biased method may lie outside.
+        The interval depends on the reports, not on the method: the estimate of a biased method may lie outside.
 
         Raises:
             ParameterError: if the level is not in (0, 1).
@@ -181,7 +181,7 @@ class Quantity:
 
     @property
     def fits(self) -> bool:
-        """True if the estimate lies in its own interval at 95%, before that is cut off at the borders."""
+        """True if the estimate lies in its 95% interval, before the interval is clipped to the borders."""
         low, high = self.bounds(1 - _LEVEL)
         ends = self.interval()
         least, most = min(low, float(ends.lower)), max(high, float(ends.upper))
@@ -204,14 +204,14 @@ class Quantity:
 class Ratio(Quantity):
     """The ratio of the shares of two sets of values.
 
-    The estimate is no number where it divides by 0 or less, and so is the standard error, which is to first order (the
-    delta method); intervals do not follow from it. They hold the ratios that the reports do not contradict, and are
-    infinite where the divisor may be 0.
+    The estimate and the standard error are nan if the divisor is estimated at 0 or less. The standard error is a
+    first-order approximation (the delta method). Intervals do not use it: they contain the ratios that the reports do
+    not contradict, and are infinite if the divisor may be 0.
     """
 
     @property
     def determined(self) -> bool:
-        """True if the reports bound the ratio at 95%: an end lies inside the borders."""
+        """True if the reports bound the ratio at 95%: at least one limit lies inside the borders."""
         return tuple(self.interval()) != self.borders
 
     def __repr__(self) -> str:
@@ -224,16 +224,17 @@ class Ratio(Quantity):
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Quantile:
-    """A quantile of labels that have an order, with an interval by inversion.
+    """A quantile of labels that have an order, with an interval from limits of cumulative shares.
 
     Attributes:
-        name: of the quantile.
-        share: tau, the share of people at or below it.
+        name: name of the quantile.
+        share: tau, the share of people at or below the quantile.
         labels: all labels in ascending order.
         cumulative: the shares at or below each label, under the method of the estimate.
-        uncertainty: of the shares of the labels, in this order.
-        facts: method and number of reports, in words.
-        borders: ``(|X| + 1,)`` of bins of numbers, in which people are taken to lie evenly; None for other labels.
+        uncertainty: uncertainty of the shares of the labels, in this order.
+        facts: method and number of reports, as text.
+        borders: ``(|X| + 1,)`` borders of bins of numbers, within which people are assumed to be evenly distributed;
+            None for other labels.
     """
 
     name: str
@@ -246,12 +247,12 @@ class Quantile:
 
     @property
     def estimate(self) -> Any:
-        """The first label at or below which at least this share is estimated to lie; of numbers, where it does."""
+        """The first label whose cumulative estimated share is at least tau; for numbers, a point inside the bin."""
         reached = np.flatnonzero(self.cumulative >= self.share)
         return self._label(int(reached[0]) if len(reached) else len(self.labels) - 1, self.cumulative)
 
     def _label(self, place: int, shares: FloatArray) -> Any:
-        """Return the label at a place; of numbers, where in the bin the shares at or below reach the quantile."""
+        """Return the label at a place; for numbers, the point of the bin at which the cumulative share is tau."""
         if self.borders is None:
             return self.labels[place]
         low, high = self.borders[place : place + 2].tolist()
@@ -262,8 +263,8 @@ class Quantile:
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
         """Return the first and the last label that may be the quantile.
 
-        The label j may be it if the share up to j may be tau or more, and that up to the label before it less than tau.
-        Of numbers, limits of shares are taken to grow evenly within a bin.
+        Label j may be the quantile if the share up to j may be tau or more, and the share up to the label before j may
+        be less than tau. For numbers, limits of shares are interpolated linearly within a bin.
 
         Raises:
             ParameterError: if the level is not in (0, 1).

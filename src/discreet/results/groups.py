@@ -1,4 +1,4 @@
-"""Estimates by group: a mapping from groups to estimates, which is a table itself."""
+"""Estimates by group: a mapping from groups to estimates that is also a table."""
 
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
@@ -15,13 +15,13 @@ from discreet.theory.binomial import DEFAULT_LEVEL
 
 # Rows and columns that are shown: the largest groups, and the most frequent values.
 _GROUPS, _VALUES = 12, 4
-# Numbers in a column of groups that are computed at a time: intermediate results need some 20 times the memory.
+# Entries of a column that are computed at a time: intermediate results need about 20 times the memory.
 ENTRIES_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class EstimatesOnDemand(Mapping[Any, Estimate]):
-    """The estimates of groups, each made when it is first asked for; a table of all needs none of them.
+    """The estimates of groups, each computed on first use; a table of all groups does not use them.
 
     Attributes:
         sizes: number of reports of each group, by label.
@@ -50,7 +50,7 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
         return group in self.sizes
 
     def stacks(self, size: int) -> Iterator[Estimate]:
-        """Yield the estimates of all groups, as many at a time as a column of this many values allows."""
+        """Yield stacked estimates of all groups: as many groups at a time as columns of ``size`` values allow."""
         labels, step = list(self.sizes), max(ENTRIES_AT_ONCE // size, 1)
         yield from (self.stacked(labels[start : start + step]) for start in range(0, len(labels), step))
 
@@ -62,11 +62,11 @@ class GroupedEstimate(TabularResult):
     It has the methods of a mapping but is not a Mapping: otherwise libraries of tables would not see the columns.
 
     Attributes:
-        names: of the columns that make the groups; empty for one without a name.
-        estimates: by label; by tuples of labels where there are several columns.
-        overall: the estimate of everybody; weighted by known shares of the groups where these were passed.
-        minimum: people in the smallest group that is estimated.
-        left_out: ``(groups, people)`` left out because a group had fewer; all of them are in ``overall``.
+        names: names of the columns that make the groups; empty for one column without a name.
+        estimates: the estimates by label; by tuples of labels if there are several columns.
+        overall: the estimate of everybody; weighted by known shares of the groups if these were passed.
+        minimum: number of people in the smallest group that is estimated.
+        left_out: ``(groups, people)`` left out because the groups are smaller; all of these people are in ``overall``.
 
     Example:
         >>> import discreet as dc
@@ -130,24 +130,24 @@ class GroupedEstimate(TabularResult):
         return {label: estimate.n for label, estimate in self.estimates.items()}
 
     def largest(self, count: int) -> list[Any]:
-        """Return the labels of the ``count`` groups with most reports, in falling order."""
+        """Return the labels of the ``count`` groups with most reports, in descending order."""
         sizes = self.sizes
         return sorted(sizes, key=lambda label: -sizes[label])[:count]
 
     @property
     def domain(self) -> Domain:
-        """The values."""
+        """The domain of values."""
         return self.overall.domain
 
     @property
     def heading(self) -> str:
-        """Method, number of reports, of groups and of values, in a line."""
+        """One line with the method and the numbers of reports, groups and values."""
         first, marks = next(iter(self.estimates.values())), ", simulated" if self.overall.simulated else ""
         sizes = f"n={self.overall.n}, {len(self)} groups, {self.domain.size} values"
         return f"GroupedEstimate({first.method}, {sizes}{marks})"
 
     def view(self) -> ResultTable:
-        """Return the largest groups with the most frequent values, and notes on the others."""
+        """Return a table of the largest groups with the most frequent values, and notes on the others."""
         labels, codes = self.largest(_GROUPS), self.overall.chosen(_VALUES)
         rows = [(spelled(label), self.estimates[label]) for label in labels] + [("everybody", self.overall)]
         cells = [[name, f"{estimate.n:,}", *_numbers(estimate, codes)] for name, estimate in rows]
@@ -166,9 +166,11 @@ class GroupedEstimate(TabularResult):
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
 
     def table(self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
-        """Return a row for each group and value: the group's labels, n, and the columns of `Estimate.table`.
+        """Return a table with a row for each group and value.
 
-        A column of groups that has the name of another one is called group_... here.
+        The columns are the group's labels, n, and the columns of `Estimate.table`.
+
+        A column of group labels with the name of another column is called ``group_...`` here.
 
         Args:
             level: confidence of the intervals.
@@ -196,8 +198,8 @@ class GroupedEstimate(TabularResult):
 
         Args:
             level: confidence of the intervals.
-            largest: how many values to draw, those most frequent among everybody.
-            groups: how many groups to draw, those with most reports.
+            largest: number of values to draw, the most frequent ones among everybody.
+            groups: number of groups to draw, the ones with most reports.
         """
         codes = self.overall.chosen(largest)
         largest_groups = set(self.largest(groups))
@@ -212,12 +214,12 @@ class GroupedEstimate(TabularResult):
 
 
 def spelled(label: Any) -> str:
-    """Return the label of a group as text; of several columns, their labels with commas."""
+    """Return the label of a group as text; labels of several columns are joined by commas."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def label_column(labels: list[Any]) -> AnyArray:
-    """Return labels as a column of text, of integers, or of true and false."""
+    """Return labels as an array of texts, integers or booleans."""
     column = np.array(labels)
     if column.dtype.kind in "bi":
         return column
@@ -225,7 +227,7 @@ def label_column(labels: list[Any]) -> AnyArray:
 
 
 def _numbers(estimate: Estimate, codes: AnyArray) -> list[str]:
-    """Return frequencies of the most frequent values with their intervals, where there are any, as they are shown."""
+    """Return the frequencies of some values, with their intervals, as texts."""
     low, high = estimate.interval(shown=max(len(codes), 1))
     ends = zip(estimate.frequencies[codes], low[codes], high[codes], strict=True)
     return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]

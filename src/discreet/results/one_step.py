@@ -1,15 +1,16 @@
-"""The one-step estimate: the best linear decoder at an estimate, and what it knows of its own error.
+"""The one-step estimate: the best linear decoder at an estimate, with the moments of its contributions.
 
 Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.likelihood_ratios`) and J = E u u'
 under f. Then J f = 1, and E u = J p for any true p, so that
 
     p~ = f + J^-1 (mean of u - 1)
 
-is unbiased whatever f is, with n Cov = J^-1 - f f' where f is right: no decoder has less. The mean of u over reports
-is the gradient that certifies a maximum of the likelihood. Worths w = J^-1 u of reports give the second and third
-moments from which limits follow (`discreet.theory.binomial`): E w^k under f, and E u_x w_x^k, the moment for
-reports of x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d. A sum over values in clear has the frequency of the
-rest times h = F_y / F; a report of y is worth (w_y - h . w)/s more than a report of another value in clear.
+is unbiased for every f. If f is the truth, n Cov = J^-1 - f f', and no decoder has smaller variances. The mean of u
+over reports is the gradient that certifies a maximum of the likelihood. Confidence limits
+(`discreet.theory.binomial`) follow from the second and third moments of the contributions w = J^-1 u of reports:
+E w^k under f, and E u_x w_x^k for people with value x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d. Values in
+clear divide the frequency of the rest in the proportions h_y = F_y / F. So the contribution of a report of y in clear
+to a weighted sum exceeds the mean contribution of reports in clear by (w_y - h . w)/s.
 """
 
 from dataclasses import dataclass
@@ -23,21 +24,21 @@ from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
 from discreet.mechanisms.worths import GroupWeights, Worths
 from discreet.theory.binomial import MeanWorths, WorthMoment
 
-# Of the largest eigenvalue of J, in units of its diagonal: below it values cannot be distinguished.
+# Share of the largest eigenvalue of the scaled J: with a smaller eigenvalue, values cannot be distinguished.
 _SINGULAR = 1e-9
-# Frequencies that are nearer to 0 or 1 are so but for rounding.
+# Frequencies that are nearer to 0 or 1 are 0 or 1 except for rounding.
 _NOTHING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class OneStep:
-    """A one-step estimate.
+    """A one-step estimate, computed from likelihood ratios under a distribution f.
 
     Attributes:
         estimates: ``(k,)`` p~.
         inverse: ``(k, k)`` J^-1.
         ratios: the likelihood ratios of reports at f.
-        n: number of reports, less one for every positive frequency of f.
+        n: number of reports, minus the number of positive frequencies of f.
     """
 
     estimates: FloatArray
@@ -47,23 +48,23 @@ class OneStep:
 
     @property
     def point(self) -> FloatArray:
-        """``(k,)`` f."""
+        """The ``(k,)`` distribution f under which the ratios are computed."""
         return self.ratios.point
 
     @property
     def covariance(self) -> FloatArray:
-        """``(k, k)`` n Cov(p~) = J^-1 - f f'."""
+        """``(k, k)`` covariances n Cov(p~) = J^-1 - f f'."""
         return self.inverse - np.outer(self.point, self.point)
 
     def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
-        """Return the ``(|X|,)`` variances of p~ over all values, with the rest shared by counts in clear.
+        """Return the ``(|X|,)`` variances of p~ for all values; counts in clear divide the rest among its values.
 
-        With r the frequency of the rest and h_y = F_y / F its shares, r h_y varies with r and with h. The variance
-        from h is r^2 h_y (1 - h_y) / F.
+        With r the frequency of the rest and h_y = F_y / F its proportions, r h_y varies with r and with h. The variance
+        due to h is r^2 h_y (1 - h_y) / F.
 
         Args:
             codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
-            tally: of the reports.
+            tally: the tally of the reports.
         """
         variances, own_variances = np.zeros(len(codes) + len(tally.clear)), np.diag(self.covariance)
         others = np.ones(len(variances), np.bool_)
@@ -77,7 +78,7 @@ class OneStep:
 
     @cached_property
     def moments(self) -> FloatArray:
-        """``(2, 2, k)`` E w^2 and E w^3, each under f and of reports of the value itself."""
+        """``(2, 2, k)`` E w^2 and E w^3 of contributions: under f, and for people who have the value itself."""
         moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
         for weights, d in self.ratios.chunks():
             w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
@@ -89,26 +90,26 @@ class OneStep:
         return moments
 
     def worths(self, size: int) -> MeanWorths:
-        """Return the means of worths to the first ``size`` values, from which their limits follow."""
+        """Return the first ``size`` estimates as means of contributions with their moments, for confidence limits."""
         f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
         for whole, own_moment in self.moments[..., :size]:
-            # Where p moves to t, those who have another value keep their proportions.
+            # If p changes to t, all other values keep their proportions.
             others = (whole - f * own_moment) / (1 - f)
             moments.append(WorthMoment(others, own_moment - others))
         return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
 
 
 def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | None:
-    """Return the one-step estimate at a distribution; None where its reports do not tell all values apart.
+    """Return the one-step estimate at a distribution; None if the reports do not determine all values.
 
     Args:
-        ratios: of the reports, at f.
+        ratios: the likelihood ratios of reports at f.
         mean: ``(k,)`` the mean of u over the n reports.
         n: number of reports.
     """
     f = ratios.point
-    # f . d = 0 for every report and E d = 0, so that J f = 1 though blocks are drawn.
+    # f . d = 0 for every report and E d = 0, so that J f = 1 even if blocks are drawn.
     information = np.ones((len(f), len(f)))
     for weights, d in ratios.chunks():
         root = d * np.sqrt(weights, dtype=d.dtype)[:, None]
@@ -121,7 +122,7 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
 
 
 def _inverse(information: FloatArray) -> FloatArray | None:
-    """Return the inverse of J; None where it has none to speak of."""
+    """Return the inverse of J; None if J is nearly singular."""
     scale = np.sqrt(np.diagonal(information))
     if not (np.isfinite(scale).all() and (scale > 0).all()):
         return None
@@ -134,13 +135,13 @@ def _inverse(information: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True, eq=False)
 class StepWorths(Worths):
-    """The worths of reports to weighted sums of the one-step estimate.
+    """The contributions of reports to weighted sums of the one-step estimate, with their moments.
 
     Attributes:
-        step: the estimate.
-        codes: ``(v,)`` the values that blocks cover.
-        others: ``(N,)`` the values in clear.
-        shares: ``(N,)`` h, their shares of the reports in clear.
+        step: the one-step estimate.
+        codes: ``(v,)`` codes of the values that blocks cover.
+        others: ``(N,)`` codes of the values in clear.
+        shares: ``(N,)`` h, the proportions of the values in the reports in clear.
         truth: s.
     """
 
@@ -153,7 +154,7 @@ class StepWorths(Worths):
     sum_to_1 = True
 
     def _condensed(self, each: FloatArray) -> FloatArray:
-        """Return ``(..., k)`` weights of the values that blocks cover, and of the rest."""
+        """Return ``(..., k)`` weights: of the values that blocks cover, and the mean weight of the rest."""
         covered = each[..., self.codes]
         if len(self.step.point) == len(self.codes):
             return covered

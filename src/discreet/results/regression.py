@@ -1,4 +1,4 @@
-"""Regressions: coefficients of covariates for each value, with errors and tests; a table."""
+"""Regressions: coefficients of covariates for each value, with standard errors and tests, as a table."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
@@ -13,23 +13,23 @@ from discreet.results.coefficients import CoefficientLaw
 from discreet.theory.binomial import DEFAULT_LEVEL
 
 _SHOWN = 24
-# Coefficients that are named where the reports do not determine them.
+# Most coefficients listed in a sentence on undetermined coefficients.
 _NAMED = 5
-# Columns of the odds ratios of log odds and of their ends.
+# Columns of odds ratios and of their limits.
 _RATIOS = ("odds_ratio", "odds_lower", "odds_upper")
 
 
 class Coefficient(NamedTuple):
-    """One coefficient.
+    """One coefficient of a regression.
 
     Attributes:
-        value: of the domain.
-        covariate: its name; ``"intercept"`` for the constant.
+        value: name of the value.
+        covariate: name of the covariate; ``"intercept"`` for the constant.
         coefficient: the estimate.
-        standard_error: of it.
-        lower: end of the interval.
-        upper: the other end.
-        p_value: of the test that it is 0.
+        standard_error: standard error of the estimate.
+        lower: lower limit.
+        upper: upper limit.
+        p_value: p-value of the test that the coefficient is 0.
     """
 
     value: str
@@ -42,14 +42,14 @@ class Coefficient(NamedTuple):
 
 
 class PredictedShare(NamedTuple):
-    """The share of a value among people with certain covariates.
+    """The predicted share of a value among people with given covariates.
 
     Attributes:
-        row: of the covariates.
-        value: of the domain.
-        share: the estimate; of a linear regression it may lie outside of 0 to 1.
-        lower: end of the interval.
-        upper: the other end.
+        row: index of the row of covariates.
+        value: name of the value.
+        share: the estimate; in a linear regression it may lie outside of 0 to 1.
+        lower: lower limit.
+        upper: upper limit.
     """
 
     row: int
@@ -61,7 +61,7 @@ class PredictedShare(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Regression(TabularResult):
-    """The coefficients of public covariates in the shares of values.
+    """The coefficients that relate public covariates to the shares of values.
 
     Attributes:
         method: ``"linear"``: a coefficient is the change of a share per unit; ``"logistic"``: of its log odds against
@@ -97,7 +97,7 @@ class Regression(TabularResult):
 
     @property
     def penalty(self) -> str | None:
-        """The sentence on coefficients that the reports do not determine, if there are some."""
+        """A sentence on coefficients that the reports do not determine; None if they determine all."""
         if self.undetermined is None or not self.undetermined.any():
             return None
         where = np.argwhere(self.undetermined).tolist()
@@ -111,7 +111,7 @@ class Regression(TabularResult):
 
     @property
     def disagreement(self) -> str | None:
-        """The sentence on starts that ended elsewhere, if some did."""
+        """A sentence on starts of the search that ended at a lower likelihood; None if all starts ended at the best."""
         apart = sum(self.starts[0] - start > 0.01 for start in self.starts) if self.starts else 0
         if not apart:
             return None
@@ -122,18 +122,18 @@ class Regression(TabularResult):
 
     @property
     def remark(self) -> str | None:
-        """The sentences on the search and on scarce values; None if there are none."""
+        """The sentences of `penalty` and `disagreement`; None if there are none."""
         return " ".join(filter(None, [self.penalty, self.disagreement])) or None
 
     @property
     def heading(self) -> str:
-        """Method and sizes, in a line."""
+        """One line with the method, the number of reports and the number of values."""
         base = "" if self.baseline is None else f", against {self.baseline}"
         marks = ", simulated" if self.simulated else ""
         return f"Regression({self.method}{base}, n={self.n}, {len(self.values)} values{marks})"
 
     def view(self) -> ResultTable:
-        """Return the first coefficients, with notes on the others and on the search."""
+        """Return a table of the first coefficients, with notes on the others and on the search."""
         left, table = self.coefficients.size - _SHOWN, self.table()
         below = [f"and {left} coefficients more; to_pandas, to_polars and to_arrow return all."] if left > 0 else []
         notes = " ".join([*below, *table.notes])
@@ -146,7 +146,7 @@ class Regression(TabularResult):
         return [Coefficient(*row) for row in zip(*fields, strict=True)]
 
     def predict(self, covariates: Any, level: float = DEFAULT_LEVEL) -> list[PredictedShare]:
-        """Return the shares of the values among people with certain covariates, with intervals.
+        """Return the predicted shares of the values among people with given covariates, with intervals.
 
         Args:
             covariates: a table or a mapping with the columns of the regression, a row for each kind of people.
@@ -193,7 +193,7 @@ class Regression(TabularResult):
         ]
 
     def table(self, level: float = DEFAULT_LEVEL) -> ResultTable:
-        """Return the attributes of `Coefficient`; for log odds odds_ratio, odds_lower and odds_upper too.
+        """Return a table with the attributes of `Coefficient`; for log odds also odds_ratio, odds_lower, odds_upper.
 
         Raises:
             ParameterError: if the level is not in (0, 1).
@@ -223,7 +223,10 @@ class Regression(TabularResult):
         return ResultTable(self.heading, columns, [*filter(None, [self.remark])])
 
     def _limits(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the ``(m, k)`` limits and p-values; shares of labels differ by -1 to 1."""
+        """Return ``(m, k)`` lower limits, upper limits and p-values.
+
+        Differences of shares between labels have limits in -1..1.
+        """
         if self.law is None:
             errors, z = self.standard_errors, ndtri((1 + level) / 2)
             p_values = 2 * ndtr(-np.abs(self.coefficients) / errors)

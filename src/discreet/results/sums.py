@@ -1,9 +1,9 @@
-"""Weighted sums of frequencies, with errors and limits by the law of the mechanism.
+"""Weighted sums of frequencies, with standard errors and limits from their sampling distribution.
 
-If informative reports are rare, a sample may have no such report, and its estimate seems exact. So errors and limits
-of sums follow from the worths of reports (`discreet.mechanisms.worths`) at a plausible distribution, unless their
-count is binomial. Where estimates do not sum to 1, sums are controlled by the known total, and the controlled sum is
-shown.
+If informative reports are rare, a sample may have no such report, and its estimate seems exact. So standard errors and
+limits of sums follow from the moments of contributions (`discreet.mechanisms.worths`) at a plausible distribution,
+unless the count of a sum is binomial. If estimates do not sum to 1, a sum is *controlled*: a multiple of (sum of all
+estimates - 1), whose mean is 0, is subtracted as a control variate, because this reduces the variance.
 """
 
 from abc import ABC, abstractmethod
@@ -24,15 +24,15 @@ _COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR = range(6)
 
 
 def lifted(chain: Sequence[ValueCells], weights: FloatArray) -> FloatArray:
-    """Return the weights of values, from the weights of cells of cells."""
+    """Return the weights of values, from the weights of cells at the end of a chain of partitions."""
     return reduce(lambda each, cells: cells.lifted(each), reversed(chain), weights)
 
 
 class Functionals(ABC):
-    """m weighted sums of frequencies, with what the law knows of them.
+    """m weighted sums of frequencies, with their estimates, standard errors and limits.
 
     Attributes:
-        law: behind the estimates.
+        law: the sampling distribution of the estimates.
     """
 
     law: ReportLaw
@@ -45,22 +45,23 @@ class Functionals(ABC):
     @property
     @abstractmethod
     def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, not controlled."""
+        """The ``(m,)`` sums of the estimates, without the control variate."""
 
     @abstractmethod
     def groups(self) -> tuple[GroupWeights, FloatArray]:
-        """Return the weights by groups of values, and the likely shares of these groups."""
+        """Return the weights of the sums by groups of values, and the plausible shares of these groups."""
 
     @abstractmethod
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return three distributions: where a sum is least, one between, where it is largest."""
+        """Return three distributions for each sum: with the least possible sum, one between, with the largest."""
 
     @cached_property
     def control(self) -> FloatArray:
-        """``(m,)`` lambda, the multiple of the known total; 0 where estimates sum to 1.
+        """``(m,)`` lambda, the multiple of (total - 1) that the control variate subtracts; 0 if estimates sum to 1.
 
-        Values in clear have binomial counts, and stand by themselves: lambda is the covariance of the part that blocks
-        cover with the total, in units of all covered values' covariance. So it is linear, and tables sum to 1.
+        Values in clear have binomial counts and need no control. So lambda is the covariance of the part of a sum that
+        blocks cover with the total, divided by the covariance of all covered values with the total. It is linear in the
+        weights, so that the values of a table sum to 1.
         """
         none, law = np.zeros(self.size), self.law
         if law.worths.sum_to_1:
@@ -83,32 +84,36 @@ class Functionals(ABC):
 
     @cached_property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` unbiased estimates of the sums, controlled."""
+        """The ``(m,)`` unbiased estimates of the sums, with the control variate."""
         return self.plain - self.control * (float(self.law.linear.sum()) - 1)
 
     @cached_property
     def moments(self) -> Moments:
-        """The moments of the worths of reports."""
+        """The moments of a report's contributions to the sums."""
         weights, mass = self._controlled
         return self.law.moments(weights, self.distributions(mass, weights.sizes))
 
     @cached_property
     def plausible(self) -> FloatArray:
-        """The ``(m,)`` variances at the plausible distribution."""
+        """The ``(m,)`` variances of the sums at the plausible distribution."""
         return self.law.variances(*self._controlled)
 
     @property
     def borders(self) -> Ends:
-        """The ``(m,)`` least and largest possible values."""
+        """The ``(m,)`` least and largest possible values of the sums."""
         return self.moments.at[0], self.moments.at[2]
 
     @cached_property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors, if the sums equal their estimates, clipped to possible sums."""
+        """The ``(m,)`` standard errors, computed as if the estimates, clipped to possible sums, were the truth."""
         return np.sqrt(self.moments.shape(np.clip(self.centre, *self.borders))[0])
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits, with room at both ends, not clipped; for few reports all possible sums."""
+        """Return the limits of the sums, not clipped.
+
+        Intervals at the least or largest possible sum have a least length. For few reports they contain all
+        possible sums.
+        """
         low, high = self.moments.ends(self.centre, alpha)
         above, below = self.moments.room()
         least, most = self.borders
@@ -116,7 +121,7 @@ class Functionals(ABC):
         return (np.minimum(low, least), np.maximum(high, most)) if self.law.n < LEAST_REPORTS else (low, high)
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return ``(m,)`` whether each sum may be as large as t, and whether it may be smaller."""
+        """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
         if self.law.n < LEAST_REPORTS:
             return np.ones(self.size, np.bool_), np.ones(self.size, np.bool_)
         tails, (above, below) = self.moments.tail(self.centre, np.full(self.size, t)), self.moments.room()
@@ -133,7 +138,7 @@ class Sums(Functionals):
     """The sums over m sets of values.
 
     Attributes:
-        law: behind the estimates.
+        law: the sampling distribution of the estimates.
         rows: ``(m, 6)`` totals over the sets (see `ReportLaw.totals`), or ``(m, |X|)`` ones for members.
     """
 
@@ -142,7 +147,7 @@ class Sums(Functionals):
 
     @classmethod
     def over(cls, law: ReportLaw, chain: Sequence[ValueCells], size: int) -> Self:
-        """Return the sums over cells of cells; ``size`` is the number of the last cells."""
+        """Return the sums over the ``size`` cells at the end of a chain of partitions."""
         if not law.in_groups:
             return cls(law, np.array([lifted(chain, row) for row in np.eye(size)]))
         totals = [reduce(lambda each, cells: cells.total(each), chain, row) for row in law.totals]
@@ -150,7 +155,7 @@ class Sums(Functionals):
 
     @classmethod
     def of(cls, law: ReportLaw, members: FloatArray) -> Self:
-        """Return the sums over sets of values, ``(m, |X|)`` ones for members."""
+        """Return the sums over sets of values; ``members`` is ``(m, |X|)``, 1 for members and 0 for others."""
         return cls(law, members @ law.totals.T if law.in_groups else members)
 
     @property
@@ -163,11 +168,14 @@ class Sums(Functionals):
 
     @property
     def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, not controlled."""
+        """The ``(m,)`` sums of the estimates, without the control variate."""
         return self._total(_LINEAR)
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
-        """Return the weights by groups; see `Functionals`. Of totals: covered or not, in the set or not."""
+        """Return the weights by groups, as in `Functionals`.
+
+        With totals, there are four groups: covered or not, in the set or not.
+        """
         law, rows, none = self.law, self.rows, np.zeros(self.size)
         if not law.in_groups:
             return GroupWeights(rows, none, np.ones((1, rows.shape[1])), law.sensitive), np.broadcast_to(
@@ -181,7 +189,10 @@ class Sums(Functionals):
         return GroupWeights(each, none, sizes, np.array([True, True, False, False])), np.maximum(mass, 0)
 
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return the likely distributions of people outside of the sets, of half of them, and inside."""
+        """Return three distributions for each set: all people outside the set, half of them inside, all inside.
+
+        Within a set and outside, people have plausible proportions.
+        """
         inside = np.array([[1.0, 0, 1, 0]]) if self.law.in_groups else self.rows
         ends = []
         for part in (1 - inside, inside):
@@ -192,12 +203,12 @@ class Sums(Functionals):
 
     @cached_property
     def moments(self) -> Moments:
-        """The moments of the worths of reports; see `Functionals`."""
+        """The moments of a report's contributions to the sums; see `Functionals`."""
         return replace(super().moments, at=np.array([[0.0], [0.5], [1.0]]) + np.zeros(self.size))
 
     @cached_property
     def known(self) -> BoolArray:
-        """``(m,)`` booleans: true for the set of all values, and for the empty set."""
+        """``(m,)`` booleans: true for the set of all values and for the empty set, whose sums are known."""
         return np.isin(self._total(_COVERED) + self._total(_CLEAR), (0, len(self.law.p)))
 
     @property
@@ -210,7 +221,10 @@ class Sums(Functionals):
 
     @cached_property
     def _by_rest(self) -> BoolArray:
-        """True for sets that hold all values that blocks cover: what those in clear leave of 1."""
+        """True for sets that contain all values that blocks cover.
+
+        The sum is 1 minus the sum over the values outside, which are in clear.
+        """
         covered = int(self.law.sensitive.sum())
         return np.asarray((self._total(_COVERED) == covered) & (0 < covered < len(self.law.p)))
 
@@ -229,7 +243,7 @@ class Sums(Functionals):
 
     @cached_property
     def counted(self) -> BinomialCounts:
-        """The counts of all sets; some counts are binomial."""
+        """The binomial counts of all sets; they are valid only where `binomial` is true."""
         law, covered = self.law, self._total(_COVERED)
         base, slope = law.binomial or (0.0, law.truth)
         assert law.counts is not None
@@ -242,13 +256,16 @@ class Sums(Functionals):
 
     @property
     def _clear_counts(self) -> FloatArray:
-        """The reports in clear of each set, where it holds all covered values."""
+        """The number of reports in clear for each set; valid for sets that contain all covered values."""
         counts = self.law.counts
         return self._total(_COUNT) - (0.0 if counts is None else float(counts @ self.law.sensitive))
 
     @cached_property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` unbiased estimates of the sums, controlled; 1 for all values, 0 for none."""
+        """The ``(m,)`` unbiased estimates, with the control variate.
+
+        They are 1 for the set of all values, and 0 for the empty set.
+        """
         centre = super().centre
         if self.binomial.any():
             counted = self.counted
@@ -258,7 +275,10 @@ class Sums(Functionals):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors; of binomial counts at half a report more, among one more, as none is 0."""
+        """The ``(m,)`` standard errors.
+
+        For binomial counts, half a report of one more is added, so that the error is not 0.
+        """
         errors = super().errors
         if self.binomial.any():
             trials = self.law.n * self.counted.slope
@@ -267,7 +287,10 @@ class Sums(Functionals):
         return np.where(self.known, 0.0, errors)
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits, each by the law of its set; see `Functionals`."""
+        """Return the limits of the sums, not clipped.
+
+        For binomial counts they are binomial limits, for others as in `Functionals`.
+        """
         pair = np.array([self._known_sums, self._known_sums])
         others = ~self.binomial & ~self.known
         if others.any():
@@ -280,7 +303,7 @@ class Sums(Functionals):
         return pair[0], pair[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return booleans: each sum may be as large as t, or smaller; see `Functionals`."""
+        """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
         larger, smaller = super().holds(t, alpha)
         counted = self.binomial | self.known
         if counted.any():
@@ -289,13 +312,13 @@ class Sums(Functionals):
         return larger, smaller
 
     def covariances(self, others: Self) -> FloatArray:
-        """Return the ``(m,)`` covariances at the plausible distribution, each with a sum that shares no value."""
+        """Return the ``(m,)`` covariances with other sums, which share no value, at the plausible distribution."""
         (weights, mass), control = Sums(self.law, self.rows + others.rows).groups(), self.control + others.control
         together = self.law.variances(weights._replace(each=weights.each - control[:, None], constant=control), mass)
         return (together - self.plausible - others.plausible) / 2
 
     def correlations(self, others: Self) -> FloatArray:
-        """Return the ``(m,)`` correlations with sums that share no value."""
+        """Return the ``(m,)`` correlations with other sums, which share no value."""
         return correlation(self.covariances(others), np.sqrt(self.plausible * others.plausible))
 
     @cached_property
@@ -309,7 +332,7 @@ class Sums(Functionals):
             np.fill_diagonal(plain, law.variances(*whole.groups()))
         else:
             plain = law.between(whole.rows)
-        # Each less lambda times the sum of all.
+        # Each sum minus lambda times the sum of all.
         lift = np.eye(len(plain))[:-1] - self.control[:, None]
         return lift @ plain @ lift.T
 
@@ -319,14 +342,14 @@ class Sums(Functionals):
 
     @property
     def stated(self) -> FloatArray:
-        """``(m, m)`` covariances of a few disjoint sums; their variances are the squared standard errors."""
+        """``(m, m)`` covariances of a few disjoint sums, scaled so that variances are squared standard errors."""
         deviations = np.sqrt(np.diag(self.matrix))
         covariances = correlation(self.matrix, np.outer(deviations, deviations)) * np.outer(self.errors, self.errors)
         np.fill_diagonal(covariances, self.errors**2)
         return covariances
 
     def shares_in_clear(self, rest: Self, alpha: float) -> Ends | None:
-        """Return the limits of the shares of the sets in these and others; None unless all of them are in clear."""
+        """Return limits of the shares A / (A + B), where B is ``rest``; None unless all values are in clear."""
         if self.law.counts is None or not (self._in_clear.all() and rest._in_clear.all()):
             return None
         counts, others = (np.rint(each._total(_COUNT)).astype(np.int64) for each in (self, rest))
@@ -335,10 +358,10 @@ class Sums(Functionals):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Means(Functionals):
-    """m weighted sums of frequencies with any weights, such as means of scores.
+    """m weighted sums of frequencies with arbitrary weights, such as means of scores.
 
     Attributes:
-        law: behind the estimates.
+        law: the sampling distribution of the estimates.
         weights: ``(m, |X|)``.
     """
 
@@ -352,17 +375,17 @@ class Means(Functionals):
 
     @property
     def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, not controlled."""
+        """The ``(m,)`` sums of the estimates, without the control variate."""
         return self.weights @ self.law.linear
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
-        """Return the weights, each value by itself; see `Functionals`."""
+        """Return the weights, with a group for each value; see `Functionals`."""
         shape = self.weights.shape
         weights = GroupWeights(self.weights, np.zeros(self.size), np.ones((1, shape[1])), self.law.sensitive)
         return weights, np.broadcast_to(self.law.p, shape)
 
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return three distributions: all people at the least weight, the likely one, and all at the largest weight."""
+        """Return three distributions: all people at the least weight, the plausible one, all at the largest weight."""
         ends = np.zeros((2, *self.weights.shape))
         for row, places in zip(ends, (self.weights.argmin(axis=1), self.weights.argmax(axis=1)), strict=True):
             row[np.arange(self.size), places] = 1

@@ -1,8 +1,8 @@
-"""The uncertainty of estimates: limits and errors of these, and of everything that is linear in them.
+"""The uncertainty of estimates: confidence limits and standard errors of shares and of linear functions of shares.
 
-Limits belong to the reports, not to a method. A single value has the shares under which its count is not surprising
-(`discreet.theory.binomial`). Sums, means, differences and shares of sums have the limits of the law
-(`discreet.results.sums`); of two of them together these are made by MOVER (`discreet.theory.limits`).
+Limits depend on the reports, not on a method. The interval of a single value has the shares under which its count is
+not surprising (`discreet.theory.binomial`). Limits of sums and means follow from their sampling distribution
+(`discreet.results.sums`). Limits of differences and ratios of two sums are made by MOVER (`discreet.theory.limits`).
 """
 
 from abc import ABC, abstractmethod
@@ -25,17 +25,18 @@ from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_ends, share_ends
 
 _CLOSE = 1e-9
-# Stretches in which the mean among some people is looked for, and how often.
+# Grid points of a search for the limits of a mean, and the number of refinements.
 _STRETCHES, _ZOOMS = 33, 5
 
 
 class Uncertainty(ABC):
-    """The limits and errors of m shares, and of everything that is linear in them, for any level.
+    """The limits and standard errors of m shares, and of linear functions of these shares, at any level.
 
     Attributes:
-        law: behind the estimates; None where it is not known.
-        chain: the cells of values that the shares are of, each of those before; none of values themselves.
-        no_sums: the reason why sums of the estimates may have no error, where the law is not known.
+        law: the sampling distribution of the estimates; None if it is not known.
+        chain: partitions whose last cells have the shares: the first one of values, each other one of the cells before;
+            empty if the shares are shares of values.
+        no_sums: the reason why sums of the estimates have no error, if the sampling distribution is not known.
     """
 
     law: ReportLaw | None
@@ -44,35 +45,35 @@ class Uncertainty(ABC):
 
     @property
     def remark(self) -> str:
-        """A sentence on where the limits come from, if not from where the method says; empty otherwise."""
+        """A sentence on limits that do not come from the method; otherwise empty."""
         return ""
 
     @property
     @abstractmethod
     def centre(self) -> FloatArray:
-        """The ``(m,)`` estimates that the limits lie around, nearly unbiased; they may be negative."""
+        """The ``(m,)`` nearly unbiased estimates around which the limits lie; they may be negative."""
 
     @abstractmethod
     def ends(self, alpha: float) -> Ends:
-        """Return lower and upper limits, each ``(m,)``, with room at the ends of [0, 1] and not clipped."""
+        """Return lower and upper limits, each ``(m,)``, not clipped; intervals at 0 and at 1 have a least length."""
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each interval may miss; see `miss_probability`."""
         return miss_probability(level, self.centre.shape[-1], simultaneous=simultaneous, shown=shown)
 
     def limits(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> Ends:
-        """Return the limits, not clipped.
+        """Return the lower and upper limits at a level, not clipped.
 
         Args:
             level: confidence, in (0, 1).
             simultaneous: whether all m intervals hold at once.
-            shown: how many of them are chosen by the estimates themselves; see `miss_probability`.
+            shown: number of values that are chosen by their estimates; see `miss_probability`.
         """
         return self.ends(self.tails(level, simultaneous=simultaneous, shown=shown))
 
     @property
     def known_law(self) -> ReportLaw:
-        """The law.
+        """The sampling distribution of the estimates.
 
         Raises:
             ParameterError: if it is not known.
@@ -86,19 +87,22 @@ class Uncertainty(ABC):
         return SumUncertainty(self.known_law, (*self.chain, cells), cells.size)
 
     def given(self, cells: ValueCells) -> "SumUncertainty":
-        """Return the uncertainty of the shares of cells among all who are in one."""
+        """Return the uncertainty of the shares of cells among all people who are in one of the cells."""
         return ShareUncertainty(self.known_law, (*self.chain, cells), cells.size)
 
     def sums(self, members: FloatArray) -> Sums:
-        """Return the sums over sets, ``(k, m)`` ones for members."""
+        """Return the sums over sets; ``members`` is ``(k, m)``, 1 for members and 0 for others."""
         return Sums.of(self.known_law, np.array([lifted(self.chain, row) for row in members]))
 
     def total(self, mask: BoolArray) -> "Bounded":
-        """Return the sum over one set."""
+        """Return the sum over one set, with its standard error and limits."""
         return Bounded.of(self.sums(mask[None].astype(np.float64)))
 
     def weighted(self, weights: FloatArray) -> "Bounded":
-        """Return a weighted sum of the shares; two different weights give the share of a set."""
+        """Return a weighted sum of the shares, with its standard error and limits.
+
+        With two different weights it follows from the share of a set.
+        """
         least, most = float(weights.min()), float(weights.max())
         inside = weights == most
         if least == most or (inside | (weights == least)).all():
@@ -107,15 +111,15 @@ class Uncertainty(ABC):
         return Bounded.of(Means(self.known_law, lifted(self.chain, weights)[None]))
 
     def difference(self, first: BoolArray, second: BoolArray) -> "Bounded":
-        """Return the difference of the sums over two sets that share no value."""
+        """Return the difference of the sums over two disjoint sets, with its standard error and limits."""
         sums = self.sums(np.array([first, second], np.float64))
         few = sums.law.n < LEAST_REPORTS and not sums.binomial.all()
         return _difference(sums.centre, sums.limits, sums.stated, few=few)
 
     def ratio(self, first: BoolArray, second: BoolArray) -> "Bounded":
-        """Return the ratio of the sums over two sets; no number where the second is not above 0.
+        """Return the ratio of the sums over two sets; the estimate is nan if the second sum is not above 0.
 
-        Of sets that share no value, or all of one, it follows from the share of one in both.
+        If the sets are disjoint or one contains the other, it follows from the share of one set in the union.
         """
         if not (first ^ second).any():
             return Bounded(1.0, 0.0, lambda alpha: (1.0, 1.0))
@@ -147,12 +151,12 @@ class Uncertainty(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bounded:
-    """One number that follows from reports.
+    """A number that is estimated from reports, with its standard error and limits.
 
     Attributes:
-        estimate: nearly unbiased.
-        error: its standard error.
-        bounds: a function that returns its limits, not clipped, for the probability with which both together may miss.
+        estimate: the nearly unbiased estimate.
+        error: the standard error.
+        bounds: a function that returns the limits, not clipped, for the probability with which the interval may miss.
     """
 
     estimate: float
@@ -161,11 +165,11 @@ class Bounded:
 
     @classmethod
     def of(cls, sums: Sums | Means) -> "Bounded":
-        """Return the first of some sums."""
+        """Return the first of some sums as a number with its limits."""
         return cls(float(sums.centre[0]), float(sums.errors[0]), lambda alpha: _at(0, sums.limits(alpha)))
 
     def scaled(self, start: float, times: float) -> "Bounded":
-        """Return a start and a multiple of the number, at least 0."""
+        """Return ``start`` plus ``times`` the number; ``times`` is at least 0."""
 
         def bounds(alpha: float) -> tuple[float, float]:
             low, high = self.bounds(alpha)
@@ -175,7 +179,7 @@ class Bounded:
 
 
 def _at(place: int, ends: Ends) -> tuple[float, float]:
-    """Return the limits of one of several."""
+    """Return the two limits at one place of arrays of limits."""
     return float(ends[0][place]), float(ends[1][place])
 
 
@@ -185,7 +189,7 @@ def _odds(low: float, high: float) -> tuple[float, float]:
 
 
 def _share_ends(parts: Sums, rest: Sums, alpha: float) -> Ends:
-    """Return the limits of the shares of sums in these and others, which share no value with them."""
+    """Return the limits of the shares A / (A + B) of disjoint sums: A in ``parts`` and B in ``rest``."""
     counted = parts.shares_in_clear(rest, alpha)
     if counted is None and parts.law.n < LEAST_REPORTS:
         return np.zeros(parts.size), np.ones(parts.size)
@@ -193,9 +197,11 @@ def _share_ends(parts: Sums, rest: Sums, alpha: float) -> Ends:
 
 
 def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
-    """Return the limits of the share of A in A and B, from the sums over A without B, B without A, and both.
+    """Return the limits of A / (A + B) for overlapping sets A and B.
 
-    What both share counts twice in the whole: of a ratio r = A / B this is r / (1 + r).
+    The sums in ``parts`` are over A without B, over B without A, and over both.
+
+    Values in both sets count twice in A + B, so that a ratio r = A / B gives the share r / (1 + r).
     """
     chosen = np.array([[1.0, 0, 1], [0, 1, 1]])
     matrix = chosen @ parts.matrix @ chosen.T
@@ -205,7 +211,10 @@ def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
 
 
 def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: FloatArray, *, few: bool) -> Bounded:
-    """Return the first of two estimates less the second one, by MOVER; of few reports anything from -1 to 1."""
+    """Return the first of two estimates minus the second, with limits by MOVER.
+
+    If reports are ``few``, the limits contain -1 and 1.
+    """
     variances = np.diag(matrix)
     r = correlation(matrix[0, 1:2], np.sqrt(variances[:1] * variances[1:2]))
 
@@ -221,17 +230,17 @@ def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: Flo
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ValueUncertainty(Uncertainty):
-    """The uncertainty of single values, from the laws of their counts; computed when it is first used.
+    """The uncertainty of single values, from the sampling distributions of their counts; computed on first use.
 
     Attributes:
         estimates: ``(|X|,)`` estimates; ``(g, |X|)`` of a `TallyStack`, which gives limits of each group.
-        laws: of the counts; none where the decoder states them.
-        decoder: of the tally, or None.
-        tally: the counts.
-        behind: a function that returns the law behind sums; None where it is not known.
+        laws: the sampling distributions of the counts; empty if the decoder gives them.
+        decoder: the decoder of the tally, or None.
+        tally: the tally, or None.
+        behind: a function that returns the sampling distribution of sums; None if it is not known.
         no_sums: as for `Uncertainty`.
-        chain: likewise.
-        about: a sentence on where the limits come from.
+        chain: as for `Uncertainty`.
+        about: a sentence on the source of the limits.
     """
 
     estimates: FloatArray
@@ -247,32 +256,35 @@ class ValueUncertainty(Uncertainty):
     def of(
         cls, law: CountLaw, estimates: FloatArray, behind: Callable[[], ReportLaw | None] | None = None
     ) -> "ValueUncertainty":
-        """Return the uncertainty of estimates whose counts have one law."""
+        """Return the uncertainty of estimates from one sampling distribution of all their counts."""
         return cls(estimates, ((np.arange(len(estimates)), law),), behind=behind, no_sums=law.no_sums)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state of a pickle: the law, not the function that makes it, so the pickle holds no reports."""
+        """Return the state for a pickle.
+
+        The sampling distribution is computed first, so that the pickle contains no reports.
+        """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
         return state | {"behind": None, "law": self.law}
 
     @property
     def remark(self) -> str:
-        """A sentence on where the limits come from, if not from where the method says."""
+        """A sentence on limits that do not come from the method; otherwise empty."""
         return " ".join(filter(None, [self.about, *(law.remark for _, law in self.laws)]))
 
     @property
     def centre(self) -> FloatArray:
-        """The estimates that the limits lie around."""
+        """The nearly unbiased estimates around which the limits lie."""
         return self.estimates
 
     @cached_property
     def law(self) -> ReportLaw | None:  # type: ignore[override]
-        """The law behind sums."""
+        """The sampling distribution of sums of the estimates; None if it is not known."""
         return None if self.behind is None else self.behind()
 
     @cached_property
     def counts(self) -> Sequence[CodedLaw]:
-        """The counts of all values, or the worths of reports to them, with their laws."""
+        """The sampling distributions of the counts, or of means of contributions, for all values."""
         if self.decoder is None or self.tally is None:
             return self.laws
         return self.decoder.count_laws(self.tally, self.estimates)
@@ -281,7 +293,7 @@ class ValueUncertainty(Uncertainty):
         """Return the probability with which each interval may miss; see `Uncertainty.tails`."""
         if self.decoder is not None and self.decoder.is_binary and (simultaneous or shown):
             low, high = self._bare_ends(1 - level)
-            # Whoever holds p_x holds 1 - p_x: both miss together.
+            # The intervals of p and 1 - p mirror each other, so both miss together.
             if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):
                 return 1 - level
         return super().tails(level, simultaneous=simultaneous, shown=shown)
@@ -289,7 +301,7 @@ class ValueUncertainty(Uncertainty):
     def ends(self, alpha: float) -> Ends:
         """Return the limits of the frequencies; see `Uncertainty.ends`."""
         if alpha not in self._known_ends:
-            # A table, its notes and a picture ask for the same ones.
+            # A table, its notes and a picture need the same limits.
             self._known_ends.clear()
             low, high = self._bare_ends(alpha)
             nobody, everybody = (ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
@@ -304,18 +316,18 @@ class ValueUncertainty(Uncertainty):
 
     @cached_property
     def _known_ends(self) -> dict[float, Ends]:
-        """The limits that were asked for last, by the probability with which each may miss."""
+        """The limits that were requested last, by the probability with which each may miss."""
         return {}
 
     def variances(self, at: float) -> FloatArray:
-        """Return the variances of the estimates where all of the true frequencies are ``at``, 0 or 1."""
+        """Return the variances of the estimates if all true frequencies are ``at``, which is 0 or 1."""
         of_values = np.empty(self.estimates.shape)
         for codes, law in self.counts:
             of_values[..., codes] = law.variances(at)
         return of_values
 
     def total(self, mask: BoolArray) -> Bounded:
-        """Return the sum over one set; of one value as it stands, if the estimates sum to 1."""
+        """Return the sum over one set; a set of one value has the value's limits if the estimates sum to 1."""
         total, row, law = super().total(mask), int(np.argmax(mask)), self.known_law
         alone = np.count_nonzero(mask) == 1 < len(mask) and law.linear[row] == self.estimates[row]
         if alone and law.worths.sum_to_1:
@@ -323,7 +335,7 @@ class ValueUncertainty(Uncertainty):
         return total
 
     def covariance(self, codes: IntArray) -> FloatArray:
-        """Return the covariances of some estimates, as they stand."""
+        """Return the ``(k, k)`` covariances of some estimates, without a control variate."""
         return self.known_law.covariances(codes)
 
 
@@ -332,8 +344,8 @@ class SumUncertainty(Uncertainty):
     """The uncertainty of sums over cells of values.
 
     Attributes:
-        law: behind the estimates.
-        chain: the cells, each of those before.
+        law: the sampling distribution of the estimates.
+        chain: as for `Uncertainty`.
         size: m, the number of the last cells.
     """
 
@@ -343,7 +355,7 @@ class SumUncertainty(Uncertainty):
 
     @classmethod
     def known(cls, centre: FloatArray, matrix: FloatArray) -> "SumUncertainty":
-        """Return the uncertainty of normal estimates of a known covariance."""
+        """Return the uncertainty of normally distributed estimates with a known covariance matrix."""
         size, unit = len(centre), np.eye(len(centre))
         lasting, covered = LowRank(np.zeros(size), unit, matrix), np.ones(size, np.bool_)
         law = ReportLaw(MatrixWorths(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
@@ -356,7 +368,7 @@ class SumUncertainty(Uncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` estimates."""
+        """The ``(m,)`` estimates of the sums, with the control variate."""
         return self.cells.centre
 
     @property
@@ -369,11 +381,14 @@ class SumUncertainty(Uncertainty):
         return self.cells.limits(alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of the shares in the first cells, up to some places."""
+        """Return the limits of cumulative shares: of the first cells, up to and including each of some cells."""
         return self._prefixes(places).limits(alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return ``(m,)`` whether the share in the first cells, up to each, may be as large, and may be smaller."""
+        """Return two ``(m,)`` booleans about the share of the cells up to each cell.
+
+        They are true if it may be ``share`` or more, and if it may be less.
+        """
         return self._prefixes(np.arange(self.size)).holds(share, alpha)
 
     def _prefixes(self, places: IntArray) -> Sums:
@@ -385,7 +400,7 @@ class ShareUncertainty(SumUncertainty):
     """The uncertainty of shares among the people in some cells."""
 
     def _shares(self, parts: Sums) -> tuple[FloatArray, FloatArray, Callable[[float], Ends]]:
-        """Return shares of sums among all people in a cell, their errors to first order, and their limits."""
+        """Return shares of sums among all people in a cell, their standard errors to first order, and their limits."""
         rest = Sums(self.law, self.cells.rows.sum(axis=0) - parts.rows)
         whole, r = parts.centre + rest.centre, parts.correlations(rest)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -405,7 +420,7 @@ class ShareUncertainty(SumUncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` shares; no numbers where nobody is estimated to be in a cell."""
+        """The ``(m,)`` shares; nan if nobody is estimated to be in a cell."""
         return self._of_cells[0]
 
     @property
@@ -418,25 +433,25 @@ class ShareUncertainty(SumUncertainty):
         return self._of_cells[2](alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of the shares in the first cells, up to some places."""
+        """Return the limits of cumulative shares: of the first cells, up to and including each of some cells."""
         return self._shares(self._prefixes(places))[2](alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return booleans: shares may be as large, or smaller; see `SumUncertainty`."""
+        """Return two ``(m,)`` booleans; see `SumUncertainty.reached`."""
         low, high = self.prefix_limits(np.arange(self.size), alpha)
         return high >= share, low < share
 
     def over(self, cells: ValueCells) -> SumUncertainty:
-        """Return the uncertainty of the sums over cells, which leave out none."""
+        """Return the uncertainty of the sums over cells, which must include all shares."""
         return self.given(cells)
 
     def total(self, mask: BoolArray) -> Bounded:
-        """Return the share of one set."""
+        """Return the share of one set, with its standard error and limits."""
         q, errors, ends = self._shares(self.sums(mask[None].astype(np.float64)))
         return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _at(0, ends(alpha)))
 
     def difference(self, first: BoolArray, second: BoolArray) -> Bounded:
-        """Return the difference of two shares, with their correlation to first order."""
+        """Return the difference of two shares; their correlation is a first-order approximation."""
         pair = self.sums(np.array([first, second], np.float64))
         third = Sums(self.law, self.cells.rows.sum(axis=0, keepdims=True) - pair.rows.sum(axis=0))
         q, _, ends = self._shares(pair)
@@ -446,7 +461,10 @@ class ShareUncertainty(SumUncertainty):
         return _difference(q, ends, lift @ rows.stated @ lift.T, few=self.law.n < LEAST_REPORTS)
 
     def weighted(self, weights: FloatArray) -> Bounded:
-        """Return a mean among the people in the cells: m is plausible where the limits of (w - m) . p hold 0."""
+        """Return the mean of weights among the people in the cells.
+
+        A mean m is plausible if the limits of (w - m) . p contain 0.
+        """
         least, most = float(weights.min()), float(weights.max())
         if ((weights == least) | (weights == most)).all():
             return super().weighted(weights)

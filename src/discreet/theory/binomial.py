@@ -247,7 +247,10 @@ class CountLaw(ABC):
 
     @abstractmethod
     def limits(self, alpha: float) -> Ends:
-        """Return the lower and upper limits of the frequencies, not clipped; both miss with probability alpha."""
+        """Return the lower and upper confidence limits of the frequencies, not clipped.
+
+        An interval misses with probability alpha.
+        """
 
     @abstractmethod
     def variances(self, p: Floats) -> FloatArray:
