@@ -84,7 +84,7 @@ chaos: $(VENV)/dev
 	$(BIN)/python tools/measure_collector.py kills --verbs --kills $(KILLS)
 	for work in sealing purging migration backup restore; do \
 		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
-	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py tests/collector/test_gateway.py
+	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py
 
 # What does not install is skipped: the page then quotes the log, and the next `make bench` tries again.
 .venv-peers/%.ready: bench/peers/%.txt $(VENV)/python

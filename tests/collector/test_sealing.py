@@ -17,7 +17,6 @@ from collectors import (
     keeping,
     kept,
     put,
-    put_by,
     records,
     serving,
     stored,
@@ -26,19 +25,13 @@ from collectors import (
 )
 
 from discreet import read_reports
-from discreet.collector.keeper import Clock, Entry, Keeper
-from discreet.collector.operations import add, check
+from discreet.collector.keeper import Clock, Entry
 from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import FailedStoreError, SealRow, Store
-from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
-from discreet.files import paths
-from discreet.files.paths import RemoteFile, files_below
 from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
-from object_store import object_store
-from signed import PUBLIC, envelope
 
 
 def seal(folder: Path, entry: Entry, *batch: int) -> SealRow | None:
@@ -340,43 +333,6 @@ def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path:
     with keeping(tmp_path) as keeper:
         assert [line.action for line in keeper.store.audit()].count("expired") == 1
         assert not forget_reports(keeper, row, "test")
-
-
-def test_sealed_files_are_copied_before_the_reports_go_and_deleted_with_them(tmp_path: Path) -> None:
-    """A store that is away, or keeps other bytes, leaves the reports where they are; what was sealed before follows."""
-    entry, folder = added(tmp_path, retention=2), DataFolder(tmp_path)
-    for epoch in (0, 1):
-        put(tmp_path, entry, [(ids(60), records(entry, 60))], epoch)
-    first = seal(tmp_path, entry, 0)
-    assert first is not None
-    with object_store() as store:
-        url = store.url("copies", "nobody:nothing@")
-        place = RemoteFile(url)
-        with Keeper(DataFolder(tmp_path, copies=url)) as keeper:
-            assert check(keeper)[0] == f"{first.file} has no copy of its size in s3://{store.bucket}/copies."
-            with pytest.MonkeyPatch.context() as patched:
-                patched.setattr(paths.shutil, "copyfileobj", lambda _, out, size: out.write(b"other"))
-                with pytest.raises(DataError, match=r"copy\.other-bytes"):
-                    seal_batch(keeper, entry, (1,), "test")
-            assert (keeper.pending(), len(keeper.store.seals())) == ({(entry.key, 1): 60}, 1)
-            row = seal_batch(keeper, entry, (1,), "test")
-            assert row is not None
-            names = {str(file.relative_to(place)): file.open().read() for file in files_below(place)}
-            there = [path for path in folder.sealed.rglob("[!.]*") if path.is_file()]
-            assert names == {path.relative_to(folder.sealed).as_posix(): path.read_bytes() for path in there}
-            assert (len(names), check(keeper)) == (6, [])
-            assert tally(entry.mechanism, store.url("copies/habits/v1", "nobody:nothing@")).tally.n == 120
-            assert forget_reports(keeper, row, "test")
-            assert not (place / row.file).exists()
-            assert (place / first.file).exists()
-            keeper.purge("habits", "test")
-            assert not (place / "habits").is_dir()
-    with Keeper(DataFolder(tmp_path, copies=url)) as keeper:
-        entry = Entry.of(add(keeper, envelope(epochs=current(), least=50), [PUBLIC], actor="test")[0])
-        put_by(keeper, entry, [(ids(60), records(entry, 60))], 0)
-        with pytest.raises(DataError, match=rf"s3://{store.bucket}/copies\S+ cannot be opened"):
-            seal_batch(keeper, entry, (0,), "test")
-        assert keeper.pending() == {(entry.key, 0): 60}
 
 
 def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(

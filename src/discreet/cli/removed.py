@@ -24,6 +24,7 @@ REMOVED = {
     "risk survey": "Use discreet survey risk, with the same options",
     "risk traces --strata": "Use --per-user FILE, and group the rows of FILE by the column",
     "stamp": "Read files that do not say their plan with --trust-plan, or write its fingerprint into a column 'plan'",
+    "serve --gateway": "Run a proxy that hides addresses in front of the collector, at another party",
     "simulate --as-read": "Use discreet survey simulate SURVEY PEOPLE --as-read",
     "simulate --people": "Use discreet survey simulate SURVEY PEOPLE",
     "survey audit": "Use discreet attest SURVEY -o PAGES, which audits each question, or discreet survey verify",

@@ -32,7 +32,7 @@ from discreet.collector.analysts.sessions import ALLOWED
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of, read_key
-from discreet.collector.housekeeping import Gateway, Housekeeper
+from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
@@ -449,7 +449,7 @@ class Application:
         self.log_key = None if settings.log_key is None else read_key(settings.log_key)
         self._closed = False
         self.workers = Workers()
-        self.keeper = Keeper(DataFolder(settings.folder, copies=settings.copies), workers=self.workers)
+        self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)
         with ExitStack() as failing:
             failing.callback(self.keeper.close)
             keeper, limits = self.keeper, settings.limits
@@ -457,8 +457,7 @@ class Application:
             rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
             queue = {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
             self.intake = Intake(keeper, self.measures, rates, **queue)
-            gateway = None if settings.gateway is None else Gateway(keeper, settings.gateway)
-            self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto", gateway=gateway)
+            self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
             self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
             self.analysts = self._analysts()
             self.pages = pages_of(self)

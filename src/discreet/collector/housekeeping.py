@@ -1,137 +1,16 @@
-"""The housekeeping of a collector: its clock, counts, epochs to be sealed or sent on, files that have expired.
-
-A gateway gathers and permutes reports and sends them on to another collector, which never sees who sent which. It takes
-reports in as every collector does, and keeps them on disk until they were sent on. They leave in the order of their
-ids, which devices draw at random: nothing of arrival is left. A crash between sending and unlinking sends some once
-more, under the same ids, of which the other collector keeps the first.
-"""
+"""The housekeeping of a collector: its clock, counts, epochs to be sealed, and files that have expired."""
 
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from discreet.arrays import AnyArray
-from discreet.collector.keeper import LATE, Entry, Keeper
+from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
-from discreet.collector.sealing import due_batches, first_reports, forget_few, forget_reports, seal_batch
-from discreet.collector.storage.inboxes import Part, rows_of
+from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
 from discreet.collector.storage.store import FailedStoreError, SealRow
-from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
-from discreet.device.sending import post
 from discreet.errors import DiscreetError
-from discreet.formats.sealing import MEMORY, RowSort
-
-_ARRIVAL = 8
-# Share of an epoch's window, the last one: what has come by then is sent on while the other collector still takes it.
-_AHEAD = 0.1
-_TAKEN = 202
-_REFUSALS = range(400, 500)
-_BUSY = (408, 425, 429)
-
-
-class ForwardError(DiscreetError, RuntimeError):
-    """Reports that the other collector did not take; they are kept, and sent again later."""
-
-
-class Gateway:
-    """The forwarding of reports that wait here.
-
-    Args:
-        keeper: of the data.
-        upstream: origin of the collector that they are sent to.
-    """
-
-    def __init__(self, keeper: Keeper, upstream: str) -> None:
-        self._keeper, self._upstream, self._inboxes = keeper, upstream, keeper.inboxes
-        keeper.upstream, keeper.catalogue.ahead = upstream, _AHEAD
-        self._few: dict[tuple[int, int], int] = {}
-
-    def due(self) -> list[tuple[Entry, int]]:
-        """Return the collections and epochs with ``least`` waiting reports, or that take no more reports here."""
-        keeper, entries = self._keeper, {entry.key: entry for entry in self._keeper.catalogue.by_id.values()}
-        return [
-            (entries[key], epoch)
-            for (key, epoch), n in sorted(keeper.pending().items())
-            if key in entries
-            and (self._is_over(entries[key], epoch) or n >= entries[key].collection.least)
-            and self._few.get((key, epoch)) != n
-        ]
-
-    def _is_over(self, entry: Entry, epoch: int) -> bool:
-        return entry.when(epoch, self._keeper.clock.now(), _AHEAD) == LATE
-
-    def forward(self, entry: Entry, epoch: int) -> int:
-        """Send the reports of an epoch that wait, each id once, and unlink them; return their number.
-
-        Nothing is sent of fewer different reports than the collection's ``least`` while more may come.
-
-        Raises:
-            ForwardError: if the other collector does not take them now.
-            DataError: if what is stored is damaged.
-            OSError: if they cannot be unlinked; they are sent again then.
-        """
-        at, keeper = (entry.key, epoch), self._keeper
-        with keeper.upkeep:
-            parts = [part for part in self._inboxes.end(at) if not part.flaw]
-            over = self._is_over(entry, epoch)
-            with self._different(entry, parts) as batches:
-                n = sum(map(len, batches))
-            if n < entry.collection.least and not over:
-                self._few[at] = keeper.pending().get(at, 0)
-                return 0
-            with self._different(entry, parts) as batches:
-                for frame in _frames(entry, epoch, batches):
-                    self._send(frame, over=entry.when(epoch, keeper.clock.now()) == LATE)
-            self._inboxes.remove(at, [part.path for part in parts])
-            self._few.pop(at, None)
-        return n
-
-    @contextmanager
-    def _different(self, entry: Entry, parts: Sequence[Part]) -> Iterator[Iterator[AnyArray]]:
-        """Give the reports of files in order of their ids, each id once, ``(m, 16 + W)`` bytes at a time."""
-        rows = (
-            np.frombuffer(group, dtype=np.uint8).reshape(-1, entry.width)
-            for part in parts
-            for group in rows_of(part.path, part.end, entry.width)
-        )
-        with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=self._keeper.folder.path) as arrived:
-            yield first_reports(rows, arrived, Counter())
-
-    def _send(self, frame: Frame, *, over: bool) -> None:
-        answer = post(self._upstream, frame.pack())
-        if answer.status == _TAKEN:
-            return
-        if over and answer.status in _REFUSALS and answer.status not in _BUSY:
-            # It will never take them: the epoch is over, or the collection was withdrawn.
-            reason = f"the collector behind this gateway answers {answer.status}"
-            log("forward_refused", level="error", n=len(frame.ids), epoch=frame.epoch, reason=reason)
-            return
-        raise ForwardError("gateway.not-forwarded", reason=answer.reason or f"It answers {answer.status}.")
-
-
-def _frames(entry: Entry, epoch: int, batches: Iterator[AnyArray]) -> Iterator[Frame]:
-    """Yield frames of as many reports as one may hold."""
-    most = min(MOST_REPORTS, (LARGEST_FRAME - HEAD_BYTES) // entry.width)
-    left = np.empty((0, entry.width), dtype=np.uint8)
-    for batch in batches:
-        rows = np.concatenate([left, batch])
-        whole = len(rows) - len(rows) % most
-        for start in range(0, whole, most):
-            yield _frame(entry, epoch, rows[start : start + most])
-        left = rows[whole:]
-    if len(left):
-        yield _frame(entry, epoch, left)
-
-
-def _frame(entry: Entry, epoch: int, rows: AnyArray) -> Frame:
-    return Frame(entry.row.id, epoch, rows[:, :ID_BYTES], rows[:, ID_BYTES:])
-
 
 _SECONDS = 1.0
 _DAY = 86_400
@@ -146,14 +25,11 @@ class Housekeeper(threading.Thread):
         keeper: of the data.
         measures: what is counted.
         sealing: whether epochs are sealed when they are over.
-        gateway: by which reports are sent on instead; None to keep them here.
     """
 
-    def __init__(
-        self, keeper: Keeper, measures: Measures, *, sealing: bool = True, gateway: Gateway | None = None
-    ) -> None:
+    def __init__(self, keeper: Keeper, measures: Measures, *, sealing: bool = True) -> None:
         super().__init__(name="housekeeping", daemon=True)
-        self._keeper, self._measures, self._sealing, self._gateway = keeper, measures, sealing, gateway
+        self._keeper, self._measures, self._sealing = keeper, measures, sealing
         self._ended, self._looking = threading.Event(), threading.Lock()
         self._failed: dict[tuple[int, tuple[int, ...]], float] = {}
         self._seen = 0.0
@@ -212,10 +88,7 @@ class Housekeeper(threading.Thread):
         if keeper.clock.doubted:
             return
         # Each by itself: a verb that waits is next.
-        if self._gateway is not None:
-            for entry, epoch in self._gateway.due():
-                self._alone(self._done, "forwarding_failed", entry, (epoch,), partial(self._forward, entry, epoch))
-        elif self._sealing:
+        if self._sealing:
             for _, entry, batch in due:
                 self._alone(self._done, "sealing_failed", entry, batch, partial(self._seal, entry, batch))
         self._alone(self._forget)
@@ -242,13 +115,6 @@ class Housekeeper(threading.Thread):
                 log(event, level="error", collection=entry.key, epoch=batch[-1], reason=reason)
             return
         self._failed.pop(at, None)
-
-    def _forward(self, entry: Entry, epoch: int) -> None:
-        assert self._gateway is not None
-        began, n = time.monotonic(), self._gateway.forward(entry, epoch)
-        if n:
-            seconds = round(time.monotonic() - began, 3)
-            log("forwarded", collection=entry.key, epoch=epoch, seconds=seconds, n=n)
 
     def _seal(self, entry: Entry, batch: tuple[int, ...]) -> None:
         if batch not in due_batches(self._keeper, entry):

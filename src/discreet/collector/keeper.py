@@ -44,7 +44,6 @@ from discreet.collector.working import Workers
 from discreet.device.protocol.collection import OPEN, Collection, open_envelope, rebuild
 from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DiscreetError, ParameterError
-from discreet.files.paths import delete_at
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism
 
@@ -142,13 +141,12 @@ class Entry:
         """Bytes of a report: its id and its record."""
         return ID_BYTES + self.codec.width
 
-    def when(self, epoch: int, now: float, ahead: float = 0.0) -> str | None:
-        """Return ``early`` or ``late`` if an epoch takes no reports at this time, or this share of its window later."""
+    def when(self, epoch: int, now: float) -> str | None:
+        """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
         start, _, until = self.collection.window(epoch)
-        last = until - ahead * (until - start)
         if now < start - _EARLY_SECONDS:
             return EARLY
-        return LATE if epoch >= self.collection.epochs.count or now >= last else None
+        return LATE if epoch >= self.collection.epochs.count or now >= until else None
 
 
 class Catalogue:
@@ -160,12 +158,11 @@ class Catalogue:
     Attributes:
         by_id: all that pass every check of a device.
         newest: of each name the newest version, if it passes.
-        ahead: share of an epoch's window by which it takes no more reports here before it is over.
         refused: sentences on those that do not pass, as after an update of discreet; what is theirs is left alone.
     """
 
     def __init__(self, clock: Clock) -> None:
-        self.clock, self.ahead = clock, 0.0
+        self.clock = clock
         self.by_id: dict[bytes, Entry] = {}
         self.refused: dict[bytes, str] = {}
         self.newest: dict[str, Entry] = {}
@@ -202,7 +199,7 @@ class Catalogue:
             return WITHDRAWN
         if self.is_closed(entry, epoch):
             return LATE
-        why = entry.when(epoch, now, self.ahead)
+        why = entry.when(epoch, now)
         return DOUBTED if why == LATE and self.clock.doubted and epoch < entry.collection.epochs.count else why
 
 
@@ -433,7 +430,6 @@ class Keeper:
         tokens: in use.
         clock: by which epochs end.
         upkeep: held by whoever seals, deletes or copies: one at a time.
-        upstream: origin of the collector that reports are sent on to; None where they are sealed here.
         few: reports that wait in batches of fewer different ones than their collection wants, by collection and epochs.
 
     Raises:
@@ -446,7 +442,6 @@ class Keeper:
     def __init__(self, folder: DataFolder, *, workers: Workers | None = None) -> None:
         self.folder, self._workers = folder, workers
         self.few: dict[tuple[int, tuple[int, ...]], int] = {}
-        self.upstream: str | None = None
         self._refused: Counter[tuple[int | None, int, str]] = Counter()
         self._counting = Lock()
         self._widths: dict[int, int] = {}
@@ -616,8 +611,6 @@ class Keeper:
                 if at[0] in keys:
                     self.inboxes.remove(at)
             self.inboxes.forget_strangers(keys)
-            if self.folder.copies is not None:
-                delete_at(self.folder.copies / name)
             if files.exists():
                 shutil.rmtree(files)
                 synchronize(files.parent)

@@ -190,11 +190,6 @@ def flaws_of_files(
 
 def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[str]:
     path = folder.sealed / seal.file
-    for file in filter(Path.exists, (path, tally_of(path))):
-        name = file.relative_to(folder.sealed).as_posix()
-        copy = folder.copies and folder.copies / name
-        if copy and not (copy.exists() and copy.stat().st_size == file.stat().st_size):
-            yield f"{name} has no copy of its size in {folder.copies}."
     tally = read_tally(tally_of(path), entry.mechanism)
     if tally.n != seal.n:
         yield f"{seal.file}: its tally has {tally.n} reports, and its seal says {seal.n}."

@@ -11,8 +11,7 @@ together with the next one as one batch.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,7 +25,6 @@ from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import RemoteFile, copy_to, delete_at, files_below
 from discreet.files.writing import replacing
 from discreet.formats.sealed_files import put_sealed
 from discreet.formats.sealing import MEMORY, CanonicalOrder, RowSort
@@ -115,12 +113,10 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
 
     Raises:
         DiscreetError: if the disk refuses, or what is stored is damaged.
-        ParameterError: if they are sealed, or this is a gateway.
+        ParameterError: if they are sealed.
         OSError: if the reports cannot be unlinked; the seal holds, and they are unlinked later.
     """
     key, epochs = entry.key, range(batch[0], batch[-1] + 1)
-    if keeper.upstream is not None:
-        raise ParameterError("gateway.seals-nothing", upstream=keeper.upstream)
     with keeper.upkeep:
         if any(covers(seal, (key, epoch)) for seal in keeper.seals(entry) for epoch in batch):
             raise ParameterError("batch.is-sealed", batch=_title_of(entry, batch))
@@ -141,7 +137,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         try:
             if any(part.flaw for part in parts):
                 raise DataError("batch.damaged", batch=_title_of(entry, batch))
-            row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts, keeper.folder.copies)
+            row = keeper.work(write_batch, keeper.folder.path, entry.row, batch, parts)
             if row is None:
                 # Of those that wait: with more of them, or with the next epoch, it is tried again.
                 keeper.few[key, tuple(batch)] = sum(keeper.pending().get((key, epoch), 0) for epoch in batch)
@@ -177,22 +173,20 @@ def write_batch(
     row: CollectionRow,
     epochs: Sequence[int],
     parts: Sequence[Part],
-    copies: RemoteFile | None = None,
 ) -> SealRow | None:
-    """Write the sealed file of a batch and its tally, in a process of its own, and copies of both.
+    """Write the sealed file of a batch and its tally, in a process of its own.
 
     Args:
         place: the folder of all data.
         row: the collection.
         epochs: ascending.
         parts: their reports, in order.
-        copies: the folder of copies of sealed files.
 
     Returns:
         Its seal; None, and nothing is written, if it has too few different reports.
 
     Raises:
-        DataError: if what is stored is damaged, or a copy cannot be made.
+        DataError: if what is stored is damaged.
     """
     folder, entry = DataFolder(place, make=False), Entry.of(row)
     which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
@@ -228,25 +222,8 @@ def write_batch(
         write_tally(tally_of(file), tallies[0], force=True, facts=facts)
         for path in (file, tally_of(file)):
             path.chmod(_FILE)
-        if copies is not None:
-            copy_sealed(sealed, copies / sealed.relative_to(folder.sealed).as_posix(), (file, tally_of(file)))
     name, numbers = str(file.relative_to(folder.sealed)), (n, counts["duplicates"], counts["conflicts"])
     return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
-
-
-def copy_sealed(folder: Path, target: RemoteFile, batch: Collection[Path]) -> None:
-    """Copy sealed files of a collection: those of a batch, and all that are not there yet; reports come last.
-
-    Raises:
-        DataError: if they cannot be copied, or copies have other bytes.
-    """
-    sizes = dict[RemoteFile, int]()
-    with suppress(FileNotFoundError):
-        sizes |= {file: file.stat().st_size for file in files_below(target)}
-    for path in sorted(path for path in (*folder.glob("[!.]*"), *folder.glob("_tallies/[!.]*")) if path.is_file()):
-        copy = target / path.relative_to(folder).as_posix()
-        if path in batch or sizes.get(copy) != path.stat().st_size:
-            copy_to(path, copy)
 
 
 def batch_name(first: int, last: int) -> str:
@@ -289,7 +266,7 @@ def sha256_of(path: Path) -> str:
 
 
 def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
-    """Delete the sealed reports of a batch, whose time has come, and their copy; the tally stays.
+    """Delete the sealed reports of a batch, whose time has come; the tally stays.
 
     Returns:
         Whether they were there.
@@ -302,8 +279,6 @@ def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
         # Said first: a crash leaves a file that is deleted the next time, never one that is gone without a word.
         with keeper.store.transaction():
             keeper.store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
-        if keeper.folder.copies is not None:
-            delete_at(keeper.folder.copies / seal.file)
         path.unlink(missing_ok=True)
         synchronize(path.parent)
     return True

@@ -14,7 +14,6 @@ import msgspec
 from discreet.core.checks import suggestion
 from discreet.device.protocol.collection import is_origin
 from discreet.errors import ParameterError
-from discreet.files.paths import is_url
 
 _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
@@ -22,6 +21,8 @@ _KEY_BYTES = 32
 _LISTS = ("trust", "embed_origins")
 REMOVED = {
     "database": "A collector stores reports in files of the folder that the setting data names",
+    "copies": "Copy the folder sealed/ with the program of your object store, such as aws s3 sync",
+    "gateway": "Run a proxy that hides addresses in front of the collector, at another party",
 }
 """Settings of earlier versions, and what to use instead."""
 
@@ -71,7 +72,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
         data: the folder of the database and of sealed files.
-        copies: URL of a folder in an object store, where each sealed file is copied to; empty for none.
         trust: public keys, base64, of those who may sign collections that are added.
         tls: files of the certificate and its key; None without.
         behind_proxy: whether a proxy in front ends TLS and limits rates.
@@ -79,7 +79,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         limits: what is held and borne at once.
         gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
-        gateway: origin of the collector that reports are sent on to; None to seal them here.
         log_key: file of the private key that signs the public log of collections; None to keep no such log.
         embed_origins: of pages that may have surveys of this collector in them, ``https://www.example.org``.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
@@ -88,7 +87,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     listen: str = "127.0.0.1:8080"
     data: str = "collector-data"
-    copies: str = ""
     trust: tuple[str, ...] = ()
     tls: Tls | None = None
     behind_proxy: bool = False
@@ -96,7 +94,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     limits: ServiceLimits = ServiceLimits()
     gather_ms: float = 2.0
     least_free_disk: int = 1 << 28
-    gateway: str | None = None
     log_key: str | None = None
     embed_origins: tuple[str, ...] = ()
     sealing: Literal["auto", "manual"] = "auto"
@@ -113,13 +110,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError("gather_ms must be a number of milliseconds in 0..1000")
         if self.least_free_disk < 0:
             raise ValueError("least_free_disk must be a number of bytes of at least 0")
-        for setting, origins in {"gateway": filter(None, [self.gateway]), "embed_origins": self.embed_origins}.items():
-            if not all(map(is_origin, origins)):
-                raise ValueError(
-                    f"{setting} must be an origin such as https://collect.example.org (http only on this machine)"
-                )
-        if self.copies and (not is_url(self.copies) or self.gateway is not None):
-            raise ValueError("copies must be a URL such as s3://bucket/sealed, and a gateway seals nothing")
+        if not all(map(is_origin, self.embed_origins)):
+            raise ValueError(
+                "embed_origins must be origins such as https://www.example.org (http only on this machine)"
+            )
         if self.tls is not None and self.behind_proxy:
             raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
         if not (is_loopback(host) or self.tls or self.behind_proxy or self.insecure):

@@ -6,11 +6,9 @@ of a file, and open texts, compressed or not, with `opened_text`.
 """
 
 import gzip
-import hashlib
 import io
 import os
 import re
-import shutil
 import stat
 import zlib
 from collections import Counter
@@ -286,32 +284,6 @@ def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
     for facts in entries:
         inside = facts.path.removeprefix(base.rstrip("/")).strip("/")
         yield RemoteFile(urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{inside}")), {"facts": facts})
-
-
-def copy_to(file: Path, target: RemoteFile) -> None:
-    """Copy a local file to a URL, and read the copy again to compare it.
-
-    Raises:
-        DataError: if the copy cannot be written, or differs from the file.
-    """
-
-    def sent(system: Any, path: str) -> None:
-        with file.open("rb") as source, system.open_output_stream(path, compression=None) as out:
-            shutil.copyfileobj(source, out, _SMALL)
-
-    _asked(target.url, sent)
-    with file.open("rb") as source, target.open() as copy:
-        if hashlib.file_digest(source, "sha256").digest() != hashlib.file_digest(copy, "sha256").digest():
-            raise DataError("copy.other-bytes", target=target)
-
-
-def delete_at(target: RemoteFile) -> None:
-    """Delete a file or a folder at a URL, if it exists; errors as for `RemoteFile.opened`."""
-    target.forget()
-    if target.is_dir():
-        _asked(target.url, lambda system, path: system.delete_dir(path))
-    elif target.exists():
-        _asked(target.url, lambda system, path: system.delete_file(path))
 
 
 def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:

@@ -25,7 +25,6 @@ import numpy as np
 
 from discreet.collector.logs import log
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import RemoteFile
 
 _SERVING, _SEALING = ".serving.lock", ".sealing.lock"
 
@@ -40,7 +39,6 @@ class DataFolder:
     Args:
         path: made if it is not there, unless it must be.
         make: whether it may be made.
-        copies: URL of a folder in an object store, where sealed files are copied to; empty for none.
 
     Attributes:
         database: of all that is no report.
@@ -52,8 +50,7 @@ class DataFolder:
         ParameterError: if it cannot be made or written to, or is not there.
     """
 
-    def __init__(self, path: Path, *, make: bool = True, copies: str = "") -> None:
-        self.copies = RemoteFile(copies) if copies else None
+    def __init__(self, path: Path, *, make: bool = True) -> None:
         self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
         self.inbox, self.sealed = path / "inbox", path / "sealed"
         if not make and not path.is_dir():
@@ -268,26 +265,18 @@ class Inboxes:
                 path.unlink(missing_ok=True)
         return True
 
-    def end(self, at: At) -> list[Part]:
-        """End the files of an epoch, so that what comes from now on goes to another one, and return them."""
-        with self.turn:
-            for part in self._parts.get(at, []):
-                part.ended = True
-            return self.parts(at)
-
-    def remove(self, at: At, paths: Sequence[Path] | None = None) -> None:
-        """Unlink the files of an epoch, or some of them.
+    def remove(self, at: At) -> None:
+        """Unlink the files of an epoch.
 
         Raises:
             OSError: if they cannot be; those that remain are known as before.
         """
         with self.turn:
             parts = self._parts.get(at, [])
-            for part in [each for each in reversed(parts) if paths is None or each.path in paths]:
+            for part in reversed(list(parts)):
                 part.path.unlink(missing_ok=True)
                 parts.remove(part)
-            if not parts:
-                self._parts.pop(at, None)
+            self._parts.pop(at, None)
             synchronize(self._folder)
 
     def forget_strangers(self, keys: Set[int]) -> None:

@@ -39,7 +39,7 @@ class _Place(OptionGroup):
         """Return the folder of the data, made if need be."""
         flags = {"data": None if self.data is None else str(self.data)}
         settings = load_settings(self.config, flags=flags)
-        return DataFolder(settings.folder, make=make, copies=settings.copies)
+        return DataFolder(settings.folder, make=make)
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
@@ -249,9 +249,6 @@ class _Flags(OptionGroup):
     insecure: bool = option(
         "--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust."
     )
-    gateway: str | None = option(
-        "--gateway", metavar="URL", help="Send reports on to the collector there, permuted, and seal none."
-    )
     log: str | None = option(
         "--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]"
     )
@@ -272,8 +269,6 @@ def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None
         optional(module)
     if devices is not None and not demo:
         raise ParameterError("devices.without-demo", argument="devices")
-    if demo and given.gateway is not None:
-        raise ParameterError("gateway.with-demo", argument="gateway")
     flags: dict[str, Any] = {name: flag or None for name, flag in asdict(given).items()}
     with ExitStack() as ending:
         if demo and given.data is None:
