@@ -82,7 +82,7 @@ KILLS ?= 100
 chaos: $(VENV)/dev
 	$(BIN)/python tools/measure_collector.py kills --kills $(KILLS)
 	$(BIN)/python tools/measure_collector.py kills --verbs --kills $(KILLS)
-	for work in sealing purging migration backup restore; do \
+	for work in sealing purging backup restore; do \
 		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
 	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py
 

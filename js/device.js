@@ -33,9 +33,6 @@ async function checkPlatform() {
   must(await known, "platform");
 }
 
-/** The head of a public log as it was seen last. @param {Kept["state"]} state @param {Uint8Array} key */
-const seenLog = ({ logs }, key) => logs?.[hex(key)] ?? { size: 0, root: "" };
-
 /** One person's device. */
 export class Device {
   #memory;
@@ -46,16 +43,15 @@ export class Device {
   #collections = new Map();
 
   /** @param {import("./memory.js").Memory} memory @param {import("./index.js").Options} options */
-  constructor(memory, { trust, limits, log, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
+  constructor(memory, { trust, limits, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
     expect(Array.isArray(trust) && trust.length && trust.every((key) => key instanceof Uint8Array && key.length === 32), "trust");
-    expect(!log || (log instanceof Uint8Array && log.length === 32), "log");
     expect([limits?.report, limits?.epoch, limits?.lifetime].every((limit) => Number.isFinite(limit) && limit > 0), "limits");
     expect(!random || simulated, "random");
     expect(!personSecret || personSecret.length >= 16, "personSecret");
     this.#memory = memory;
     this.#trust = trust;
     this.#limits = limits;
-    this.#options = { log, personSecret, simulated, random, clock, post: given };
+    this.#options = { personSecret, simulated, random, clock, post: given };
   }
 
   // Collections
@@ -63,26 +59,17 @@ export class Device {
   /**
    * Check a collection, remember its version, and return what to show people.
    * @param {Uint8Array} envelope as it came
-   * @param {Uint8Array} [proof] that it is in the public log, as its collector answers at /v1/log/ID/SIZE; where the device has its key
    * @returns {Promise<Collection>}
    */
-  async accept(envelope, proof) {
+  async accept(envelope) {
     await checkPlatform();
-    expect(this.#options.log || !proof, "log");
-    const document = await readDocument(envelope, this.#trust), { id, loose } = document, { log } = this.#options;
+    const document = await readDocument(envelope, this.#trust), { id, loose } = document;
     const collection = await this.#memory.change(async (kept) => {
       const { state } = kept;
       refuseOld(state, loose, id);
       checkPromise(document);
       if (loose.state === "open") this.#refuseUnaffordable(loose);
       const collection = checkedPlan(document), { name, version, epochs, late, collectors } = collection;
-      // A notice of withdrawal asks nobody.
-      if (log && loose.state === "open") {
-        must(proof, "log", "proof");
-        // Loaded where it is needed: most devices know no log.
-        const { checkedLog } = await import("./log.js");
-        state.logs = { ...state.logs, [hex(log)]: await checkedLog(proof, log, id, seenLog(state, log)) };
-      }
       state.names = [...state.names.filter((one) => one.name !== name), { declined: false, ...named(state.names, name), name, version, id }];
       if (!state.versions.some((one) => one.id === id)) {
         state.versions.push({ id, name, version, epochs, late, collectors, agreed: false, answers: [] });
@@ -94,12 +81,6 @@ export class Device {
     // Of a name the last one is the highest version: a lower one was refused.
     this.#collections.set(id, collection).set(`name ${loose.name}`, collection);
     return collection;
-  }
-
-  /** The size of the public log as it was seen last; 0 for never. */
-  async logged() {
-    const { log } = this.#options;
-    return log ? seenLog((await this.#memory.look()).state, log).size : 0;
   }
 
   /** @param {any} said */

@@ -111,9 +111,7 @@ export interface LogEntry {
 export class Device {
   constructor(memory: Memory, options: Options);
   /** Check a collection, remember its version, and return what to show people. */
-  accept(envelope: Uint8Array, proof?: Uint8Array): Promise<Collection>;
-  /** The size of the public log as it was seen last; 0 for never. */
-  logged(): Promise<number>;
+  accept(envelope: Uint8Array): Promise<Collection>;
   /** Remember that the person agrees to this very document; nothing is drawn without it. */
   agree(collection: Collection | string): Promise<void>;
   /** Remember the person's secret values under a personalized plan: by tag, or a list where bots stand for cells. */
@@ -180,8 +178,6 @@ export interface Kept {
   revision: number;
   state: {
     latest: number;
-    /** Heads of public logs as they were seen last, by their keys. */
-    logs?: Record<string, { size: number; root: string }>;
     names: { name: string; version: number; id: string; declined: boolean }[];
     versions: {
       id: string;

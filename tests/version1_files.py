@@ -7,12 +7,8 @@ import csv
 import gzip
 import hashlib
 import json
-import shutil
-import sqlite3
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +17,6 @@ import pyarrow.parquet as pq
 
 FOLDER = Path(__file__).parent / "data" / "version1"
 FACTS: dict[str, Any] = json.loads((FOLDER / "facts.json").read_text())
-
-
-def copied(name: str, to: Path) -> Path:
-    """Copy a folder of version 1, with the rights that it had: git keeps none."""
-    shutil.copytree(FOLDER / name, to)
-    for path in (to, *to.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    return to
 
 
 def plain(cell: Any) -> Any:
@@ -77,24 +65,3 @@ def estimate_of(path: Path) -> list[dict[str, Any]]:
             return list(csv.DictReader(file))
     columns, _ = table_of(path)
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def python_device_of(folder: Path) -> dict[str, Any]:
-    """Return what the memory of the device in Python holds."""
-    with tempfile.TemporaryDirectory() as name:
-        shutil.copytree(folder, name, dirs_exist_ok=True)
-        with closing(sqlite3.connect(Path(name, "device.db"))) as opened:
-            reports = opened.execute(
-                "SELECT name, epoch, lower(hex(reports.id)), lower(hex(reports.record)), status, tries FROM reports "
-                "JOIN versions ON key = reports.version ORDER BY name, epoch"
-            ).fetchall()
-            ledger = "SELECT name, epoch, charge FROM ledger JOIN versions ON key = ledger.version ORDER BY name, epoch"
-            names = "SELECT name, version, declined, key IS NULL, tagged IS NULL FROM names ORDER BY name"
-            return {
-                "reports": reports,
-                "ledger": opened.execute(ledger).fetchall(),
-                "spent": opened.execute("SELECT sum(charge) FROM ledger").fetchone()[0],
-                "names": opened.execute(names).fetchall(),
-                "prints": opened.execute("SELECT count(*) FROM prints").fetchone()[0],
-                "places": opened.execute("SELECT name, code, bot FROM places").fetchall(),
-            }

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Their collections are those of the tests.
 sys.path.insert(0, str(ROOT / "tests"))
 
-from vectors import devices, documents, frames, public_logs, readings, refused, samplers  # noqa: E402
+from vectors import devices, documents, frames, readings, refused, samplers  # noqa: E402
 
 FOLDER = ROOT / "js" / "vectors"
 
@@ -27,7 +27,6 @@ PARTS: list[Callable[[], dict[str, list[dict[str, Any]]]]] = [
     frames.files,
     documents.files,
     readings.files,
-    public_logs.files,
     devices.files,
 ]
 """Functions that return the lines of files, by the names of the files."""

@@ -1,7 +1,7 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing, slow clients.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | purging | migration | backup | ...]
+    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | purging | backup | restore]
     python tools/measure_collector.py kills --verbs [--kills 1000]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
@@ -229,9 +229,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument(
-        "--work", choices=["load", "sealing", "purging", "migration", "backup", "restore"], default="load"
-    )
+    parser.add_argument("--work", choices=["load", "sealing", "purging", "backup", "restore"], default="load")
     parser.add_argument("--verbs", action="store_true", help="for kills: every verb beside them")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--sockets", type=int, default=1000)

@@ -43,7 +43,7 @@ const catalogues = new Map();
  * @property {(event: "answered" | "declined" | "failed" | "titled" | "chosen", detail?: Record<string, string>) => void} heard of what happens; never of values
  */
 
-/** @typedef {{ collection: any, facts: { published: [string, any][], logged: boolean } }} Question */
+/** @typedef {{ collection: any, facts: { published: [string, any][] } }} Question */
 
 /** A survey. */
 export class Survey {
@@ -52,8 +52,8 @@ export class Survey {
   #device = /** @type {Device} */ (/** @type {any} */ (undefined));
   /** The one that is shown. @type {any} */
   #collection;
-  /** The collector's word: sentences on what is published, as keys and parts; whether a public log has it. */
-  #facts = { published: /** @type {[string, any][]} */ ([]), logged: false };
+  /** The collector's word: sentences on what is published, as keys and parts. */
+  #facts = { published: /** @type {[string, any][]} */ ([]) };
   /** The questions of this page, one after the other: the collection alone, or those of a survey that are drawn. @type {Question[]} */
   #asked = [];
   #memory = /** @type {import("../index.js").Memory} */ (/** @type {any} */ (undefined));
@@ -368,7 +368,6 @@ export class Survey {
   #showTerms(title) {
     const words = this.#words, [short, ...published] = this.#facts.published.map(([key, parts]) => words.say(key, parts));
     const parts = [...notice(this.#collection, words), /** @type {[string, string[]]} */ (["published", published])];
-    if (this.#facts.logged) parts.find(([part]) => part === "others")?.[1].push(words.say("others.logged"));
     const summary = make("summary", {}, title ? this.#head(1, {}, words.say(title)) : words.say("page.more"));
     const inBrief = brief(this.#collection, words, short).map(([part, lines]) => this.#told(part, lines));
     this.#terms.replaceChildren(...(title ? [] : [this.#head(1, {}, words.say("page.before")), ...inBrief]),

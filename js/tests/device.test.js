@@ -336,35 +336,3 @@ test("posts bear no cookie and no referrer, follow nothing, and read Retry-After
   assert.equal(url, "https://collect.example.org/v1/reports");
   assert.deepEqual([credentials, redirect, referrerPolicy, keepalive, Object.keys(sent)], ["omit", "error", "no-referrer", true, ["Content-Type"]]);
 });
-
-test("a device with the key of a public log takes what is in it, and remembers the log", async () => {
-  const { publicKey, privateKey } = await crypto.subtle.generateKey("Ed25519", false, ["sign"]);
-  const log = new Uint8Array(await crypto.subtle.exportKey("raw", publicKey));
-  const bytes = (text) => Buffer.from(text, "hex"), base64 = (data) => Buffer.from(data).toString("base64");
-  const digest = async (...parts) => Buffer.from(await crypto.subtle.digest("SHA-256", Buffer.concat(parts))).toString("hex");
-  const leaf = (id) => digest(Uint8Array.of(0), bytes(id));
-  const answer = async (size, root, paths) => {
-    const document = Buffer.from(JSON.stringify({ format: "discreet log 1", size, root }));
-    const signature = await crypto.subtle.sign("Ed25519", privateKey, Buffer.concat([Buffer.from("discreet collection 1\n"), document]));
-    const head = JSON.stringify({ document: base64(document), signatures: [{ key: base64(log), signature: base64(signature) }] });
-    return new TextEncoder().encode(JSON.stringify({ head, ...paths }));
-  };
-  const { id } = await device(kept()).accept(envelope("fresh")), { id: other } = await device(kept()).accept(envelope("permanent"));
-  const first = await answer(1, await leaf(id), { index: 0, inclusion: [], consistency: [] });
-  const both = (index, inclusion, consistency) => (root) => answer(2, root, { index, inclusion, consistency });
-  const root = await digest(Uint8Array.of(1), bytes(await leaf(id)), bytes(await leaf(other)));
-  const second = await both(1, [await leaf(id)], [await leaf(other)])(root);
-  const memory = kept(), one = device(memory, { log });
-  await assert.rejects(one.accept(envelope("fresh")), { code: "log" });
-  await assert.rejects(one.accept(envelope("permanent"), first), { code: "log" });
-  assert.equal(await one.logged(), 0);
-  assert.equal((await one.accept(envelope("fresh"), first)).id, id);
-  assert.equal((await one.accept(envelope("permanent"), second)).id, other);
-  assert.equal(await device(memory, { log }).logged(), 2);
-  // The log of one is not the log of two any more, and a log for this person alone continues none.
-  await assert.rejects(one.accept(envelope("fresh"), first), { code: "log" });
-  const alone = await answer(1, await leaf(other), { index: 0, inclusion: [], consistency: [] });
-  await assert.rejects(one.accept(envelope("permanent"), alone), { code: "log" });
-  await assert.rejects(device(kept()).accept(envelope("fresh"), first), { code: "argument" });
-  assert.throws(() => device(kept(), { log: log.subarray(1) }), { code: "argument" });
-});

@@ -1,7 +1,6 @@
 // Checks of vectors, for Node and for a browser: each takes the lines of a file and returns what differs.
 
 import { frame } from "../frames.js";
-import { checkedLog } from "../log.js";
 import { realised } from "../promise.js";
 import { reading } from "../reading.js";
 import { draw } from "../sampler.js";
@@ -71,19 +70,6 @@ export function checkRefused(lines, promise = realised) {
     }
   };
   return { count: lines.length, wrong: lines.filter((line) => isRefused(line) !== Boolean(line.why)) };
-}
-
-/** Of the file of public logs: the size that is remembered, or null for what is refused. */
-export async function checkLogs(lines) {
-  const first = JSON.parse(lines[0].answer);
-  const taken = ({ edit, answer = JSON.stringify({ ...first, ...edit }), key, id, before }) =>
-    checkedLog(new TextEncoder().encode(answer), bytesOf(key), id, before).then(
-      ({ size }) => size,
-      // Anything else broke down.
-      (error) => (error.code === "log" ? null : error),
-    );
-  const sizes = await Promise.all(lines.map(taken));
-  return { count: lines.length, wrong: lines.filter(({ size }, place) => sizes[place] !== size) };
 }
 
 /** Of the file of frames: those of one record are made, as devices do. */

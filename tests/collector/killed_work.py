@@ -1,4 +1,4 @@
-"""Work on a collector's data that is killed again and again: sealing, deleting, backing up, migrating.
+"""Work on a collector's data that is killed again and again: sealing, deleting, backing up.
 
 Whenever the kill comes, the next start finds the old state or the new one, each whole, and every invariant holds. How
 many kills found which state is returned: kills that all came too late would show nothing.
@@ -6,17 +6,14 @@ many kills found which state is returned: kills that all came too late would sho
 
 import random
 import shutil
-import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from collectors import added, ids, keeping, kept, put, records
 from kills import forked
-from older_folders import as_version1
 
 from discreet.collector.keeper import Entry
 from discreet.collector.operations import backup, check, restore
@@ -212,39 +209,9 @@ def killed_restoring(folder: Path, kills: int) -> Counter[str]:
     return found
 
 
-def _migrate(folder: str) -> None:
-    with keeping(Path(folder)):
-        pass
-
-
-def killed_migrating(folder: Path, kills: int) -> Counter[str]:
-    """Kill a migration so many times: the old database is there with all reports, or the new one beside their files."""
-    data, kind, found = folder / "data", folder / "kind", Counter[str]()
-    _filled(kind)
-    reports = kept(kind)
-    as_version1(kind)
-    killer = _begin(kind, data, _migrate)
-    for _ in range(kills):
-        killer.kill()
-        with closing(sqlite3.connect(data / "collector.db")) as opened:
-            ((version,),) = opened.execute("PRAGMA user_version")
-            assert opened.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        _migrate(str(data))
-        assert kept(data) == reports
-        left = [path.name for path in data.glob("collector.db*part*")]
-        assert left == [], left
-        assert not any(reports[0][2][:16] in path.read_bytes() for path in data.glob("collector.db*"))
-        _holds(data)
-        found[f"version {version}"] += 1
-        killer.learn(late=version == 2)
-        _again(kind, data)
-    return found
-
-
 WORK = {
     "sealing": killed_sealing,
     "purging": killed_purging,
-    "migration": killed_migrating,
     "backup": killed_backing_up,
     "restore": killed_restoring,
 }

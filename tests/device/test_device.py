@@ -114,7 +114,7 @@ def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
 def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
     fixture.device.close()
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("PRAGMA user_version=4")
+        database.execute("PRAGMA user_version=5")
     assert "memory.newer-version" in refused(StoreError, lambda: Memory(fixture.folder))
 
 

@@ -92,7 +92,6 @@ class SurveySite:
         origin: its address.
         posted: headers and body of every report.
         asked: the path of every request.
-        logged: names of collections that are in the public log.
         altered: names of collections whose envelope is altered on its way.
         instead: envelopes that devices are given in the place of those of the pages, by name.
         status: of answers to reports.
@@ -102,7 +101,6 @@ class SurveySite:
     origin: str = ""
     posted: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    logged: set[str] = field(default_factory=set)
     altered: set[str] = field(default_factory=set)
     instead: dict[str, bytes] = field(default_factory=dict)
     status: int = 202
@@ -158,7 +156,7 @@ class SurveySite:
         if kind == "static" and (JS / name).is_file():
             return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}
         if kind == "collections" and name in self.envelopes:
-            facts = {"published": facts_on_published(self.collection(name)), "logged": name in self.logged}
+            facts = {"published": facts_on_published(self.collection(name))}
             return 200, json.dumps(facts).encode(), {"content-type": "application/json"}
         known = self.envelopes | self.instead
         envelope = known.get(name.removeprefix("collections/"))

@@ -15,9 +15,8 @@ from programs import program
 
 JS = Path(__file__).resolve().parents[2] / "js"
 SCRIPTS = sorted(path for path in JS.glob("*.js"))
-IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "log.js", "messages.js"}]
-"""What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them, and the
-checks of a public log by a device that has the key of one."""
+IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "messages.js"}]
+"""What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them."""
 REFUSED = re.compile(r"""(?:must|refuse)\(.*?"(\w+)"(?:, (?:"([^"]+)"|[^"]+))?\);$""")
 EXPECTED = re.compile(r"""expect\(.*"([^"]+)"\);$""")
 

@@ -7,6 +7,7 @@ from discreet.errors import ParameterError
 
 REMOVED = {
     "audit": "Use discreet verify PLAN --draws N, with the same options",
+    "device join --log": "Compare the collection's number with other people, as discreet collection show prints it",
     "estimate --method consistent": "Use discreet survey estimate, with the same options",
     "estimate --method joint": "Use discreet survey estimate, with the same options",
     "estimate --margins": "Use --shares with the share of each combination of the columns of --by",

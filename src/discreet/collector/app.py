@@ -18,7 +18,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -31,7 +30,7 @@ from discreet.collector.analysts.pages import AnalystPages
 from discreet.collector.analysts.sessions import ALLOWED
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
-from discreet.collector.documents.signing import plan_of, read_key
+from discreet.collector.documents.signing import plan_of
 from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
@@ -46,15 +45,12 @@ from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.device.protocol.envelope import signers
 from discreet.device.protocol.frames import REPORTS
 from discreet.device.protocol.notice import notice
-from discreet.device.protocol.public_log import log_answer
 from discreet.errors import DiscreetError
 from discreet.pictures.pages import render
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")
 _NOT_READ = Refusal(405, "method", "this path is read by GET.")
-_NO_LOG = Refusal(404, "log", "this collector keeps no public log.")
-_NOT_LOGGED = Refusal(404, "log", "the public log has no such collection, or is smaller.")
 _MANY = Refusal(429, "tries", "too many tokens that are none; try again later.", retry=60)
 
 _PACKAGE = Path(__file__).parents[1]
@@ -228,9 +224,6 @@ def pages_of(of: "Application") -> Starlette:
         Route("/v1/collections/{name}", endpoints.envelope),
         Route("/v1/collections/{name}/estimates", endpoints.estimates),
         Route("/v1/collections/{name}/facts", endpoints.facts),
-        Route("/v1/log", endpoints.log),
-        Route("/v1/log/entries", endpoints.log_entries),
-        Route("/v1/log/{id}/{since}", endpoints.log),
         Route("/health/live", endpoints.live),
         Route("/health/ready", endpoints.ready),
         Route("/metrics", endpoints.metrics),
@@ -311,26 +304,6 @@ class _Endpoints:
         """Return the collection that a request is about."""
         return asked_entry(self._of.catalogue, request.path_params["name"], request.query_params.get("version"))
 
-    def log(self, request: Request) -> Response:
-        """Return the signed head of the public log; for an id, and a size seen before, with the proofs."""
-        asked, (ids, key) = request.path_params, self._logged()
-        try:
-            id_, since = (bytes.fromhex(asked["id"]), int(asked["since"])) if asked else (None, 0)
-            answer = log_answer(ids, key, id_, since)
-        except ValueError:
-            raise Refused(_NOT_LOGGED) from None
-        return Response(answer, headers={**_OPEN, **_PRIVATE, **_SAFE}, media_type="application/json")
-
-    def log_entries(self, _: Request) -> Response:
-        """Return all ids of the public log, for whoever watches it."""
-        return _json({"ids": [id_.hex() for id_ in self._logged()[0]]}, headers={**_OPEN, **_PRIVATE})
-
-    def _logged(self) -> tuple[list[bytes], Ed25519PrivateKey]:
-        """Return the ids of the public log, and the key that signs it."""
-        if self._of.log_key is None:
-            raise Refused(_NO_LOG)
-        return self._of.keeper.store.logged(), self._of.log_key
-
     def _survey_of(self, entry: Entry) -> tuple[Entry, ...]:
         """Return the collections of the questions of a survey that are here; none of one that asks alone."""
         survey, newest = entry.collection.survey, self._of.catalogue.newest
@@ -344,10 +317,10 @@ class _Endpoints:
         return Response(page, headers=survey_headers(entry.collection))
 
     def word(self, request: Request) -> Response:
-        """Return a collection's status as JSON: the sentences on its publication, and whether the public log has it."""
+        """Return as JSON what publishing a collection's estimates reveals of a person."""
         entry = asked_entry(self._of.catalogue, request.path_params["name"], None)
         others = [other.collection for other in self._survey_of(entry)]
-        facts = {"published": facts_on_published(entry.collection, others), "logged": self._of.log_key is not None}
+        facts = {"published": facts_on_published(entry.collection, others)}
         return _json(facts, headers={**_CACHED, **shared(request, self._of.settings.embed_origins)})
 
     def embed(self, request: Request) -> Response:
@@ -446,7 +419,6 @@ class Application:
 
     def __init__(self, settings: Settings, *, demo: bool = False) -> None:
         self.settings, self.measures, self.demo = settings, Measures(), demo
-        self.log_key = None if settings.log_key is None else read_key(settings.log_key)
         self._closed = False
         self.workers = Workers()
         self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)

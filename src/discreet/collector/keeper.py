@@ -2,9 +2,7 @@
 
 It knows the collections, their mechanisms
 and epochs, and what is closed; tokens, printed once and kept as hashes; and rates of requests, without a record of
-addresses. Folders of version 1, whose reports lay in the database, are migrated to files of reports beside a new
-database. Every step of that is made again after a crash, and no copy of the old database stays, as it would keep every
-id and report for ever.
+addresses.
 
 An epoch ends by the time of day, which somebody sets, and a clock that jumps ahead would close epochs for good. So a
 step ahead against the time that has passed since the start of the machine, or since a collector that stopped an hour
@@ -17,28 +15,21 @@ import hmac
 import ipaddress
 import secrets
 import shutil
-import sqlite3
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.collector.logs import log
-from discreet.collector.storage.inboxes import MOST_BYTES, At, DataFolder, Inboxes, packed, synchronize
+from discreet.collector.storage.inboxes import At, DataFolder, Inboxes, synchronize
 from discreet.collector.storage.store import (
     CollectionRow,
     SealRow,
     Store,
     TokenRow,
-    make_tables,
-    opened,
-    told,
-    version_of,
 )
 from discreet.collector.working import Workers
 from discreet.device.protocol.collection import OPEN, Collection, open_envelope, rebuild
@@ -330,86 +321,6 @@ class Tokens:
         return holder
 
 
-_SLICE = MOST_BYTES // 4
-_KEPT = {
-    "collections": "key, id, name, version, state, envelope, trust, added",
-    "closed": "collection, epoch",
-    "seals": "collection, epoch, epoch, file, sha256, n, duplicates, conflicts, at",
-    "refusals": "collection, epoch, reason, count",
-    "tokens": "name, role, digest, made, ends",
-    "audit": "seq, at, actor, action, detail",
-}
-"""Columns of the old tables, in the order of the new ones."""
-
-
-def migrate(folder: DataFolder) -> None:
-    """Bring a folder to this version, by its owner; nothing if it has it, or is new.
-
-    Raises:
-        FailedStoreError: if the disk refuses; the folder is then as it was.
-        DamagedStoreError: if the old database is damaged.
-    """
-    if not folder.database.exists():
-        return
-    with closing(opened(folder.database)) as old:
-        if version_of(old) != 1:
-            return
-        log("migrating")
-        folder.inbox.mkdir(mode=0o700, exist_ok=True)
-        with told("read"):
-            # Nobody else writes, and the log goes into the file that is copied below.
-            old.execute("PRAGMA locking_mode = EXCLUSIVE")
-            old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            epochs = old.execute("SELECT collection, epoch FROM inboxes").fetchall()
-        for key, epoch in epochs:
-            _write_inbox(old, folder.inbox, key, epoch)
-        synchronize(folder.inbox)
-        with told("read"):
-            old.execute("PRAGMA journal_mode = DELETE").fetchall()
-    part = folder.database.with_name(f"{folder.database.name}.part")
-    for left in folder.path.glob(f"{part.name}*"):
-        left.unlink()
-    with closing(opened(part)) as new, told("brought to a newer version"):
-        new.execute("ATTACH ? AS old", (str(folder.database),))
-        new.execute("BEGIN")
-        make_tables(new)
-        for table, columns in _KEPT.items():
-            new.execute(f"INSERT INTO main.{table} SELECT {columns} FROM old.{table}")
-        # Numbers of collections that were deleted are never used again.
-        new.execute("DELETE FROM main.sqlite_sequence")
-        new.execute("INSERT INTO main.sqlite_sequence SELECT * FROM old.sqlite_sequence")
-        new.execute("COMMIT")
-    synchronize(part)
-    part.replace(folder.database)
-    synchronize(folder.path)
-    log("migrated")
-
-
-def _write_inbox(old: sqlite3.Connection, inbox: Path, key: int, epoch: int) -> None:
-    """Write the reports of an epoch as a file, whole or not at all."""
-    part = inbox / f".{key}-{epoch}.part"
-    part.touch(mode=0o600)
-    with part.open("wb") as file:
-        for rows in _slices(old, key, epoch):
-            file.write(packed(rows))
-    synchronize(part)
-    part.replace(inbox / f"{key}-{epoch}.log")
-
-
-def _slices(old: sqlite3.Connection, key: int, epoch: int) -> Iterator[bytes]:
-    """Yield the reports of an epoch in order of their arrival, some megabytes at a time."""
-    parts, size = [], 0
-    with told("read"):
-        for (rows,) in old.execute(f"SELECT reports FROM inbox_{int(key)}_{int(epoch)} ORDER BY seq"):
-            parts.append(rows)
-            size += len(rows)
-            if size >= _SLICE:
-                yield b"".join(parts)
-                parts, size = [], 0
-    if parts:
-        yield b"".join(parts)
-
-
 _MOST_REASONS = 10_000
 
 
@@ -470,7 +381,6 @@ class Keeper:
         with self.folder.sealing():
             # A worker may outlive the collector that it seals for.
             pass
-        migrate(self.folder)
         return Store(self.folder.database)
 
     def _tell_cuts(self) -> None:

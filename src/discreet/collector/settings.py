@@ -22,6 +22,7 @@ _LISTS = ("trust", "embed_origins")
 REMOVED = {
     "database": "A collector stores reports in files of the folder that the setting data names",
     "copies": "Copy the folder sealed/ with the program of your object store, such as aws s3 sync",
+    "log_key": "People compare the collection's number, which the survey page and discreet collection show print",
     "gateway": "Run a proxy that hides addresses in front of the collector, at another party",
 }
 """Settings of earlier versions, and what to use instead."""
@@ -79,7 +80,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         limits: what is held and borne at once.
         gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
-        log_key: file of the private key that signs the public log of collections; None to keep no such log.
         embed_origins: of pages that may have surveys of this collector in them, ``https://www.example.org``.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
         log: the least level of what is logged.
@@ -94,7 +94,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     limits: ServiceLimits = ServiceLimits()
     gather_ms: float = 2.0
     least_free_disk: int = 1 << 28
-    log_key: str | None = None
     embed_origins: tuple[str, ...] = ()
     sealing: Literal["auto", "manual"] = "auto"
     log: Literal["debug", "info", "warning", "error"] = "info"

@@ -1,6 +1,6 @@
 """One person's device: it accepts collections, records consent, answers once in an epoch, and sends reports.
 
-The device refuses a collection before it asks for consent if a later version was seen, if the public log lacks it, or
+The device refuses a collection before it asks for consent if a later version was seen, or
 if it costs more than the person's limits. An answer is one transaction: the charge and the report are stored before
 anything is sent, and every attempt sends the stored report. So a crash costs at most a charge, and never draws a second
 report.
@@ -48,10 +48,8 @@ from discreet.device.protocol.envelope import (
     LifetimeError,
     RollbackError,
     SimulatedError,
-    UnloggedError,
     checked_trust,
 )
-from discreet.device.protocol.public_log import LogHead, checked_log
 from discreet.errors import ParameterError
 
 
@@ -67,24 +65,6 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
         raise RollbackError("version.too-old", seen=row["version"], version=version)
     if row is not None and version == row["version"] and id_ != row["id"]:
         raise EquivocationError("version.two-documents", version=version)
-
-
-def last_log_head(database: sqlite3.Connection, key: bytes | None) -> LogHead:
-    """Return the last head that the device has seen of a public log; a head of size 0 if it has seen none."""
-    row = one_row(database, "SELECT size, root FROM log WHERE key = ?", key)
-    return LogHead(0, b"") if row is None else LogHead(row["size"], row["root"])
-
-
-def check_log(database: sqlite3.Connection, key: bytes, id_: bytes, proof: bytes | None) -> None:
-    """Check that a public log contains a collection, and store the log's head.
-
-    Raises:
-        UnloggedError: if the log lacks the collection, or lacks entries that it had before.
-    """
-    if proof is None:
-        raise UnloggedError("log.no-proof", argument="proof")
-    head = checked_log(proof, key, id_, last_log_head(database, key))
-    database.execute("INSERT OR REPLACE INTO log (key, size, root) VALUES (?, ?, ?)", (key, head.size, head.root))
 
 
 def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
@@ -137,8 +117,6 @@ class Device:
         person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
             same permanent answers; None for a key of this device only.
         simulated: whether the device is for simulated collections only.
-        log: public key of the log that must contain the collections, 32 bytes. With None the device also accepts
-            collections that were made for one person only (`discreet.device.protocol.public_log`).
         random: the source of random words, for a simulation only; None for the operating system's.
         clock: a function that returns the seconds since 1970.
         proxy: the HTTP proxy on the way to collectors, such as ``http://proxy.example.org:3128``; empty for none; None
@@ -165,7 +143,6 @@ class Device:
         *,
         person_secret: bytes | None = None,
         simulated: bool = False,
-        log: bytes | None = None,
         random: RandomSource | None = None,
         clock: Callable[[], float] = time.time,
         proxy: str | None = None,
@@ -178,7 +155,6 @@ class Device:
         if proxy is not None and post is not None:
             raise ParameterError("proxy.with-post", argument="proxy")
         self._trust = list(checked_trust(trust))
-        self._log = None if log is None else next(iter(checked_trust([log])))
         self._limits, self._simulated = limits, checked_flag("simulated", simulated)
         self._clock, self._keys = partial(_seconds, clock), Keys()
         if proxy is not None:
@@ -207,26 +183,16 @@ class Device:
 
     # Collections
 
-    @property
-    def logged(self) -> int:
-        """The size of the public log when the device last saw it; 0 if it saw none."""
-        with self._memory.transaction() as database:
-            return last_log_head(database, self._log).size
-
-    def accept(self, envelope: bytes, *, proof: bytes | None = None, rebuild: bool = False) -> Collection:
+    def accept(self, envelope: bytes, *, rebuild: bool = False) -> Collection:
         """Check a signed collection, store its version, and return the collection, to be shown to the person.
 
         Args:
             envelope: the bytes as received.
-            proof: the collector's answer at ``/v1/log/ID/LOGGED``, which shows that the public log contains the
-                collection. Needed if the device has a log's key, except for a notice of withdrawal.
             rebuild: also make the mechanism from the plan, and compare it with the sampler.
 
         Raises:
             CollectionError: a subclass for each reason. Nothing of the collection is stored.
         """
-        if self._log is None and proof is not None:
-            raise ParameterError("proof.without-log", argument="proof")
         id_, fields = read_document(envelope, self._trust)
         with self._memory.transaction() as database:
             refuse_old(database, fields["name"], fields["version"], id_)
@@ -239,8 +205,6 @@ class Device:
         with self._memory.transaction() as database:
             # Another process may have accepted a newer version meanwhile.
             refuse_old(database, collection.name, collection.version, id_)
-            if self._log is not None and collection.state == OPEN:
-                check_log(database, self._log, id_, proof)
             store_collection(database, collection)
             note_time(database, self._clock())
         self._collections[id_] = collection

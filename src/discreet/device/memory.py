@@ -40,8 +40,8 @@ from discreet.device.protocol.collection import ONCE, Collection
 from discreet.errors import DiscreetError, ParameterError
 
 _SUM_BYTES = 16
-# Each query has an order, because versions of SQLite choose different ones. Envelopes and heads of public logs are left
-# out because they are signed; reports sent or dropped because they are only shown.
+# Each query has an order, because versions of SQLite choose different ones. Envelopes are left out because they are
+# signed; reports sent or dropped because they are only shown.
 _DIGESTED = (
     "SELECT name, rootpage, sql FROM sqlite_master WHERE type = 'table' ORDER BY name",
     "SELECT latest, charges FROM clock",
@@ -99,8 +99,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-VERSION = 3
-"""Version of the database's form. Version 2 had no public logs; version 1 also used a write-ahead log."""
+VERSION = 4
+"""Version of the database's form; others are refused."""
 
 _FILE = "device.db"
 _LOCK, _TURN = ".lock", ".turn"
@@ -129,7 +129,6 @@ CREATE TABLE prints (name TEXT NOT NULL, print BLOB NOT NULL, PRIMARY KEY (name,
 CREATE TABLE places (
     name TEXT NOT NULL, code INTEGER NOT NULL, bot INTEGER NOT NULL, PRIMARY KEY (name, code)
 ) WITHOUT ROWID;
-CREATE TABLE log (key BLOB PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE clock (latest INTEGER NOT NULL, charges BLOB NOT NULL, seal BLOB);
 INSERT INTO clock VALUES (0, zeroblob(16), NULL);
 """
@@ -149,7 +148,7 @@ class Memory:
 
     Raises:
         ParameterError: if other users can read the folder, or it cannot be made.
-        StoreError: if the database cannot be opened, or has a newer version.
+        StoreError: if the database cannot be opened, or has another version.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -307,10 +306,10 @@ def _opened(path: Path) -> sqlite3.Connection:
                 # A new file. It is changed by name, because opening it here would end this process's locks on it.
                 path.chmod(0o600)
             database.row_factory = sqlite3.Row
-            _known_version(database)
+            _is_new(database)
             database.execute(f"PRAGMA page_size={_PAGE}")
-            _use_journal(database)
-            for setting in ("synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
+            # A rollback journal, which each transaction empties, and no write-ahead log.
+            for setting in ("journal_mode=TRUNCATE", "synchronous=EXTRA", "secure_delete=ON", "temp_store=MEMORY"):
                 database.execute(f"PRAGMA {setting}").fetchall()
             _make_tables(database)
         except BaseException:
@@ -319,36 +318,26 @@ def _opened(path: Path) -> sqlite3.Connection:
         return database
 
 
-def _known_version(database: sqlite3.Connection) -> int:
-    """Return the version of the database's format; 0 for a new database."""
+def _is_new(database: sqlite3.Connection) -> bool:
+    """Return true if a database has no tables yet.
+
+    Raises:
+        StoreError: if it has another version than this one.
+    """
     (version,) = database.execute("PRAGMA user_version").fetchone()
-    if not 0 <= version <= VERSION:
-        raise StoreError("memory.newer-version", known=VERSION, version=version)
-    return int(version)
-
-
-def _use_journal(database: sqlite3.Connection) -> None:
-    """Use a rollback journal, which each transaction empties, instead of a write-ahead log."""
-    try:
-        database.execute("PRAGMA journal_mode=TRUNCATE").fetchall()
-    except sqlite3.OperationalError:
-        if database.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            raise
-        raise StoreError("memory.in-use-by-earlier") from None
+    if version not in {0, VERSION}:
+        code = "memory.newer-version" if version > VERSION else "memory.older-version"
+        raise StoreError(code, known=VERSION, version=version)
+    return not version
 
 
 def _make_tables(database: sqlite3.Connection) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
-        version = _known_version(database)
-        if 0 < version < VERSION and not is_sound(database, whole=True):
-            raise StoreError("memory.damaged")
-        if version < VERSION:
-            statements = filter(str.strip, _TABLES.split(";"))
-            for statement in [text for text in statements if version == 0 or "TABLE log" in text]:
+        if _is_new(database):
+            for statement in filter(str.strip, _TABLES.split(";")):
                 database.execute(statement)
             write_digest(database)
-        if version != VERSION:
             database.execute(f"PRAGMA user_version={VERSION}")
         if database.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok" or not is_sound(database, whole=True):
             raise StoreError("memory.damaged")

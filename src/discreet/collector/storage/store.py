@@ -4,7 +4,6 @@ One process opens the file, once, and nothing else ever opens it. Closing any de
 locks. Another process would then believe that it is the last one, and would delete SQLite's write-ahead log.
 """
 
-import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -204,12 +203,13 @@ class Store:
         try:
             for setting in _SETTINGS:
                 self._rows(setting)
-            version = version_of(self._connection)
+            ((version,),) = self._rows("PRAGMA user_version")
             if version == 0:
                 with self.transaction():
-                    make_tables(self._connection)
+                    self._make_tables()
             elif version != VERSION:
-                raise ParameterError("database.other-version", version=version, known=VERSION)
+                code = "database.newer-version" if version > VERSION else "database.older-version"
+                raise ParameterError(code, version=version, known=VERSION)
         except BaseException:
             # It would be locked for everybody else, as long as somebody remembers this error.
             self._connection.close()
@@ -219,6 +219,17 @@ class Store:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+    def _make_tables(self) -> None:
+        """Make the tables of this version, within a transaction."""
+        # Not executescript, which ends the transaction that it runs in.
+        statement = ""
+        for line in _TABLES.splitlines(keepends=True):
+            statement += line
+            if sqlite3.complete_statement(statement):
+                self._write(statement)
+                statement = ""
+        self._write(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -340,20 +351,6 @@ class Store:
         rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
         return [AuditRow(*row) for row in reversed(rows)]
 
-    def logged(self) -> list[bytes]:
-        """Return the ids of all collections that were ever added, in order, by the audit: deleted ones stay in it."""
-        rows = self._rows(
-            "SELECT detail FROM audit WHERE action IN ('collection added', 'collection withdrawn') ORDER BY seq"
-        )
-        # The id is the last word of such a line, in brackets.
-        return [bytes.fromhex(detail[-65:-1]) for (detail,) in rows]
-
-    def copy(self, target: Path) -> None:
-        """Copy everything into a new file, as it is now."""
-        with self._lock, told("copied"):
-            self._connection.execute("VACUUM INTO ?", (os.fspath(target),))
-        target.chmod(0o600)
-
     def flaws(self) -> list[str]:
         """Return a sentence for each invariant that does not hold."""
         # As a table, pragma_integrity_check(20), newer SQLite takes the number for a table's name.
@@ -399,22 +396,3 @@ def opened(path: Path) -> sqlite3.Connection:
             connection.close()
             raise FailedStoreError("database.failed", what="opened", reason=error.strerror) from None
         return connection
-
-
-def version_of(connection: sqlite3.Connection) -> int:
-    """Return the version of a database's tables; 0 if there are none."""
-    with told("read"):
-        return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def make_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of this version, within a transaction."""
-    # Not executescript, which ends the transaction that it runs in.
-    statement = ""
-    for line in _TABLES.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            with told("made"):
-                connection.execute(statement)
-            statement = ""
-    connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -28,7 +28,7 @@ from discreet.cli.output import (
 from discreet.collector.verbs.parameters import KEY, key_of, spelled_key
 from discreet.core.labels.spaces import NUMBERS, TEXT, LabelSpace
 from discreet.device import Device, Limits
-from discreet.device.protocol.collection import Collection, read_document
+from discreet.device.protocol.collection import Collection
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
 from discreet.device.protocol.notice import notice
 from discreet.device.sending import checked_proxy, fetch, post
@@ -142,21 +142,14 @@ class _Joining(OptionGroup):
         "--lifetime", type=float, default=20.0, show_default=True, help="Largest sum of epsilon over all reports."
     )
     simulated: bool = option("--simulated", is_flag=True, help="Make a device for simulated collections only.")
-    log: bytes | None = option(
-        "--log",
-        **KEY,
-        help="Public key of the public log that must contain the collections.",
-    )
 
     def settings(self) -> dict[str, Any]:
         """Return the settings of the device."""
         limits = {"report": self.report, "epoch": self.epoch, "lifetime": self.lifetime}
-        log = None if self.log is None else spelled_key(self.log)
         return {
             "trust": [spelled_key(key) for key in self.trust],
             "limits": limits,
             "simulated": self.simulated,
-            "log": log,
         }
 
 
@@ -183,13 +176,7 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
     """
     refuse_another_kind(store, terms.simulated)
     with opened_device(store, terms.settings()) as opened:
-        # A file comes without a proxy, the proof from the collector through it.
-        is_file = terms.log is not None and "://" not in address
-        envelope, proof = read_envelope(address, None if is_file else proxy), None
-        if terms.log is not None:
-            id_, document = read_document(envelope, terms.trust)
-            proof = fetch(f"{document['collectors'][0]}/v1/log/{id_.hex()}/{opened.logged}", checked_proxy(proxy))
-        collection = opened.accept(envelope, proof=proof, rebuild=True)
+        collection = opened.accept(read_envelope(address, proxy), rebuild=True)
         keep_settings(store, terms.settings())
         lines = list(notice(collection))
         if not prints_json():

@@ -114,12 +114,6 @@ class RebuiltError(CollectionError):
     reason = "rebuilt"
 
 
-class UnloggedError(CollectionError):
-    """Raised if the public log lacks the collection, or lacks entries that it had before."""
-
-    reason = "log"
-
-
 class SimulatedError(CollectionError):
     """Raised for a simulated collection on a person's device, or a real collection on a simulated device."""
 
