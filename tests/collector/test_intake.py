@@ -1,8 +1,6 @@
 """What the path of reports answers: the table of statuses, limits of requests, and that nothing refused is kept."""
 
-import base64
 import errno
-import json
 import os
 import re
 import socket
@@ -39,7 +37,7 @@ from discreet.collector.logs import Measures
 from discreet.collector.sealing import seal_batch
 from discreet.collector.settings import ServiceLimits
 from discreet.collector.storage.inboxes import DataFolder, packed
-from discreet.device.protocol.frames import JSON_MEDIA_TYPE, LARGEST_FRAME, MEDIA_TYPE, Frame
+from discreet.device.protocol.frames import LARGEST_FRAME, MEDIA_TYPE, Frame
 from signed import TRUST, envelope, key
 
 
@@ -224,24 +222,6 @@ def test_a_closed_epoch_takes_no_more(served: Served, tmp_path: Path) -> None:
     answer = served.client.post(frame(entry))
     assert (answer.status, answer.json["error"]) == (409, "late")
     assert len(kept(tmp_path)) == 1
-
-
-def json_frame(entry: Any, sent: bytes) -> dict[str, Any]:
-    rows = np.frombuffer(sent, dtype=np.uint8, offset=44).reshape(-1, entry.width)
-    reports = []
-    for row in rows:
-        field = {"symbol": int(row[17])} if row[16] == 1 else {"clear": int(row[17])}
-        reports.append({"id": base64.urlsafe_b64encode(row[:16].tobytes()).decode().rstrip("="), **field})
-    return {"collection": entry.row.id.hex(), "epoch": 1, "reports": reports}
-
-
-def test_json_is_stored_as_the_same_frame(served: Served, tmp_path: Path) -> None:
-    entry = entry_of(served)
-    sent = frame(entry, 5)
-    as_json = json_frame(entry, sent)
-    assert served.client.post(json.dumps(as_json).encode(), JSON_MEDIA_TYPE).status == 202
-    assert served.client.post(sent).status == 202
-    assert b"".join(row for _, _, row in kept(tmp_path)) == sent[44:] * 2
 
 
 def test_refusals_are_summed_and_epochs_of_strangers_are_not_named(served: Served, tmp_path: Path) -> None:
@@ -527,10 +507,7 @@ def test_a_check_that_breaks_down_keeps_nothing(tmp_path: Path, monkeypatch: pyt
     assert len(kept(tmp_path)) == 1
 
 
-@pytest.mark.parametrize("as_json", [False, True])
-def test_reading_that_breaks_down_is_a_defect_of_the_collector(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_json: bool
-) -> None:
+def test_reading_that_breaks_down_is_a_defect_of_the_collector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A device keeps what is answered by 500 and sends it again; 400 would drop it."""
     entry = added(tmp_path)
     with serving(tmp_path) as served:
@@ -538,11 +515,9 @@ def test_reading_that_breaks_down_is_a_defect_of_the_collector(
         def broken(*_: Any) -> Any:
             raise RuntimeError("secret of somebody")
 
-        sent = frame(entry)
-        body, kind = (json.dumps(json_frame(entry, sent)).encode(), JSON_MEDIA_TYPE) if as_json else (sent, MEDIA_TYPE)
         with monkeypatch.context() as patched:
             patched.setattr(served.app.keeper.catalogue, "by_id", SimpleNamespace(get=broken))
-            answer = served.client.post(body, kind)
+            answer = served.client.post(frame(entry))
         assert (answer.status, answer.json["error"]) == (500, "defect")
         assert b"secret" not in answer.body
         assert served.client.post(frame(entry)).status == 202

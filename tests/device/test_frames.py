@@ -1,7 +1,5 @@
-"""Frames: packed and read back; in JSON too; what is none is refused by a code."""
+"""Frames: packed and read back; what is none is refused by a code."""
 
-import base64
-import json
 import os
 import struct
 from typing import Any
@@ -9,13 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection
-from discreet.device.protocol.frames import LARGEST_FRAME, Frame, frame_of_json, head, head_of_json
+from discreet import Domain, RandomizedResponse, SeededRandom
+from discreet.device.protocol.frames import LARGEST_FRAME, Frame, head
 from discreet.errors import DataError
-from discreet.formats.records import RecordCodec, entry_as_json
-from discreet.mechanisms import BlockMechanism
+from discreet.formats.records import RecordCodec
 from discreet.mechanisms.row_checks import FlawedRowsError
-from laws import Case, one_epsilon, sampled
 from refusals import refused
 
 COLLECTION = bytes(range(32))
@@ -86,43 +82,3 @@ def test_an_id_is_there_once() -> None:
 )
 def test_parts_that_make_no_frame(parts: Any) -> None:
     refused(DataError, lambda: Frame(*parts))
-
-
-# JSON
-
-
-def spelled(mechanism: BlockMechanism, reports: Any) -> list[dict[str, Any]]:
-    """Return one object per report, as the page on formats says."""
-    codes, blocks, listed = iter(reports.clear.tolist()), 0, []
-    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
-    for row in range(reports.n):
-        one: dict[str, Any] = {"id": base64.urlsafe_b64encode(os.urandom(16)).decode().rstrip("=")}
-        if told[row]:
-            one["clear"] = next(codes)
-        if not told[row] or mechanism.clear_blocks:
-            one |= {c.name: entry_as_json(c, reports.blocks[c.name][blocks]) for c in mechanism.block_columns}
-            blocks += 1
-        listed.append(one)
-    return listed
-
-
-def as_json(reports: Any, **parts: Any) -> bytes:
-    return json.dumps({"collection": COLLECTION.hex(), "epoch": 7, "reports": reports} | parts).encode()
-
-
-@one_epsilon
-def test_json_says_the_same(case: Case) -> None:
-    reports = sampled(case, n=40)
-    listed = spelled(case.mechanism, reports)
-    codec = RecordCodec.of(case.mechanism)
-    read = frame_of_json(as_json(listed), case.mechanism, codec)
-    assert np.array_equal(read.records, codec.encode(reports))
-    assert (read.collection, read.epoch) == (COLLECTION, 7)
-    assert [base64.urlsafe_b64encode(one).decode().rstrip("=") for one in read.ids] == [one["id"] for one in listed]
-    assert head_of_json(as_json(listed)) == (COLLECTION, 7, 40)
-
-
-def test_json_of_members_that_do_not_ascend() -> None:
-    mechanism = SubsetSelection(Domain(range(9)), 1.0, k=2)
-    with pytest.raises(FlawedRowsError, match="no device can send"):
-        frame_of_json(as_json([{"id": "A" * 22, "members": [4, 3]}]), mechanism, RecordCodec.of(mechanism))

@@ -135,7 +135,6 @@ def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
             for name in (
                 "analyst.css",
                 "analyst.html",
-                "analyst.js",
                 "collection.html",
                 "collections.html",
                 "embed.html",

@@ -111,7 +111,7 @@ def analyst_headers(*, tls: bool) -> dict[str, str]:
     Args:
         tls: whether this server ends TLS, so that browsers shall come by no other way.
     """
-    directives = ("style-src", "script-src", "connect-src", "form-action")
+    directives = ("style-src", "form-action")
     safe = {"strict-transport-security": "max-age=63072000"} if tls else {}
     # With "no-referrer" browsers would not say the origin of a form either.
     caching = {"referrer-policy": "same-origin", "cache-control": "no-store"}

@@ -24,13 +24,10 @@ from discreet.collector.storage.store import NO_EPOCH
 from discreet.device.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,
-    JSON_MEDIA_TYPE,
     LARGEST_FRAME,
     MEDIA_TYPE,
     FrameError,
-    frame_of_json,
     head,
-    head_of_json,
     refuse_repeated,
 )
 from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
@@ -349,7 +346,7 @@ Asgi: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 ANY_ORIGIN = (b"access-control-allow-origin", b"*")
 # Scripts of other origins read nothing else of an answer.
 _READABLE = (b"access-control-expose-headers", b"retry-after, date")
-_BINARY, _JSON = MEDIA_TYPE.encode(), JSON_MEDIA_TYPE.encode()
+_BINARY = MEDIA_TYPE.encode()
 _STORED = {"type": "http.response.start", "status": 202, "headers": [ANY_ORIGIN, (b"content-length", b"0")]}
 _NOTHING = {"type": "http.response.body", "body": b""}
 _PREFLIGHT = {
@@ -420,11 +417,11 @@ class Intake:
     async def _frame(self, scope: Scope, receive: Receive) -> Refusal | None:
         if scope["method"] != "POST":
             raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}))
-        as_json, length = _checked(scope["headers"])
+        length = _checked(scope["headers"])
         if self._rates is not None and not self._rates.allows(scope["client"][0] if scope.get("client") else ""):
             raise Refused(RATE)
         body = await _body(receive, length)
-        frame = await asyncio.to_thread(_read, self._of_json, body) if as_json else _read(self._of_bytes, body)
+        frame = self._read(body)
         if self._loop is None:
             raise Refused(STOPPING)
         outcome: asyncio.Future[Refusal | None] = self._loop.create_future()
@@ -439,30 +436,23 @@ class Intake:
             raise Refused(BUSY)
         return await outcome
 
-    def _of_bytes(self, data: bytes) -> Submission:
+    def _read(self, data: bytes) -> Submission:
+        """Read the head of a frame; what the collector itself cannot do is a defect, so that a device sends again."""
         try:
             collection, epoch, n = head(data)
+            entry = self._entry(collection, epoch)
         except FrameError as error:
             raise Refused(no_frame(error.sentence())) from None
-        entry = self._entry(collection, epoch)
+        except Refused:
+            raise
+        except Exception as error:
+            log("defect", level="error", place=place_of(error))
+            raise Refused(DEFECT) from None
         start = len(data) - n * entry.width
         if start != HEAD_BYTES:
             wanted = HEAD_BYTES + n * entry.width
             raise Refused(no_frame(f"{n} reports of this collection take {wanted} bytes, got {len(data)}."))
         return Submission(entry, epoch, n, data, start)
-
-    def _of_json(self, data: bytes) -> Submission:
-        try:
-            collection, epoch, n = head_of_json(data)
-            entry = self._entry(collection, epoch)
-            frame = frame_of_json(data, entry.mechanism, entry.codec)
-        except FrameError as error:
-            raise Refused(no_frame(error.sentence())) from None
-        except FlawedRowsError as error:
-            self._keeper.refuse(entry.key, epoch, error.what)
-            rows: Any = [0] if error.rows is None else error.rows
-            raise Refused(flawed(n, len(rows), int(min(rows)), error.what)) from None
-        return Submission(entry, epoch, n, frame.pack(), HEAD_BYTES)
 
     def _entry(self, collection: bytes, epoch: int) -> Entry:
         """Return the collection of an id, if it takes reports of an epoch now."""
@@ -487,17 +477,6 @@ class Intake:
             self._loop.call_soon_threadsafe(_settle, outcomes)
 
 
-def _read(reading: Callable[[bytes], Submission], data: bytes) -> Submission:
-    """Read a frame; what the collector itself cannot do is told as its defect, so that a device sends again."""
-    try:
-        return reading(data)
-    except Refused:
-        raise
-    except Exception as error:
-        log("defect", level="error", place=place_of(error))
-        raise Refused(DEFECT) from None
-
-
 def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
     for frame, outcome in outcomes:
         try:
@@ -507,8 +486,8 @@ def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
             log("defect", level="error", place=place_of(error))
 
 
-def _checked(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
-    """Return the form of a frame (true for JSON) and its length.
+def _checked(headers: Sequence[tuple[bytes, bytes]]) -> int:
+    """Return the length of a frame.
 
     Raises:
         Refused: if it is not to be read.
@@ -523,14 +502,12 @@ def _checked(headers: Sequence[tuple[bytes, bytes]]) -> tuple[bool, int]:
         raise Refused(Refusal(415, "encoding", "a frame must be sent as it is, without Content-Encoding."))
     if b"transfer-encoding" in values or b"content-length" not in values:
         raise Refused(Refusal(411, "length", "a frame must be sent with its Content-Length, in one piece."))
-    kind = values.get(b"content-type", b"").strip().lower()
-    if kind not in {_BINARY, _JSON}:
-        message = f"frames are of the media type {MEDIA_TYPE} or {JSON_MEDIA_TYPE}."
-        raise Refused(Refusal(415, "media-type", message))
+    if values.get(b"content-type", b"").strip().lower() != _BINARY:
+        raise Refused(Refusal(415, "media-type", f"frames are of the media type {MEDIA_TYPE}."))
     length = values[b"content-length"]
     if not length.isdigit() or len(length) > 12 or int(length) > LARGEST_FRAME:
         raise Refused(too_long(LARGEST_FRAME))
-    return kind == _JSON, int(length)
+    return int(length)
 
 
 async def _body(receive: Receive, length: int) -> bytes:

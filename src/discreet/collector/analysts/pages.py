@@ -1,15 +1,13 @@
 """Pages for analysts, under ``/analyst``: who is signed in sees collections, and of each what its panels show.
 
-They are whole without a script: one that is there announces that a page is of yesterday. Numbers are those of the
-releases that programs get, under the same conditions, and a look at them is a line of the audit likewise.
+They have no scripts. Numbers are those of the releases that programs get, under the same conditions. A look at them is
+a line of the audit too.
 """
 
-import asyncio
-import hashlib
 import io
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from discreet.collector.analysts.panels import (
@@ -49,8 +47,6 @@ _PART = {
 _LARGEST_FORM = 4096
 _MOST_LOOKS, _MOST_PICTURES, _MOST_SEEN = 10, 300, 1000
 _DRAWING_SECONDS, _SEEN_SECONDS = 60.0, 3600.0
-# A stream is short and taken up again: it holds up no end of the server, and no proxy ends it.
-_LOOKS_OF_A_STREAM, _LOOK_SECONDS = 4, 1.0
 
 
 class Gallery:
@@ -130,10 +126,8 @@ class AnalystPages:
             Route("/analyst", self.index),
             Route("/analyst", self.sign, methods=["POST"]),
             Route("/analyst/{name}", self.collection),
-            Route("/analyst/{name}/live", self.live),
             Route("/analyst/{name}/{panel}.{kind}", self.part),
             Route("/static/analyst.css", lambda _: Response(_file("analyst.css"), media_type="text/css")),
-            Route("/static/analyst.js", lambda _: Response(_file("analyst.js"), media_type="text/javascript")),
         ]
 
     # Signing in and out
@@ -222,7 +216,6 @@ class AnalystPages:
                 query=request.url.query,
                 wanted=request.query_params.get("points", ""),
                 kept=[pair for pair in request.query_params.multi_items() if pair[0] != "points"],
-                state_mark=self._state(entry),
             )
 
     def _questions(self, entry: Entry) -> list[tuple[str, str]]:
@@ -303,29 +296,6 @@ class AnalystPages:
             return sink.getvalue()
         drawings = [panel.drawing for panel in panels if panel.drawing is not None]
         return self._gallery.picture(panel.drawing, drawings, kind)
-
-    async def live(self, request: Request) -> Response:
-        """Send an event when the page's data are out of date; server-sent events have no content."""
-        if await run_in_threadpool(self._who, request) is None:
-            raise Refused(Refusal(401, "session", "this needs somebody who is signed in at /analyst."))
-        entry = self._entry(request)
-        known = request.query_params.get("since", "")
-
-        async def events() -> AsyncIterator[str]:
-            yield "retry: 2000\n\n"
-            for _ in range(_LOOKS_OF_A_STREAM):
-                if await run_in_threadpool(self._state, entry) != known:
-                    yield "data: new\n\n"
-                    return
-                await asyncio.sleep(_LOOK_SECONDS)
-
-        return StreamingResponse(events(), headers={"cache-control": "no-store"}, media_type="text/event-stream")
-
-    def _state(self, entry: Entry) -> str:
-        """Return a mark of the reports received and sealed; if it changes, open pages are out of date."""
-        counts = self._releases.counts(entry)
-        mark = f"{entry.key} {len(counts.epochs)} {counts.sealed} {counts.waiting}"
-        return hashlib.sha256(mark.encode()).hexdigest()[:16]
 
 
 _FIRST = ("shares", "precision", "protection")

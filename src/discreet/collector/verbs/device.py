@@ -55,11 +55,10 @@ def opened_device(folder: Path, settings: dict[str, Any] | None = None, proxy: s
     try:
         trust = [key_of(key) for key in kept_settings["trust"]]
         limits = Limits(**kept_settings["limits"])
-        log = kept_settings.get("log") and key_of(kept_settings["log"])
     except (KeyError, TypeError, click.BadParameter):
         raise ParameterError("device.damaged-settings", path=folder / _SETTINGS) from None
     simulated = kept_settings.get("simulated") is True
-    return Device(folder, trust, limits, simulated=simulated, log=log, proxy=proxy)
+    return Device(folder, trust, limits, simulated=simulated, proxy=proxy)
 
 
 def _kept_settings(folder: Path) -> dict[str, Any]:

@@ -2,16 +2,10 @@
 
     "DSC1", collection (32 bytes), epoch (u32), n (u32), then n times: id (16 bytes), record
 
-Numbers are little-endian. For people and other tools there is also a form in JSON. Its length can reveal values.
+Numbers are little-endian.
 """
 
-import base64
-import binascii
-import json
-import re
 import struct
-from collections.abc import Set
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,21 +13,17 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.checks import checked_whole
-from discreet.device.protocol.shapes import fits
 from discreet.errors import DataError
-from discreet.formats.records import JsonRows, RecordCodec, once
-from discreet.mechanisms import Mechanism
-from discreet.mechanisms.row_checks import checked_reports, refuse_rows
+from discreet.mechanisms.row_checks import refuse_rows
 
 REPORTS = "/v1/reports"
 """The collector's path for frames."""
 MEDIA_TYPE = "application/vnd.discreet.reports"
-JSON_MEDIA_TYPE = "application/vnd.discreet.reports+json"
 
 MAGIC = b"DSC1"
 ID_BYTES = 16
 LARGEST_FRAME = 1 << 20
-"""Most bytes of a frame, in either form."""
+"""Most bytes of a frame."""
 MOST_REPORTS = 4096
 
 REPEATED = "have the id of another report in their frame"
@@ -167,66 +157,3 @@ def refuse_repeated(ids: AnyArray) -> None:
         repeated[row] = spelled in earlier
         earlier.add(spelled)
     refuse_rows(np.ones(len(ids), dtype=np.bool_), repeated, REPEATED)
-
-
-# The form for people and other tools
-
-
-def frame_of_json(data: bytes, mechanism: Mechanism, codec: RecordCodec) -> Frame:
-    """Check a frame that is a JSON document, and return it as a `Frame`.
-
-    Args:
-        data: UTF-8: ``{"collection": "<hex>", "epoch": 3, "reports": [{"id": "<base64url>", "symbol": 3}, ...]}``,
-            reports with the fields of one report as JSON.
-        mechanism: the collection's mechanism.
-        codec: the codec of its records.
-
-    Raises:
-        FrameError: if this is not a frame in this form.
-        FlawedRowsError: if no device can have sent one of the reports, or an id is repeated.
-    """
-    collection, epoch, listed = _parts(data)
-    _check_head(collection, len(listed), len(data))
-    names, ids, rows = {column.name for column in mechanism.columns}, [], JsonRows(mechanism)
-    for row, report in enumerate(listed):
-        ids.append(_id_of(report, row, names))
-        try:
-            rows.add(report, row)
-        except DataError as error:
-            raise FrameError("frame.wrong-report", reason="structure", fault=error.sentence()) from None
-    reports = checked_reports(mechanism, len(ids), rows.columns(), simulated=False)
-    return Frame(collection, epoch, np.array(ids, dtype=np.uint8).reshape(-1, ID_BYTES), codec.encode(reports))
-
-
-def head_of_json(data: bytes) -> tuple[bytes, int, int]:
-    """Return the collection id, the epoch and the number of reports of a frame in JSON; see `head`."""
-    collection, epoch, listed = _parts(data)
-    _check_head(collection, len(listed), len(data))
-    return collection, epoch, len(listed)
-
-
-_HEX, _ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[A-Za-z0-9_-]{22}")
-_SHAPE = {"collection": _HEX, "epoch": int, "reports": list}
-
-
-def _parts(data: bytes) -> tuple[bytes, int, list[Any]]:
-    if len(data) > LARGEST_FRAME:
-        raise FrameError("frame.too-large", reason="size", most=LARGEST_FRAME, size=len(data))
-    frame: Any = None
-    # Not chained: the error of the JSON library contains the whole text.
-    with suppress(ValueError, RecursionError):
-        frame = json.loads(bytes(data).decode("utf-8"), object_pairs_hook=once)
-    if not fits(frame, _SHAPE) or not 0 <= frame["epoch"] <= _LARGEST_EPOCH:
-        raise FrameError("frame.wrong-json", reason="structure")
-    return bytes.fromhex(frame["collection"]), frame["epoch"], frame["reports"]
-
-
-def _id_of(report: Any, row: int, names: Set[str]) -> AnyArray:
-    if not fits(report, {"id": _ID, **dict.fromkeys((f"{name}?" for name in names), Any)}):
-        raise FrameError("frame.wrong-fields", reason="structure", row=row)
-    raw, spelled = b"", report["id"]
-    with suppress(binascii.Error):
-        raw = base64.urlsafe_b64decode(spelled + "==")
-    if base64.urlsafe_b64encode(raw).rstrip(b"=") != spelled.encode("ascii"):
-        raise FrameError("frame.wrong-id", reason="structure", row=row)
-    return np.frombuffer(raw, dtype=np.uint8)
