@@ -246,7 +246,6 @@ def test_purging_deletes_everything_and_says_so(tmp_path: Path) -> None:
         (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
         (["--behind-proxy", "--demo"], "on this machine only"),
-        (["--gateway", "http://127.0.0.1:1", "--demo"], "a gateway seals nothing"),
         (["--devices", "5"], "Add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),

@@ -39,11 +39,12 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
         held.append(caught)
 
 
-def test_a_newer_database_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("version", "which"), [(1, "older"), (9, "newer")])
+def test_a_database_of_another_version_is_refused(tmp_path: Path, version: int, which: str) -> None:
     added(tmp_path)
     with closing(sqlite3.connect(tmp_path / "collector.db")) as connection:
-        connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(ParameterError, match=r"database.other-version"):
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(ParameterError, match=rf"database.{which}-version"):
         Store(tmp_path / "collector.db")
 
 

@@ -111,11 +111,12 @@ def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
     refused(ParameterError, lambda: Memory(tmp_path / "file" / "below"))
 
 
-def test_a_newer_memory_is_refused(fixture: Fixture) -> None:
+@pytest.mark.parametrize(("version", "which"), [(1, "older"), (3, "older"), (5, "newer")])
+def test_a_memory_of_another_version_is_refused(fixture: Fixture, version: int, which: str) -> None:
     fixture.device.close()
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("PRAGMA user_version=5")
-    assert "memory.newer-version" in refused(StoreError, lambda: Memory(fixture.folder))
+        database.execute(f"PRAGMA user_version={version}")
+    assert f"memory.{which}-version" in refused(StoreError, lambda: Memory(fixture.folder))
 
 
 def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:

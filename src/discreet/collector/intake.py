@@ -312,7 +312,7 @@ class Writer(threading.Thread):
     def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
         """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
         with self._keeper.inboxes.turn:
-            now = time.time()
+            now = self._keeper.clock.now()
             by_epoch: dict[At, list[bytes]] = {}
             for place, frame in enumerate(group):
                 refusal = outcomes[place] = outcomes[place] or self._obstacle(frame, now)
@@ -463,7 +463,7 @@ class Intake:
         if entry is None:
             self._keeper.refuse(None, NO_EPOCH, UNKNOWN.code)
             raise Refused(UNKNOWN)
-        now = time.time()
+        now = self._keeper.clock.now()
         why = self._catalogue.obstacle(entry, epoch, now)
         if why is not None:
             known = epoch if epoch < entry.collection.epochs.count else NO_EPOCH
