@@ -179,7 +179,7 @@ def _capacities(problem: Problem, others: Peers) -> Iterator[Row]:
 
 
 def _formula(mechanism: BlockMechanism) -> float:
-    moments, size = mechanism.numbers, mechanism.domain.size
+    moments, size = mechanism.coefficients, mechanism.domain.size
     epsilon = mechanism.guarantee.realised
     inputs = Inputs(moments.truth, moments.noisy, float(moments.inclusion), epsilon, size, 0)
     return capacity(inputs, hit_distribution(mechanism.law, size))

@@ -78,7 +78,7 @@ def _marginal(values: int, rng: np.random.Generator) -> np.ndarray:
 
 def _singletons_row(mechanism: BlockMechanism, codes: np.ndarray) -> Row:
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
-    moments, size = mechanism.numbers, mechanism.domain.size
+    moments, size = mechanism.coefficients, mechanism.domain.size
     floors = np.full(size, (1 - moments.truth) * moments.inclusion)
     counts = tally.support.astype(np.float64)
     _, gap = singleton_maximum(counts, floors, moments.truth)

@@ -158,7 +158,7 @@ def _clients_of_values_and_bits(share: float) -> Iterator[Task]:
         least_peer_ratio=40,
     )
     few = UnaryEncoding(everything, EPSILON, digits="few")
-    noise, truth = few.law.inclusion, few.numbers.truth
+    noise, truth = few.law.inclusion, few.coefficients.truth
     own = truth + (1 - truth) * float(noise)
     yield _client(
         "unary client, few digits",
@@ -298,7 +298,7 @@ def _tagged_server(codes: np.ndarray, some: np.ndarray, rng: np.random.Generator
         mechanism,
         codes,
         (lambda: reference.urap_counts(reports, len(SENSITIVE), SIZE), len(some)),
-        (mechanism.numbers.truth * float((tagged.slots[codes] < 0).mean()), SIZE),
+        (mechanism.coefficients.truth * float((tagged.slots[codes] < 0).mean()), SIZE),
     )
 
 

@@ -153,7 +153,10 @@ def _row(name: str, epsilon: float, most: float, values: np.ndarray | None, runs
 def _mean_ratio(mechanism: dc.Windows, p: np.ndarray) -> float:
     """Return our standard error of the mean over that of the middles of windows, for a true p."""
     matrix, law = mechanism.decoder.matrix, mechanism.law
-    centres, truth = (np.arange(law.size) + 0.5) / law.size, mechanism.decoder.truth or float(mechanism.numbers.truth)
+    centres, truth = (
+        (np.arange(law.size) + 0.5) / law.size,
+        mechanism.decoder.truth or float(mechanism.coefficients.truth),
+    )
     ours = mechanism.decoder.inverse @ centres
     # A place t begins t values above the first; those that wrap round begin below it.
     starts = np.arange(law.alphabet_size)

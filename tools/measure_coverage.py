@@ -223,7 +223,7 @@ def _score(mechanism: BlockMechanism, tally: dc.Tally) -> tuple[np.ndarray, np.n
 def expected(cell: Cell) -> np.ndarray:
     """Return the ``(|X|,)`` expected counts of each value: of blocks that hold it, or told in clear."""
     mechanism, p = cell.mechanism(), cell.p
-    numbers, chosen = mechanism.numbers, mechanism.domain.sensitive
+    numbers, chosen = mechanism.coefficients, mechanism.domain.sensitive
     mass = float(p[chosen].sum())
     others = numbers.noisy * numbers.inclusion + numbers.truth * numbers.conditional_inclusion * (mass - p)
     return cell.n * (numbers.truth * p + np.where(chosen, others, 0.0))

@@ -87,7 +87,7 @@ def run(
     truth = census.of_work
     inside = np.stack([held(one, truth[label]) for label, one in found.items()])
     yield "direct, 9 classes of worker", inside.ravel()
-    expected = np.stack([one.n * float(mechanism.numbers.truth) * truth[label] for label, one in found.items()])
+    expected = np.stack([one.n * float(mechanism.coefficients.truth) * truth[label] for label, one in found.items()])
     for name, chosen in told_by(expected, mechanism.domain.sensitive):
         yield f"direct, {name}", inside[chosen]
     # People of some groups answer more often than others: known shares, or weights, put that right.

@@ -102,7 +102,7 @@ def functionals(law: str, notion: str, epsilon: float, n: int, runs: int) -> lis
             estimate = dc.estimate(mechanism, mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run)))
         for at, (_, _, ask, truths, _) in enumerate(questions):
             held[at] += [low - 1e-12 <= p <= high + 1e-12 for (low, high), p in zip(ask(estimate), truths, strict=True)]
-    told, where = n * float(mechanism.numbers.truth), f"epsilon = {epsilon:g}, n = {n:,}"
+    told, where = n * float(mechanism.coefficients.truth), f"epsilon = {epsilon:g}, n = {n:,}"
     return [
         HeldTimes(kind, int(times), told * share, f"{sets}, {where}")
         for (kind, sets, _, _, shares), each in zip(questions, held, strict=True)

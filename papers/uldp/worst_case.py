@@ -85,7 +85,7 @@ def measure_worst(cell: Cell, population: Population, run: int) -> Iterator[Wors
     mechanism = make_mechanism(cell.mechanism, domain, cell.epsilon)
     worst = {
         L1: worst_l1(mechanism, n),
-        SQUARED: (mechanism.numbers.worst_mass, mechanism.decoder.worst_case_mse(n)),
+        SQUARED: (mechanism.coefficients.worst_mass, mechanism.decoder.worst_case_mse(n)),
     }
     for name, (mass, exact_loss) in worst.items():
         p = _even(mechanism, mass)
@@ -108,7 +108,7 @@ def worst_l1(mechanism: BlockMechanism, n: int) -> tuple[float, float]:
         >>> mass, round(loss, 3)
         (0.0, 0.048)
     """
-    domain, numbers = mechanism.domain, BlockDecoder.checked(mechanism).numbers
+    domain, numbers = mechanism.domain, BlockDecoder.checked(mechanism).coefficients
     v, others = domain.sensitive_count, domain.clear_count
 
     def loss(mass: float) -> float:

@@ -151,9 +151,9 @@ def test_facts(tmp_path: Path) -> None:
         "conflicts": 0,
         "epochs": [{"epoch": 0, "last": 0, "n": 60}],
     }
-    inside, outside, silent = entry.mechanism.decoder.numbers.worth
+    inside, outside, silent = entry.mechanism.decoder.coefficients.worth
     assert said["influence"] == {
-        "largest_worth_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.numbers.truth)),
+        "largest_worth_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.coefficients.truth)),
         "least_worth_of_a_report": pytest.approx(min(outside, silent)),
         "large": False,
     }

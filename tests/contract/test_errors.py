@@ -39,7 +39,7 @@ def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
         ]
         clear = [truth * p[code] for code in domain.clear_codes]
         counts = _counts(support).astype(np.float64), _counts(clear).astype(np.float64)
-        found = mechanism.domain.arrange(*mechanism.decoder.numbers.estimate(*counts, MANY))
+        found = mechanism.domain.arrange(*mechanism.decoder.coefficients.estimate(*counts, MANY))
         assert abs(found - np.array(p, dtype=np.float64)).max() < 1e-12, name
 
 
@@ -81,7 +81,7 @@ def test_worst_case_equals_numerical_maximum(case: Case) -> None:
 def test_worst_case_is_reached_and_never_passed(case: Case) -> None:
     mechanism, domain = case.mechanism, case.domain
     worst = mechanism.decoder.worst_case_mse(100)
-    a = mechanism.decoder.numbers.worst_mass
+    a = mechanism.decoder.coefficients.worst_mass
     inside = np.full(domain.sensitive_count, a / domain.sensitive_count)
     p = mechanism.domain.arrange(inside, np.full(domain.clear_count, (1 - a) / max(domain.clear_count, 1)))
     if case.builder in POOLS:
@@ -117,4 +117,4 @@ def test_likelihood_is_one_plus_contrast_times_mass(case: Case) -> None:
         np.testing.assert_allclose(constant, constant[0], rtol=1e-11, err_msg=name)
         for rank, code in enumerate(domain.clear_codes):
             told = outputs[channel.clear == rank].sum()
-            assert told == pytest.approx(mechanism.numbers.truth * p[code], rel=1e-12, abs=1e-300), name
+            assert told == pytest.approx(mechanism.coefficients.truth * p[code], rel=1e-12, abs=1e-300), name

@@ -58,7 +58,7 @@ def test_urr_tells_the_truth_as_printed(size: int, k: int, epsilon: float) -> No
 def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> None:
     """[ULDP, Def. 4]: d1 and d2 from theta, with theta = e^(eps/2)/(e^(eps/2)+1) within the sampler's 12 digits."""
     mechanism = UnaryEncoding(domain_of(size, k), epsilon)
-    s, d1 = mechanism.numbers.truth, float(mechanism.law.inclusion)
+    s, d1 = mechanism.coefficients.truth, float(mechanism.law.inclusion)
     theta = s + (1 - s) * d1
     e = exp(epsilon)
     assert theta == pytest.approx(exp(epsilon / 2) / (exp(epsilon / 2) + 1), rel=2**-12)
@@ -71,7 +71,7 @@ def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> Non
 @each("theta", [0.01, 0.3, 0.5, 0.9, 0.999])
 def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -> None:
     mechanism = UnaryEncoding(domain_of(9, 4), epsilon, theta=theta)
-    s, d1 = mechanism.numbers.truth, float(mechanism.law.inclusion)
+    s, d1 = mechanism.coefficients.truth, float(mechanism.law.inclusion)
     d2 = 1 - theta + theta * exp(-epsilon)
     assert s + (1 - s) * d1 == pytest.approx(theta, rel=2**-11)
     assert d1 == pytest.approx(theta * exp(-epsilon) / d2, rel=2**-12)
@@ -83,13 +83,13 @@ def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -
 def test_truth_of_subsets_and_hadamard_as_printed(size: int, k: int, epsilon: float) -> None:
     domain, tau = domain_of(size, k), 1 / expm1(epsilon)
     for count in {1, 2, k // 2} & set(range(1, k)):
-        s = SubsetSelection(domain, epsilon, k=count).numbers.truth
+        s = SubsetSelection(domain, epsilon, k=count).coefficients.truth
         assert s == pytest.approx(count / (count + k * tau), rel=1e-12)
-    assert HadamardResponse(domain, epsilon).numbers.truth == pytest.approx(tanh(epsilon / 2), rel=1e-12)
-    assert RandomizedResponse(domain, epsilon).numbers.truth == pytest.approx(1 / (1 + k * tau), rel=1e-12)
+    assert HadamardResponse(domain, epsilon).coefficients.truth == pytest.approx(tanh(epsilon / 2), rel=1e-12)
+    assert RandomizedResponse(domain, epsilon).coefficients.truth == pytest.approx(1 / (1 + k * tau), rel=1e-12)
     for g in (2, 5, 17):
         keep = exp(epsilon) / (exp(epsilon) + g - 1)  # [Wang 2017]: the reported bucket is the value's own
-        s = LocalHashing(domain, epsilon, g=g).numbers.truth
+        s = LocalHashing(domain, epsilon, g=g).coefficients.truth
         assert s + (1 - s) / g == pytest.approx(keep, rel=1e-12)
 
 
@@ -168,7 +168,7 @@ def test_loss_of_block_designs(size: int, k: int, epsilon: float, count: int) ->
     g_s = (count + (k - 1) * tau) ** 2 / count + (count - 1 + (k - 1) * tau) ** 2 / (k - count)
     g_n = (1 - q) * g_s + 1 / q + q * k * tau**2 / count**2
     agrees(mechanism, lambda a, squares: g_s * a + g_n * (1 - a) - squares)
-    assert mechanism.numbers.worth == pytest.approx(
+    assert mechanism.coefficients.worth == pytest.approx(
         (1 + (k - 1) * tau / count, -((count - 1) + (k - 1) * tau) / (k - count), -tau / count), rel=1e-10
     )
 
@@ -179,7 +179,7 @@ def test_loss_of_hadamard_response(size: int, k: int, epsilon: float) -> None:
     c = 1 / tanh(epsilon / 2)
     mechanism = HadamardResponse(domain_of(size, k), epsilon)
     agrees(mechanism, lambda a, squares: k * c**2 * a + (k * c * (c - 1) + c) * (1 - a) - squares)
-    assert mechanism.numbers.worth == pytest.approx((c, -c, 0), rel=1e-12)
+    assert mechanism.coefficients.worth == pytest.approx((c, -c, 0), rel=1e-12)
 
 
 @epsilons

@@ -58,7 +58,7 @@ def test_the_variances_of_bits_at_known_distributions() -> None:
 
 def ratios_of(mechanism: LawMechanism | UnaryEncoding, f: np.ndarray) -> BlockRatios:
     sensitive = mechanism.domain.sensitive
-    truth = mechanism.numbers.truth
+    truth = mechanism.coefficients.truth
     return BlockRatios(mechanism.law, truth, mechanism.contrast, f[sensitive], float(f[~sensitive].sum()))
 
 

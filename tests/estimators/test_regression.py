@@ -242,7 +242,7 @@ def test_the_check_values_of_a_linear_regression() -> None:
 
 def _law_of(mechanism: Any, told: Any, groups: Any) -> CoefficientLaw:
     """Return the law of the coefficients of the first of two values."""
-    q, (inside, outside, _) = mechanism.channel().matrix, mechanism.decoder.numbers.kinds[0].worth
+    q, (inside, outside, _) = mechanism.channel().matrix, mechanism.decoder.coefficients.kinds[0].worth
     worth, z = np.array([inside, outside]), np.column_stack([np.ones(len(told)), groups])
     squared = np.linalg.inv(z.T @ z)
     second, third = (np.array([[q[1] @ worth**k], [q[0] @ worth**k]]) for k in (2, 3))

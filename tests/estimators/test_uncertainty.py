@@ -232,7 +232,7 @@ def test_the_summed_error_of_the_threshold_is_stated() -> None:
     """Of five values among 26 at epsilon = 0.3: at the thresholded frequencies themselves half of it would be."""
     p, n, values = np.repeat([0.2, 0.0], [5, 21]), 3000, np.random.default_rng(4)
     mechanism = UnaryEncoding(Domain(range(26)), 0.3)
-    numbers, squares, stated = mechanism.numbers, np.zeros(26), np.zeros(26)
+    numbers, squares, stated = mechanism.coefficients, np.zeros(26), np.zeros(26)
     for _ in range(100):
         true = values.multinomial(n, p)
         told = values.binomial(true, numbers.truth)

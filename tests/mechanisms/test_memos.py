@@ -209,7 +209,7 @@ def all_rounds(memo: Memo) -> tuple[FloatArray, FloatArray, FloatArray]:
     if isinstance(decoder, PlaceDecoder):
         worth[[*range(blocks), *(blocks + domain.clear_codes)]] = decoder.inverse
     else:
-        numbers = decoder.numbers
+        numbers = decoder.coefficients
         inside, beside = numbers.block_worths(mechanism.law.contains(mechanism.law.alphabet()[0]))
         worth[np.ix_(range(blocks), domain.sensitive_codes)] = inside
         worth[np.ix_(range(blocks), domain.clear_codes)] = beside

@@ -188,7 +188,7 @@ def test_squared_errors_over_pools_are_as_stated() -> None:
     stated, reach = many.mechanism.decoder.mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
     assert abs(losses.mean() - stated) < reach * losses.std()
     # Rival: without what the pool adds, a third of it.
-    pool_bias = many.mechanism.numbers.pool_bias_error(2000, many.p[:18])
+    pool_bias = many.mechanism.coefficients.pool_bias_error(2000, many.p[:18])
     assert pool_bias > 0.3 * stated
     assert losses.mean() - (stated - pool_bias) > 3 * reach * losses.std()
 
@@ -223,14 +223,14 @@ def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
         lost.append(((found.frequencies - p) ** 2).sum())
         stated.append((found.standard_errors**2).sum())
     assert 0.6 < np.mean(stated) / np.mean(lost) < 1.6
-    assert mechanism.numbers.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
-    assert mechanism.numbers.pool_bias.left(200) == 0
+    assert mechanism.coefficients.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
+    assert mechanism.coefficients.pool_bias.left(200) == 0
 
 
 def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:
     mechanism = PooledHashing(Domain(range(30)), 1.0, functions=10)
     p = np.full(30, 1 / 30)
-    assert mechanism.numbers.pool_bias_error(1, p) == 0
+    assert mechanism.coefficients.pool_bias_error(1, p) == 0
     tally = mechanism.tally(mechanism.obfuscate_codes([3], random=SeededRandom(1)))
     assert not mechanism.decoder.pool_bias_variance(tally, mechanism.decoder.estimate(tally)).any()
     alone = PooledHashing(Domain(range(30), sensitive=[4]), 1.0, functions=10)

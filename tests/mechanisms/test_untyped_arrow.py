@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet import Domain, RandomizedResponse, SeededRandom
-from discreet.mechanisms.report_tables import check_columns, sifted_rows, to_arrow
+from discreet.mechanisms.report_tables import check_columns, to_arrow, valid_rows
 from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled
 
@@ -36,11 +36,11 @@ def test_looser_types_hold_the_same_reports(case: Case) -> None:
     )
     for table in (wire_types, pa.Table.from_batches([loose]), larger):
         check_columns(mechanism, table.schema)
-        found, left_out = sifted_rows(mechanism, as_batch(table), simulated=True)
+        found, left_out = valid_rows(mechanism, as_batch(table), simulated=True)
         assert not left_out
         assert equal(mechanism, found, reports)
         # Any rows of a batch, too, with what is before them in its buffers.
-        part, _ = sifted_rows(mechanism, as_batch(table).slice(17, 100), simulated=True)
+        part, _ = valid_rows(mechanism, as_batch(table).slice(17, 100), simulated=True)
         assert equal(mechanism, part, reports.part(17, 117))
 
 
@@ -50,7 +50,7 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     pick = [None, None, None, *range(-3, 24)]
     clear, symbol = ([pick[place] for place in rng.integers(0, len(pick), 4000)] for _ in range(2))
     batch = pa.record_batch({"clear": pa.array(clear, pa.int64()), "symbol": pa.array(symbol, pa.int32())})
-    found, left_out = sifted_rows(mechanism, batch)
+    found, left_out = valid_rows(mechanism, batch)
     good = [
         (c, s)
         for c, s in zip(clear, symbol, strict=True)
@@ -66,5 +66,5 @@ def test_simulated_batches_stay_marked() -> None:
     mechanism = RandomizedResponse(Domain(range(20)), 1.0)
     reports = mechanism.obfuscate_codes(np.arange(20), random=SeededRandom(1))
     batch = to_spark(mechanism, reports)
-    assert sifted_rows(mechanism, batch, simulated=True)[0].simulated
-    assert not sifted_rows(mechanism, batch)[0].simulated
+    assert valid_rows(mechanism, batch, simulated=True)[0].simulated
+    assert not valid_rows(mechanism, batch)[0].simulated

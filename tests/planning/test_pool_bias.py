@@ -19,7 +19,7 @@ def pooled(found: Any) -> Candidate:
 def test_errors_contain_the_bias_of_the_pool() -> None:
     found = compare_mechanisms(DOMAIN, 1.0, 10_000, target="worst-case", sensitive_mass=0.3)
     one = pooled(found)
-    moments = one.mechanism.numbers
+    moments = one.mechanism.coefficients
     assert one.worst_mse == one.mechanism.decoder.worst_case_mse(10_000)
     assert one.assumed_mse > moments.pool_bias_error(10_000, np.full(200, 0.3 / 200)) > 0
     assert one.mechanism.law == PooledHashing(DOMAIN, 1.0).law

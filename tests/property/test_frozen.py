@@ -30,7 +30,7 @@ def things() -> list[tuple[Any, str]]:
         (mechanism, "law"),
         (mechanism, "clear_blocks"),
         (mechanism.law, "threshold"),
-        (mechanism.numbers, "truth"),
+        (mechanism.coefficients, "truth"),
         (mechanism.guarantee, "realised"),
         (reports, "n"),
         (reports, "fingerprint"),

@@ -145,7 +145,7 @@ def test_nor_is_it_everything() -> None:
     found = estimate(mechanism, Tally(mechanism.fingerprint, 2000, np.array([2000, 900, 800]), np.zeros(0, int)))
     assert found.frequencies[0] > 1.5
     low, high = found.interval()
-    s, pi = mechanism.numbers.truth, mechanism.numbers.inclusion
+    s, pi = mechanism.coefficients.truth, mechanism.coefficients.inclusion
     inside = s + (1 - s) * pi
     assert high[0] == 1
     assert 1 - low[0] == pytest.approx(0.3151 * np.sqrt(inside * (1 - inside) / 2000) / (s * (1 - pi)), rel=1e-3)

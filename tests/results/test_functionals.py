@@ -309,7 +309,7 @@ def test_sums_whose_count_is_binomial_have_exact_intervals(build: Any) -> None:
     tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(3)))
     found = estimate(mechanism, tally)
     in_clear = found.total({"age": "<30", "status": "married"})
-    s, n = mechanism.decoder.numbers.truth, tally.n
+    s, n = mechanism.decoder.coefficients.truth, tally.n
     count = tally.clear[:2].sum()
     low, high = BinomialCounts(np.array([count]), n, 0.0, s).limits(0.05)
     assert in_clear.interval() == pytest.approx((max(low[0], 0), high[0]))

@@ -112,7 +112,7 @@ def shares(mechanism: BlockMechanism, counts: Any) -> Any:
     random = np.random.default_rng(77)
     codes = random.choice(len(counts), 3000, p=counts / counts.sum())
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(77))
-    inside, outside, in_clear = mechanism.numbers.worth
+    inside, outside, in_clear = mechanism.coefficients.worth
     told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
     worth = np.zeros((reports.n, len(counts)))
     worth[np.ix_(told, mechanism.domain.sensitive)] = in_clear

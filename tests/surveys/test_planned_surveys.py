@@ -54,7 +54,7 @@ def test_each_person_answers_as_many_questions_as_the_specification_says(count, 
 def test_the_moment_is_the_mean_square_of_what_reports_are_worth(mechanism):
     outputs, domain = outputs_of(mechanism), mechanism.domain
     squares = outputs.matrix @ np.square(mechanism.contributions(outputs.reports)).sum(axis=1)
-    mass = mechanism.numbers.worst_mass
+    mass = mechanism.coefficients.worst_mass
     each = [squares[domain.sensitive].mean()] + ([squares[~domain.sensitive].mean()] if domain.clear_count else [])
     assert np.ptp(squares[domain.sensitive]) < 1e-9
     assert second_moment(mechanism) == pytest.approx(np.dot(each, [mass, 1 - mass][: len(each)]), rel=1e-12)

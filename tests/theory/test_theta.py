@@ -126,7 +126,7 @@ def test_moments_are_those_of_the_mechanism() -> None:
             found = unary_moments(v, w, epsilon, theta, clear_bits=clear_bits)
             made = UnaryEncoding(
                 Domain(range(w), sensitive=range(v)), epsilon, theta=theta, clear_bits=clear_bits
-            ).numbers
+            ).coefficients
             for mass in (0.2, 1.0) if v < w else (1.0,):
                 expected = made.mse(1, mass, 0.0)
                 assert found.mse(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)

@@ -24,7 +24,7 @@ from discreet.errors import DataError, MismatchError
 from discreet.formats.records import JsonRows, entry_as_json, once
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import Form
-from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, sifted_reports
+from discreet.mechanisms.row_checks import UNREADABLE, checked_reports, valid_reports
 
 _NOTHING = object()
 # The largest number of characters in a line besides its entries, and in one entry: a number, a comma and some spaces.
@@ -68,7 +68,7 @@ def sift_json(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = 
         except DataError:
             unreadable[UNREADABLE] += 1
     simulated = np.array(rows.simulated, dtype=np.bool_)
-    reports, left_out = sifted_reports(mechanism, len(simulated), rows.columns(), simulated=simulated)
+    reports, left_out = valid_reports(mechanism, len(simulated), rows.columns(), simulated=simulated)
     return reports, +(unreadable + left_out)
 
 

@@ -103,27 +103,27 @@ class ScannedSource(ABC):
         del names
         return iter(())
 
-    def batches(self, groups: Sequence[int] = (), *, sift: bool = False, most: int | None = None) -> Any:
+    def batches(self, groups: Sequence[int] = (), *, omit_invalid: bool = False, most: int | None = None) -> Any:
         """Yield checked batches of at most 4 MB: at least one batch, which may be empty.
 
         Args:
             groups: the row groups or batches to read.
-            sift: whether rows that no device can have sent are left out and counted; otherwise they are errors. No row
-                of a named batch is left out, because the batch would be incomplete.
+            omit_invalid: whether rows that no device can have sent are left out and counted; otherwise they are
+                errors. No row of a named batch is left out, because the batch would be incomplete.
             most: the most rows of a batch; None for a number that is fast.
 
         Raises:
-            DataError: if the file is damaged or changed, its columns do not fit the plan, or a row is bad and ``sift``
-                is not set. The error names the file.
+            DataError: if the file is damaged or changed, its columns do not fit the plan, or a row is invalid and
+                ``omit_invalid`` is not set. The error names the file.
             MismatchError: if a row belongs to another plan.
         """
         with readable(self.place):
-            yield from self._read(groups, sift and not self.form.has_batch, most)
+            yield from self._read(groups, omit_invalid and not self.form.has_batch, most)
         if isinstance(self.place, RemoteFile):
             self.place.release()
 
     @abstractmethod
-    def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> Iterator[CheckedBatch]:
+    def _read(self, groups: Sequence[int], omit_invalid: bool, most: int | None) -> Iterator[CheckedBatch]:
         """Yield checked batches. Errors of libraries are raised unchanged."""
 
 
@@ -153,9 +153,9 @@ class SourcePart:
         source = self.source
         return source.place, source.content, source.form.trusted, source.public, self.groups, self.rows
 
-    def batches(self, *, sift: bool = False, most: int | None = None) -> Iterator[CheckedBatch]:
+    def batches(self, *, omit_invalid: bool = False, most: int | None = None) -> Iterator[CheckedBatch]:
         """Yield checked batches; see `ScannedSource.batches`."""
-        yield from self.source.batches(self.groups, sift=sift, most=most)
+        yield from self.source.batches(self.groups, omit_invalid=omit_invalid, most=most)
 
 
 def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
@@ -202,17 +202,17 @@ class TableSource(ScannedSource):
                 groups, rows = [], 0
         return [*runs, SourcePart(self, tuple(groups), rows)] if groups or not runs else runs
 
-    def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> Iterator[CheckedBatch]:
+    def _read(self, groups: Sequence[int], omit_invalid: bool, most: int | None) -> Iterator[CheckedBatch]:
         names, public = self.form.names(self.mechanism), [name for name in self.public if name not in self.folders]
         columns, none = [*names, *public], True
         for batch in self.table.read(groups, most or self._batch_rows, columns, labels=public):
             none = False
-            yield self._checked(batch, names, sift)
+            yield self._checked(batch, names, omit_invalid)
         if none:
-            yield self._checked(no_rows(self.table.schema, columns), names, sift)
+            yield self._checked(no_rows(self.table.schema, columns), names, omit_invalid)
 
-    def _checked(self, batch: pa.RecordBatch, names: Sequence[str], sift: bool) -> CheckedBatch:
-        reports, left_out = batch_reports(self.mechanism, batch.select(names), self.form, sift=sift)
+    def _checked(self, batch: pa.RecordBatch, names: Sequence[str], omit_invalid: bool) -> CheckedBatch:
+        reports, left_out = batch_reports(self.mechanism, batch.select(names), self.form, omit_invalid=omit_invalid)
         if not self.public:
             return CheckedBatch(reports, left_out)
         cells = {name: pa.repeat(pa.scalar(cell, pa.string()), reports.n) for name, cell in self.folders.items()}
@@ -262,12 +262,12 @@ class LinesSource(ScannedSource):
         with readable(self.place):
             return 0 if self.rows == 0 else text_bytes(self.place)  # type: ignore[arg-type]
 
-    def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> Iterator[CheckedBatch]:
+    def _read(self, groups: Sequence[int], omit_invalid: bool, most: int | None) -> Iterator[CheckedBatch]:
         count, place, trusted = 0, self.place, self.form.trusted
         self.state.check(place)
         with opened_text(place) as text:  # type: ignore[arg-type]
             for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most or LINES_AT_ONCE):
-                if sift:
+                if omit_invalid:
                     yield CheckedBatch(*json_reports.sift_json(self.mechanism, texts, trust_plan=trusted))
                 else:
                     yield CheckedBatch(json_reports.from_json(self.mechanism, texts, first=count, trust_plan=trusted))

@@ -447,7 +447,7 @@ class SourceReader:
 
     def part(self, part: SourcePart, most: int | None = None) -> Iterator[CheckedBatch]:
         """Yield the batches of one part, until the reader is stopped. Each thread may read another part."""
-        for batch in part.batches(sift=self._scan.asked.bad_share > 0, most=most):
+        for batch in part.batches(omit_invalid=self._scan.asked.bad_share > 0, most=most):
             if self._stopped:
                 return
             with self._lock:

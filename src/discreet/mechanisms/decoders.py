@@ -21,7 +21,7 @@ from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.worths import ReportLaw, Worths, block_worths, plausible, pool_covariance
 from discreet.theory.binomial import BinomialCounts, CodedLaw, MeanWorths, WorthMoment
-from discreet.theory.linear_decoder import BlockNumbers
+from discreet.theory.linear_decoder import DecoderCoefficients
 
 _PATIENCE = 1 << 25
 
@@ -33,12 +33,12 @@ class BlockDecoder(Decoder):
     Attributes:
         maker: the mechanism; it checks tallies and reports.
         law: the block law.
-        numbers: the coefficients of the decoder, for truth or noise or for a design of two sizes.
+        coefficients: the coefficients of the decoder, for truth or noise or for a design of two sizes.
     """
 
     maker: Mechanism
     law: BlockLaw
-    numbers: BlockNumbers
+    coefficients: DecoderCoefficients
 
     @classmethod
     def checked(cls, mechanism: Mechanism) -> Self:
@@ -53,7 +53,7 @@ class BlockDecoder(Decoder):
 
     def decode(self, tally: Tally) -> FloatArray:
         """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
-        return self.domain.arrange(*self.numbers.estimate(self._support(tally), tally.clear, tally.n))
+        return self.domain.arrange(*self.coefficients.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:
         """Return the number of blocks that contain each value; in a design of two sizes, for each size of block."""
@@ -65,7 +65,7 @@ class BlockDecoder(Decoder):
 
     def _support_of(self, counts: IntArray) -> IntArray:
         support = self._counts.support_of(counts)
-        if self.numbers.by_size or len(support) == self.domain.sensitive_count:
+        if self.coefficients.by_size or len(support) == self.domain.sensitive_count:
             return support
         together: IntArray = support.reshape(-1, self.domain.sensitive_count).sum(axis=0)
         return together
@@ -79,7 +79,7 @@ class BlockDecoder(Decoder):
 
         The variance from a pool of hash functions is not included.
         """
-        sensitive, clear = self.numbers.variances(sensitive_mass)
+        sensitive, clear = self.coefficients.variances(sensitive_mass)
         sizes = (self.domain.sensitive_count, self.domain.clear_count)
         rows = np.shape(sensitive_mass)[:-1]
 
@@ -97,7 +97,7 @@ class BlockDecoder(Decoder):
         A includes n times `pool_bias_variance`, so it holds for this n only.
         """
         constant, slope = self.variance_of(self._mass_seen(tally))
-        if not self.numbers.pool_bias:
+        if not self.coefficients.pool_bias:
             return constant, slope
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
 
@@ -112,27 +112,27 @@ class BlockDecoder(Decoder):
 
         This is not so with two sizes of blocks, nor with a pool of hash functions.
         """
-        return self.numbers.stacks
+        return self.coefficients.stacks
 
     @property
     def truth(self) -> float:
         """s, the probability that a value that is not sensitive is reported in clear."""
-        return float(self.numbers.truth)
+        return float(self.coefficients.truth)
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the sampling distributions of the counts of all values; see `discreet.theory.binomial`."""
         domain, laws = self.domain, list[CodedLaw]()
         if domain.clear_count:
             # The count is binomial with probability s p.
-            laws.append((domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, self.numbers.truth)))
+            laws.append((domain.clear_codes, BinomialCounts(tally.clear, tally.n, 0.0, self.coefficients.truth)))
         if not domain.sensitive_count:
             return laws
-        binomial = self.numbers.count_law
+        binomial = self.coefficients.count_law
         if binomial is not None:
             sensitive: BinomialCounts | MeanWorths = BinomialCounts(self._support(tally), tally.n, *binomial)
         else:
             mass, chosen = self._mass_seen(tally), domain.sensitive
-            pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.numbers.pool_bias else 0.0
+            pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.coefficients.pool_bias else 0.0
             sensitive = MeanWorths(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
 
@@ -143,19 +143,19 @@ class BlockDecoder(Decoder):
         """
         moments = []
         for power in (2, 3):
-            constant, slope = self.numbers.sensitive_moment(power, mass)
-            nothing, everything = (self.numbers.sensitive_moment(power, end)[0] for end in (0.0, 1.0))
+            constant, slope = self.coefficients.sensitive_moment(power, mass)
+            nothing, everything = (self.coefficients.sensitive_moment(power, end)[0] for end in (0.0, 1.0))
             moments.append(WorthMoment(constant, slope, everything - nothing))
         return moments[0], moments[1]
 
     @cached_property
     def worths(self) -> Worths:
         """The contributions of reports to weighted sums of frequencies, with their moments."""
-        return block_worths(self.domain, self.law, self.numbers)
+        return block_worths(self.domain, self.law, self.coefficients)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
         """Return the sampling distribution of sums of estimates; see `Decoder`."""
-        domain, numbers, n = self.domain, self.numbers, tally.n
+        domain, numbers, n = self.domain, self.coefficients, tally.n
         binomial = numbers.count_law if domain.sensitive_count else None
         counts = np.zeros(domain.sensitive_count) if binomial is None else self._support(tally)
         p = plausible(domain, linear, tally.clear / (n * numbers.truth))
@@ -172,29 +172,29 @@ class BlockDecoder(Decoder):
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the pool bias, which more reports do not reduce."""
         variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
-        if self.numbers.pool_bias and n > 1:
+        if self.coefficients.pool_bias and n > 1:
             mass, values = self._mass_seen(tally), linear[chosen]
             constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
             noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
-            variance[chosen] = (1 - 1 / n) * self.numbers.pool_bias.estimated(values, noise, mass)
+            variance[chosen] = (1 - 1 / n) * self.coefficients.pool_bias.estimated(values, noise, mass)
         return variance
 
     def _mass_seen(self, tally: Tally) -> Any:
         """Return the estimate of p(X_S), from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0
-        clear_mass = tally.clear_total / (tally.n * self.numbers.truth) if self.domain.clear_count else 0.0
+        clear_mass = tally.clear_total / (tally.n * self.coefficients.truth) if self.domain.clear_count else 0.0
         return np.clip(1 - clear_mass, 0.0, 1.0)
 
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` covariances of each estimate with the sum of all estimates; see `LinearDecoder`."""
         chosen = self.domain.sensitive
         sensitive = frequencies[chosen], variances[chosen]
-        return self.domain.arrange(*self.numbers.sum_covariance(sensitive, frequencies[~chosen], tally.n))
+        return self.domain.arrange(*self.coefficients.sum_covariance(sensitive, frequencies[~chosen], tally.n))
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
-        bias, every = self.numbers.pool_bias, np.eye(self.domain.size)
+        bias, every = self.coefficients.pool_bias, np.eye(self.domain.size)
         return (
             pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).between(every, every) if bias else None
         )
@@ -204,18 +204,18 @@ class BlockDecoder(Decoder):
         p, chosen = self.domain.check_distribution(p), self.domain.sensitive
         constant, slope = self.variance_of(float(p[chosen].sum()))
         variance: FloatArray = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
-        if self.numbers.pool_bias:
-            variance[chosen] += (1 - 1 / n) * self.numbers.pool_bias.each(p[chosen])
+        if self.coefficients.pool_bias:
+            variance[chosen] += (1 - 1 / n) * self.coefficients.pool_bias.each(p[chosen])
         return variance
 
     def mse(self, n: int, p: Any) -> float:
         """Return the mean squared error E ||p_hat - p||^2, exactly."""
         p = self.domain.check_distribution(p)
-        return self.numbers.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
+        return self.coefficients.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest `mse` over all distributions."""
-        return self.numbers.worst_case_mse(checked_n(n))
+        return self.coefficients.worst_case_mse(checked_n(n))
 
     def contributions(self, reports: Reports) -> FloatArray:
         """Return the ``(n, |X|)`` contributions of reports to the estimates.
@@ -232,12 +232,12 @@ class BlockDecoder(Decoder):
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         with_block = np.flatnonzero(~in_clear) if reports.block_count < reports.n else np.arange(reports.n)
         if domain.sensitive_count:
-            inside, beside = self.numbers.block_worths(self.law.contains(reports.blocks))
+            inside, beside = self.coefficients.block_worths(self.law.contains(reports.blocks))
             whole[np.ix_(with_block, domain.sensitive_codes)] = inside
             whole[np.ix_(with_block, domain.clear_codes)] = beside
         clear_rows = np.flatnonzero(in_clear)
         if len(clear_rows):
-            silent, other, own_worth = self.numbers.clear_worth
+            silent, other, own_worth = self.coefficients.clear_worth
             if reports.block_count < reports.n:
                 whole[np.ix_(clear_rows, domain.sensitive_codes)] = silent
             whole[np.ix_(clear_rows, domain.clear_codes)] = other
@@ -247,7 +247,7 @@ class BlockDecoder(Decoder):
     @cached_property
     def contribution_range(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
-        domain, ranges = self.domain, self.numbers.worth_ranges
+        domain, ranges = self.domain, self.coefficients.worth_ranges
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most

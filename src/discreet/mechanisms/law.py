@@ -195,7 +195,7 @@ class BlockMechanism(Mechanism):
         return WORD_RANGE if self.domain.sensitive_count == 0 else truth_threshold(self.epsilon, self.law.inclusion)
 
     @cached_property
-    def numbers(self) -> LinearDecoder:
+    def coefficients(self) -> LinearDecoder:
         """The coefficients of the linear decoder, with its errors."""
         return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
 
@@ -207,10 +207,10 @@ class BlockMechanism(Mechanism):
             ParameterError: if the law has no common rho and does not list its blocks.
         """
         if not self.follows_from_matrix:
-            return BlockDecoder(self, self.law, self.numbers)
+            return BlockDecoder(self, self.law, self.coefficients)
         if not isinstance(self.law, ListedLaw):
             raise ParameterError("block-law.unlisted", kind=self.law.kind)
-        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.numbers), law=self.law)
+        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.coefficients), law=self.law)
 
     @cached_property
     def counts(self) -> Counting:
@@ -283,7 +283,7 @@ class BlockMechanism(Mechanism):
 
     def evidence(self, data: Data) -> Evidence:
         """Return the evidence of reports or of a tally; see `Mechanism.evidence`."""
-        tally, counts, numbers, size = self.tally_of(data), self.counts, self.numbers, self.domain.sensitive_count
+        tally, counts, numbers, size = self.tally_of(data), self.counts, self.coefficients, self.domain.sensitive_count
         blocks: Callable[[], Membership] | None = None
         rows_of: Callable[[Any], Any] | None = None
         if self.tally_suffices:
@@ -322,12 +322,12 @@ class BlockMechanism(Mechanism):
 
     def channel(self) -> Channel:
         """Return the mechanism as a matrix of probabilities; see `Mechanism.channel`."""
-        return Channel(matrix_of(self.domain, self.law, self.numbers), self.domain)
+        return Channel(matrix_of(self.domain, self.law, self.coefficients), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
         """Return the expected size of a report's columns in bytes, for a given p(X_S)."""
         block = sum(column.bytes for column in self.law.columns)
-        in_clear = self.numbers.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
+        in_clear = self.coefficients.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize
         return in_clear * value + (1.0 if self.clear_blocks else 1 - in_clear) * block
 

@@ -158,7 +158,7 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_float64(kind))
 
 
-def sifted_rows(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Checked:
+def valid_rows(mechanism: Mechanism, batch: Any, *, simulated: bool = False) -> Checked:
     """Return the valid reports of a batch, and the number of invalid rows by flaw.
 
     Args:
@@ -328,14 +328,14 @@ def refuse_counts(names: Iterable[str]) -> None:
         raise DataError("report-table.has-counts", name=name)
 
 
-def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, sift: bool) -> Checked:
+def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, omit_invalid: bool) -> Checked:
     """Return the reports of a batch, and the number of omitted rows by reason.
 
     Args:
         mechanism: the mechanism that the reports claim.
         batch: the rows.
         form: the form of their table.
-        sift: whether to omit rows that no device can have sent; otherwise they are refused.
+        omit_invalid: whether to omit rows that no device can have sent; otherwise they are refused.
 
     Raises:
         DataError: if no device can have sent one of the rows, unless such rows are omitted.
@@ -350,8 +350,8 @@ def batch_reports(mechanism: Mechanism, batch: pa.RecordBatch, form: Form, *, si
         import pyarrow.compute as pc
 
         simulated |= bool(pc.any(batch.column(SIMULATED)).as_py())
-    if sift:
-        return sifted_rows(mechanism, batch, simulated=simulated)
+    if omit_invalid:
+        return valid_rows(mechanism, batch, simulated=simulated)
     return _checked_rows(mechanism, _plain_columns(mechanism, batch), simulated=simulated), Counter()
 
 
@@ -450,6 +450,6 @@ def reports_from_table(mechanism: Mechanism, data: Any) -> Any:
     warn_of([form], mechanism.fingerprint, kind="tables")
     batches = table.select(form.names(mechanism)).combine_chunks().to_batches()
     nobody = pa.RecordBatch.from_pylist([], schema=table.select(form.names(mechanism)).schema)
-    parts = [batch_reports(mechanism, batch, form, sift=False)[0] for batch in batches or [nobody]]
+    parts = [batch_reports(mechanism, batch, form, omit_invalid=False)[0] for batch in batches or [nobody]]
     batch = form.batch(table.num_rows)
     return replace(Reports.concatenate(parts), batches=() if batch is None else (batch,))

@@ -78,7 +78,7 @@ def reasons(mechanism: Mechanism) -> tuple[str, ...]:
     return (UNREADABLE, GAP, _LACKING, _BOTH, _NEITHER, *bounds, _SENSITIVE, _IMPOSSIBLE)
 
 
-def sifted_reports(
+def valid_reports(
     mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool | BoolArray
 ) -> Checked:
     """Return the valid reports among rows, and the number of invalid rows by flaw; see `checked_reports`.

@@ -29,7 +29,7 @@ from discreet.core.domain import Domain
 from discreet.mechanisms.block_law import BlockLaw, ListedLaw, joint_inclusion
 from discreet.mechanisms.evidence import Membership
 from discreet.theory.limits import Moments
-from discreet.theory.linear_decoder import BlockKind, BlockNumbers, PoolBias
+from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients, PoolBias
 
 # If estimates sum to 1 except for rounding, they always do.
 _ROUNDING = 1e-6
@@ -158,13 +158,13 @@ class BlockWorths(OutcomeWorths):
 
     Attributes:
         domain: the values.
-        numbers: coefficients of the decoder.
+        coefficients: of the decoder.
         membership: the matrix of all blocks.
         noise: ``(blocks,)`` probabilities of the blocks as noise.
     """
 
     domain: Domain
-    numbers: BlockNumbers
+    coefficients: DecoderCoefficients
     membership: Membership
     noise: FloatArray
 
@@ -179,17 +179,17 @@ class BlockWorths(OutcomeWorths):
 
     def worth(self, each: FloatArray) -> FloatArray:
         """Return the contributions of blocks, and of values in clear; see `OutcomeWorths`."""
-        (inside, outside, _), chosen = self.numbers.kinds[0].worth, each[:, self.domain.sensitive_codes]
+        (inside, outside, _), chosen = self.coefficients.kinds[0].worth, each[:, self.domain.sensitive_codes]
         whole = chosen.sum(axis=1, keepdims=True)
         blocks: FloatArray = (inside - outside) * self._dot(chosen) + outside * whole
         if not self.domain.clear_count:
             return blocks
-        silent, _, own_worth = self.numbers.clear_worth
+        silent, _, own_worth = self.coefficients.clear_worth
         return np.hstack([blocks, own_worth * each[:, self.domain.clear_codes] + silent * whole])
 
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the probabilities of blocks, and of values in clear; see `OutcomeWorths`."""
-        numbers, chosen = self.numbers, at[..., self.domain.sensitive_codes]
+        numbers, chosen = self.coefficients, at[..., self.domain.sensitive_codes]
         # A truthful block of x has the probability of noise, divided by the probability of noise that contains x.
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
@@ -201,12 +201,12 @@ class AlikeWorths(Worths):
 
     Attributes:
         domain: the values.
-        numbers: coefficients of the decoder.
+        coefficients: of the decoder.
         joint: J_1 to J_4 of each kind of block.
     """
 
     domain: Domain
-    numbers: BlockNumbers
+    coefficients: DecoderCoefficients
     joint: tuple[tuple[float, ...], ...]
 
     in_groups = True
@@ -215,20 +215,20 @@ class AlikeWorths(Worths):
     def sum_to_1(self) -> bool:
         """True if all blocks of one kind have one size, and every report has a block or a value in clear."""
         if not self.domain.sensitive_count:
-            return self.numbers.truth == 1
+            return self.coefficients.truth == 1
         v = self.domain.sensitive_count
         spreads = [
             1 + (v - 1) * each[1] / each[0] - v * kind.inclusion
-            for kind, each in zip(self.numbers.kinds, self.joint, strict=True)
+            for kind, each in zip(self.coefficients.kinds, self.joint, strict=True)
         ]
-        return not self.numbers.clear_blocks and max(map(abs, spreads)) < _ROUNDING
+        return not self.coefficients.clear_blocks and max(map(abs, spreads)) < _ROUNDING
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
         """Return the covariances, from the cross moments of one report; see `Worths`."""
         chosen, q = self.domain.sensitive[codes], p[codes]
         mass = float(p[self.domain.sensitive].sum())
         whole = self.products(np.array([chosen, ~chosen, chosen * q, ~chosen * q], np.float64).T, mass)
-        (constant, slope), (clear_constant, clear_slope) = self.numbers.variances(mass)
+        (constant, slope), (clear_constant, clear_slope) = self.coefficients.variances(mass)
         own_moments = np.where(chosen, constant + slope * q, clear_constant + clear_slope * q)
         same = codes[:, None] == codes
         return np.asarray(np.where(same, own_moments, whole) - np.outer(q, q))
@@ -247,11 +247,11 @@ class AlikeWorths(Worths):
         """
         single, pair, triple, _ = self.joint[0]
         rows = totals[:, [0, 2, 1, 3]]
-        return np.asarray(rows @ self.numbers.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
+        return np.asarray(rows @ self.coefficients.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
         """Return the moments; see `Worths`."""
-        kinds = zip(self.numbers.kinds, self.joint, strict=True)
+        kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         moments = sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds)
         return np.asarray(np.einsum("kmg,dmg->kdm", moments, at))
 
@@ -266,8 +266,8 @@ class AlikeWorths(Worths):
         others = sums - np.array([each, each**2, each**3])
         truthful = _powers(base + step * each, step, others, [later / joint[0] for later in joint[1:]])
         if not covered.all():
-            silent, other, own_worth = self.numbers.clear_worth
-            if self.numbers.clear_blocks:
+            silent, other, own_worth = self.coefficients.clear_worth
+            if self.coefficients.clear_blocks:
                 in_clear = _powers(base + own_worth * each, step, sums, joint)
             else:
                 worth = constant[:, None] + silent * sums[0] + other * clear_sum + (own_worth - other) * each
@@ -289,7 +289,7 @@ def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[flo
     )
 
 
-def block_worths(domain: Domain, law: BlockLaw, numbers: BlockNumbers) -> Worths:
+def block_worths(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) -> Worths:
     """Return the contributions of a block mechanism's reports to weighted sums, with their moments.
 
     Inclusions of values in a block are assumed to be independent given one included value, if the law neither lists its

@@ -174,7 +174,7 @@ def _users_needed(requirements: Requirements, mechanism: BlockMechanism) -> int 
     if (wanted := requirements.standard_error) is None:
         return None
     # With a pool bias, no number of users may suffice; without one, such a small error is a mistake.
-    with suppress(ParameterError) if mechanism.numbers.pool_bias else nullcontext():
+    with suppress(ParameterError) if mechanism.coefficients.pool_bias else nullcontext():
         reports = reports_for_standard_error(mechanism, wanted, p=requirements.target_p)
         return -(-reports // requirements.reports_per_user)
     return None

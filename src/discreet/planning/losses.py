@@ -23,18 +23,18 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     """
     domain = BlockMechanism.checked(mechanism).domain
     decoder = BlockDecoder.checked(mechanism)
-    pool_bias = (checked_n(n) - 1) * mechanism.numbers.pool_bias.most
+    pool_bias = (checked_n(n) - 1) * mechanism.coefficients.pool_bias.most
     if domain.size == 1:
         return 0.0
     if domain.sensitive_count == 0:
-        return _peak(*decoder.numbers.variances(0.0).clear)
-    everyone = decoder.numbers.variances(1.0)
+        return _peak(*decoder.coefficients.variances(0.0).clear)
+    everyone = decoder.coefficients.variances(1.0)
     # It is affine in the mass of the other sensitive values (with a pool bias convex, and largest if one value has all
     # of it). So the maximum is at an end: they have the whole rest, or nothing.
     alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
-    nobody = decoder.numbers.variances(0.0)
+    nobody = decoder.coefficients.variances(0.0)
     return max(
         alone,
         _peak(nobody.sensitive[0], everyone.sensitive[0] - nobody.sensitive[0] + everyone.sensitive[1]),
@@ -66,7 +66,7 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
         return float(mechanism.decoder.standard_errors(n, p).max())
 
     checked_positive("wanted", wanted)
-    at_one = 0.0 if BlockMechanism.checked(mechanism).numbers.pool_bias else error(1)
+    at_one = 0.0 if BlockMechanism.checked(mechanism).coefficients.pool_bias else error(1)
 
     def too_few(n: int) -> bool:
         return (at_one / sqrt(n) if at_one else error(n)) > wanted

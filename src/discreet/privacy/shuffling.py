@@ -79,7 +79,7 @@ def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
     for shares in _joint_laws(mechanism):
         possible = shares > 0
         first, second, others = likelihoods[:, possible]
-        yield _against(first, second, others, mechanism.numbers.noisy * shares[possible])
+        yield _against(first, second, others, mechanism.coefficients.noisy * shares[possible])
 
 
 def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:

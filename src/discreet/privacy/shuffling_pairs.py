@@ -426,7 +426,7 @@ def is_pool(mechanism: BlockMechanism) -> bool:
 
     Under the actual functions two values may share no block.
     """
-    return bool(mechanism.numbers.pool_bias)
+    return bool(mechanism.coefficients.pool_bias)
 
 
 def channel_pairs(channel: Channel, *, versus_clear: bool) -> list[ValuePair]:

@@ -654,7 +654,7 @@ def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, f
     truth = match_reports(split, RandomizedResponse(clear, epsilon=1.0))
     for epsilon in SWEPT if truth.n == n else ():
         other = RandomizedResponse(mechanism.domain, epsilon)
-        bound, theta = identification_bounds(other, n).identification.value, other.numbers.truth
+        bound, theta = identification_bounds(other, n).identification.value, other.coefficients.truth
         figures.append((epsilon, theta * truth.success() + (1 - theta) / n, bound))
     return figures
 

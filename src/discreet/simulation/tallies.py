@@ -37,7 +37,7 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
         random = SeededRandom(int(generator.integers(1 << 62)))
         return mechanism.tally(mechanism.obfuscate_codes(np.repeat(np.arange(len(people)), people), random=random))
     domain, n, law = mechanism.domain, int(people.sum()), mechanism.law
-    truthful: IntArray = generator.binomial(people, mechanism.numbers.truth)
+    truthful: IntArray = generator.binomial(people, mechanism.coefficients.truth)
     truth, clear = truthful[domain.sensitive_codes], truthful[domain.clear_codes]
     support = truth
     if domain.sensitive_count and hasattr(law, "draw_support"):

@@ -104,14 +104,14 @@ class SparkEngine(Engine):
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
         """Return the result of a fold over all reports, a state per task."""
         # Bad rows are counted before they are judged: no task knows their share.
-        source = clustered(self.session, scan, sift=True)
+        source = clustered(self.session, scan, omit_invalid=True)
         with scan.reader() as reader:
             state = folded(self.session, source, fold, reader.account, scan.asked.progress)
         return fold.finish(state, reader.account)
 
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
         """Return the tally of each group: each task counts those of its parts, and the counts of a group are summed."""
-        source = clustered(self.session, scan, sift=False)
+        source = clustered(self.session, scan, omit_invalid=False)
         with scan.reader() as reader:
             state = folded_groups(self.session, source, fold, scan.asked.progress)
             grouped = fold.finish(state, reader.account)
@@ -121,7 +121,7 @@ class SparkEngine(Engine):
     def gathered(self, scan: ScannedSources) -> Observed:
         """Return the evidence in reports, in one pass; executors hold the blocks."""
         fold = TallyFold(with_blocks(scan.mechanism))
-        source = clustered(self.session, scan, sift=True)
+        source = clustered(self.session, scan, omit_invalid=True)
         with scan.reader() as reader:
             observed = kept_blocks(self.session, source, fold, reader.account, scan.asked.progress)
         return dataclasses.replace(observed, tally=scan.whole(observed.tally)), reader.account.left_out
@@ -130,12 +130,12 @@ class SparkEngine(Engine):
     def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
         """Give the account of all rows, and all reports in canonical order, as Spark sorts them."""
         with scan.reader() as reader:
-            source = clustered(self.session, scan, sift=True)
+            source = clustered(self.session, scan, omit_invalid=True)
             folded(self.session, source, TallyFold(scan.mechanism), reader.account, scan.asked.progress)
         account = reader.account
         if account.is_mixed:
             raise DataError(MIXED)
-        source = clustered(self.session, scan, sift=scan.asked.bad_share > 0)
+        source = clustered(self.session, scan, omit_invalid=scan.asked.bad_share > 0)
         with working(self.session, scan.asked.progress):
             keys = sorted_keys(source, scan.mechanism)
             yield account, in_batches(scan.mechanism, keys, simulated=account.simulated)

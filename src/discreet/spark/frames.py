@@ -27,7 +27,7 @@ from discreet.formats.scanned import CheckedBatch, ScannedSource, part_of_ticket
 from discreet.formats.sources import ScannedSources, Sources
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.law import BlockMechanism
-from discreet.mechanisms.report_tables import Form, check_columns, is_bits, refuse_counts, sifted_rows, to_arrow
+from discreet.mechanisms.report_tables import Form, check_columns, is_bits, refuse_counts, to_arrow, valid_rows
 from discreet.spark.running import working
 
 _OURS = "belongs"
@@ -73,7 +73,7 @@ def reports_in(batch: pa.RecordBatch, mechanism: Mechanism) -> CheckedBatch:
             "frame.other-plan", strangers=strangers, num_rows=batch.num_rows, fingerprint=mechanism.fingerprint[:12]
         )
     simulated = bool(pc.any(batch.column(SIMULATED)).as_py())
-    return CheckedBatch(*sifted_rows(mechanism, batch, simulated=simulated))
+    return CheckedBatch(*valid_rows(mechanism, batch, simulated=simulated))
 
 
 def to_spark(mechanism: Mechanism, reports: Reports) -> pa.RecordBatch:
@@ -124,7 +124,7 @@ class FrameSource(ScannedSource):
 
     frame: Any = None
 
-    def _read(self, groups: Sequence[int], sift: bool, most: int | None) -> NoReturn:
+    def _read(self, groups: Sequence[int], omit_invalid: bool, most: int | None) -> NoReturn:
         raise NotImplementedError
 
 
@@ -152,7 +152,7 @@ def scanned(mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) 
     return ScannedSources(mechanism, sources, {}, [source])
 
 
-def clustered(spark: Any, scan: ScannedSources, *, sift: bool) -> Clustered:
+def clustered(spark: Any, scan: ScannedSources, *, omit_invalid: bool) -> Clustered:
     """Return scanned reports, in tasks of about as many bytes; bad rows are left out, or refused.
 
     Those of a frame are always left out. A task of files reads several parts: a small file takes longer to hand out
@@ -170,7 +170,7 @@ def clustered(spark: Any, scan: ScannedSources, *, sift: bool) -> Clustered:
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[CheckedBatch]:
         for batch in batches:
             for number in (number for task in batch.column(0).to_pylist() for number in tasks[task]):
-                yield from part_of_ticket(mechanism, tickets[number]).batches(sift=sift)
+                yield from part_of_ticket(mechanism, tickets[number]).batches(omit_invalid=omit_invalid)
 
     return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read)
 

@@ -42,7 +42,7 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
             the frame is worked out. A frame has no files, so that nobody notices reports that are in two of them.
     """
     read = sources_of(sources).without_sifting()
-    source = clustered(spark, scanned(mechanism, read), sift=False)
+    source = clustered(spark, scanned(mechanism, read), omit_invalid=False)
 
     frame, rows = source.frame, source.read
 

@@ -49,7 +49,7 @@ def second_moment(mechanism: BlockMechanism) -> float:
     bins = mechanism.domain.numbers
     if mechanism.of_neighbours and bins is not None:
         return mean_moment(mechanism) / (bins.high - bins.low) ** 2
-    numbers = mechanism.numbers
+    numbers = mechanism.coefficients
     if mechanism.domain.sensitive_count == 0:
         return 1.0
     mass, sensitive = numbers.worst_mass, float(np.max(numbers.sensitive_loss))

@@ -113,7 +113,7 @@ def _information(
     axes = tuple(names.index(name) for name in question.attributes)
     shape = [size if axis in axes else 1 for axis, size in enumerate(sizes)]
     in_clear = ~question.mechanism.domain.sensitive.reshape(shape)
-    clear = question.mechanism.numbers.truth * frequencies.reshape(sizes) * in_clear
+    clear = question.mechanism.coefficients.truth * frequencies.reshape(sizes) * in_clear
     others = tuple(axis for axis, name in enumerate(names) if name != attribute)
     each = frequencies.reshape(sizes).sum(axis=others)
     # A block or noise is treated as one output, which reveals only that there was no value in clear.

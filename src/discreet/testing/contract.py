@@ -122,7 +122,7 @@ class Outputs:
         if any(conditional_variation(law)):
             contained = law.contains(law.alphabet()[0]).astype(np.float64)
             together = contained.T @ contained / contained.sum(axis=0)[:, None]
-            rho = self.mechanism.numbers.conditional_inclusion
+            rho = self.mechanism.coefficients.conditional_inclusion
             off = (together - rho) / (1 - rho)
             np.fill_diagonal(off, 1.0)
             codes = self.mechanism.domain.sensitive_codes

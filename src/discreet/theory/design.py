@@ -32,7 +32,7 @@ from discreet.core.checks import check_truth_possible, checked_epsilon, checked_
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.theory.binomial import joint_share
-from discreet.theory.linear_decoder import BlockKind, BlockNumbers
+from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients
 
 Three = tuple[float, float, float]
 _MOST = 1 << 62
@@ -163,7 +163,7 @@ class Mixture:
 
 
 @dataclass(frozen=True)
-class Design(BlockNumbers):
+class Design(DecoderCoefficients):
     """A mixture of block sizes with its best decoder, for one sensitive mass.
 
     Attributes:
@@ -305,7 +305,7 @@ class Design(BlockNumbers):
         return sensitive, other, other + 1 / among
 
     def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the contributions of blocks to the estimates; see `BlockNumbers`."""
+        """Return the contributions of blocks to the estimates; see `DecoderCoefficients`."""
         worths = {k: kind.worth for k, kind in zip(self.mixture.sizes, self.kinds, strict=True)}
         inside, outside, beside = np.array([worths[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
         return np.where(contained, inside, outside), beside

@@ -158,7 +158,7 @@ class BlockKind(NamedTuple):
         return inclusion * inside**power + (1 - inclusion) * outside**power
 
 
-class BlockNumbers(ABC):
+class DecoderCoefficients(ABC):
     """The coefficients of a linear decoder of blocks, and its exact errors.
 
     Attributes:
@@ -429,7 +429,7 @@ class BlockNumbers(ABC):
 
 
 @dataclass(frozen=True)
-class LinearDecoder(BlockNumbers):
+class LinearDecoder(DecoderCoefficients):
     """The linear decoder of a block mechanism, from the mechanism's parameters.
 
     Attributes:
@@ -480,7 +480,7 @@ class LinearDecoder(BlockNumbers):
         return self.worth[2], 0.0, 1 / self.truth
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates; see `BlockNumbers`. A number shared by all values is computed once."""
+        """Return the unbiased estimates; see `DecoderCoefficients`. A number shared by all values is computed once."""
         blocks = n if self.clear_blocks else n - clear.sum(axis=-1, keepdims=True)
         frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
         if self.size == 1:
@@ -493,7 +493,7 @@ class LinearDecoder(BlockNumbers):
     def sum_covariance(
         self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all estimates; see `BlockNumbers`.
+        """Return the covariance of each linear estimate with the sum of all estimates; see `DecoderCoefficients`.
 
         If every block has one size, the sum is always 1 and the covariances are 0. If bits are independent, the sum
         includes the noise of each value. In between the factor is the regression of the size of a noise block on one of

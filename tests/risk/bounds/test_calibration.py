@@ -23,7 +23,7 @@ def test_theta_at_the_papers_size() -> None:
     assert theta == pytest.approx(0.080, abs=5e-4)
     allowed = largest_epsilon(partial(RandomizedResponse, LOCATIONS), RiskTarget(N, error=0.92))
     assert allowed is not None
-    assert allowed.mechanism.numbers.truth == pytest.approx(theta, rel=1e-6)
+    assert allowed.mechanism.coefficients.truth == pytest.approx(theta, rel=1e-6)
 
 
 def test_buckets_without_noise_have_the_least_error_and_protect_no_value() -> None:

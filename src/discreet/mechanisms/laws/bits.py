@@ -318,7 +318,7 @@ class UnaryEncoding(BlockMechanism):
     @property
     def settings(self) -> dict[str, float]:
         """Return the realised theta, and the number of binary digits of d1, which is the random bits per noise bit."""
-        numbers = self.numbers
+        numbers = self.coefficients
         theta = numbers.truth + numbers.noisy * numbers.inclusion
         return {"theta": theta, "digits": self.law.depth}
 

@@ -588,4 +588,4 @@ class BlockDesign(BlockMechanism):
     def decoder(self) -> BlockDecoder:
         """The linear decoder; with two block sizes, it has coefficients for each size."""
         one_size = self.design is None or len(self.design.mixture.sizes) == 1
-        return BlockDecoder(self, self.law, self.numbers if one_size or self.design is None else self.design)
+        return BlockDecoder(self, self.law, self.coefficients if one_size or self.design is None else self.design)

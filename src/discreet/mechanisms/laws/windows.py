@@ -165,7 +165,7 @@ class Windows(BlockMechanism):
     def decoder(self) -> PlaceDecoder:
         """The linear decoder of tallies."""
         # Rows are independent: in any sum of rows, the first value is alone in the first window that contains it.
-        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.numbers), True, law=self.law)
+        return PlaceDecoder(self, matrix_of(self.domain, self.law, self.coefficients), True, law=self.law)
 
 
 def default_width(longest: int, epsilon: float) -> int:

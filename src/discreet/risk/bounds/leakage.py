@@ -199,7 +199,7 @@ def _of_blocks(mechanism: BlockMechanism, prior: Prior, listed: int) -> ReportLe
 
 def _inputs(mechanism: BlockMechanism, prior: Prior) -> Inputs:
     """Return the numbers of the mechanism, and the values in use that distinguish n users best."""
-    domain, moments = mechanism.domain, mechanism.numbers
+    domain, moments = mechanism.domain, mechanism.coefficients
     clear = min(prior.users, domain.clear_count)
     sensitive = min(prior.users - clear, domain.sensitive_count)
     realised = mechanism.guarantee.realised
@@ -207,13 +207,13 @@ def _inputs(mechanism: BlockMechanism, prior: Prior) -> Inputs:
 
 
 def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
-    domain, law, s = mechanism.domain, mechanism.law, mechanism.numbers.truth
+    domain, law, s = mechanism.domain, mechanism.law, mechanism.coefficients.truth
     if domain.size == 1:
         return UpperBound(0.0, True), UpperBound(0.0, True)
     if domain.clear_count:
         return UpperBound(s, True, s), UpperBound(s, True, s)
     # If rho is a mean over public draws, two values may never share a block.
-    shared = bool(mechanism.numbers.pool_bias)
+    shared = bool(mechanism.coefficients.pool_bias)
     apart = s * float(1 - (0 if shared else law.conditional_inclusion or 0))
     through = apart * tanh(mechanism.guarantee.realised / 2)
     total_variation, information = (UpperBound(end, not shared, 0.0 if shared else end) for end in (apart, through))
