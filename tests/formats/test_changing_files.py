@@ -53,10 +53,8 @@ def test_a_file_that_changes_after_the_check_is_refused(
     sources = Sources(path).scan(MECHANISM)
     change(path)
     message = refused(DataError, lambda: LocalEngine(threads=1).fold(TallyFold(MECHANISM), sources))
-    assert (
-        message
-        == f"{path}: The file was replaced or changed while it was read. Leave it alone and start again. [file.changed]"
-    )
+    assert message.startswith(f"{path}: ")
+    assert "[file.changed]" in message
 
 
 @formats
