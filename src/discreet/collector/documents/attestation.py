@@ -343,7 +343,7 @@ def _figures(epsilon: float) -> list[str]:
 
 
 @singledispatch
-def spelled_space(space: LabelSpace) -> str:
+def spelled_space(space: LabelSpace) -> str:  # noqa: ARG001
     """Return a few words on the values of a space; of each kind by its class.
 
     Example:

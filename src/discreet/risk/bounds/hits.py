@@ -95,7 +95,7 @@ def _(law: MixedSubsets, m: FloatArray) -> FloatArray:
 
 
 @hits_of.register
-def _(law: HadamardColumns, m: FloatArray) -> FloatArray:
+def _(law: HadamardColumns, m: FloatArray) -> FloatArray:  # noqa: ARG001
     # Of two rows and their product, an odd number is +1 in every column.
     return np.array([0.0, 0.5, 0.75, 1.0])[np.minimum(m, 3).astype(np.int64)]
 
