@@ -1,4 +1,4 @@
-"""An S3-compatible server that a test starts."""
+"""Files at URLs: a folder that is behind URLs, and an S3-compatible server that a test starts."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +14,32 @@ from discreet.files import paths
 
 Put: TypeAlias = Callable[[Path, str], str]
 """Puts a file of this machine to a name, and returns its URL."""
+SECRET = "hunter2"
+"""A part of the credentials."""
+
+
+def behind_urls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Put:
+    """Let URLs lead to files in a folder."""
+    store = folder / "store"
+    (store / "bucket").mkdir(parents=True)
+    system = fs.SubTreeFileSystem(str(store), fs.LocalFileSystem())
+    monkeypatch.setattr(paths, "file_system", lambda root: (system, paths.urlsplit(root).netloc))
+
+    def put(file: Path, name: str) -> str:
+        target = store / "bucket" / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.read_bytes())
+        return f"test://bucket/{name}"
+
+    return put
+
+
+def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
+    """Yield what puts files into a bucket of a server of their own."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+    with object_store() as store:
+        yield store.put
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-from click import Command
-
-from discreet.cli import main
 from running import run, told
 
 PLAN = """
@@ -34,15 +31,6 @@ TERMS = (
 ).split()
 
 
-def options(group: str) -> dict[str, set[str]]:
-    """Return the options of the verbs of a group, by the verbs' whole names."""
-    verbs: dict[str, Command] = main.commands[group].commands  # type: ignore[attr-defined]
-    return {
-        f"{group} {name}": {max(one.opts, key=len) for one in verb.params if one.opts[0].startswith("-")}
-        for name, verb in verbs.items()
-    }
-
-
 def prepare(folder: Path) -> dict[str, Any]:
     """Write keys, plans and collections into a folder, which is the current one; return what the signing said."""
     (folder / "plan.toml").write_text(PLAN)
@@ -61,8 +49,6 @@ def prepare(folder: Path) -> dict[str, Any]:
         assert run("collection", "key", "new", f"{name}.pem").exit_code == 0
     said = told("collection", "sign", "plan.toml", *TERMS, "-o", "habits.json")
     told("collection", "sign", "tags.toml", *TERMS, "-o", "tags.json", "--simulated")
-    told("collection", "sign", "tags.toml", *TERMS, "-o", "tagged.json", "--name", "tagged")
-    told("collection", "sign", "plan.toml", *TERMS, "-o", "simulated.json", "--simulated")
     return dict(said)
 
 

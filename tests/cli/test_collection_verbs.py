@@ -1,4 +1,4 @@
-"""The verbs ``collection``: what they write and print, and that each option is used or refused."""
+"""The verbs ``collection``: from a signature to a withdrawal, and what they refuse and print."""
 
 import base64
 import shutil
@@ -6,58 +6,13 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from asking import NOW, TERMS, document, options, prepare, public
+from asking import TERMS, document, prepare, public
 
 from running import done, refusal, run, told
 from signed import PUBLIC, resigned
 
 SIGN = ["collection", "sign", "plan.toml", *TERMS]
-RENEW = ["collection", "renew", "habits.json", "--key", "key.pem"]
-TERM_OPTIONS: dict[str, str] = {
-    "--title": "--title Other",
-    "--purpose": "--purpose Other",
-    "--contact": "--contact b@example.org",
-    "--answers": "--answers once",
-    "--start": "--start 2033-01-31",
-    "--epoch": "--epoch 90m",
-    "--epochs": "--epochs 50",
-    "--lifetime": "--lifetime 5",
-    "--late": "--late 60s",
-    "--spread": "--spread 10m",
-    "--least": "--least 1e3",
-    "--retention": "--retention 90",
-    "--collector": "--collector https://other.example.org",
-    "--memo": "--answers permanent --people 40 --memo 2",
-    "--people": "--answers permanent --people 40",
-    "--linkable": "--answers permanent --linkable",
-    "--listed": "--listed",
-    "--texts": "--texts texts.toml",
-}
-GIVEN: dict[str, str] = {
-    **TERM_OPTIONS,
-    "--page": "--page --spread 10m",
-    "--name": "--name other",
-    "--plan": "--plan other.toml",
-    "--simulated": "--simulated",
-    "--language": "--language de",
-    "--trust": "--trust KEY",
-    "--key": "--key second.pem",
-    "--output": "-o new.json",
-    "--force": "--force",
-    "--allow-outside": "--allow-outside",
-    "--json": "--json",
-}
-OF_VERB = {
-    ("collection show", "--trust"): "--trust SECOND",
-    ("collection renew", "--allow-outside"): "--allow-outside --plan outside.toml",
-}
-BASES: dict[str, list[str]] = {
-    "collection key": ["collection", "key", "show", "key.pem"],
-    "collection show": ["collection", "show", "habits.json"],
-    "collection sign": [*SIGN, "-o", "out.json"],
-    "collection renew": [*RENEW, "-o", "out.json"],
-    "collection withdraw": ["collection", "withdraw", "habits.json", "--key", "key.pem", "-o", "out.json"],
-}
+KEY_OF_NOBODY = "A" * 43 + "="
 
 
 @pytest.fixture(scope="module")
@@ -75,65 +30,43 @@ def _folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path / "here")
 
 
-def test_every_option_is_entered() -> None:
-    # The statement is on a folder of sealed reports: see tests/collector/test_publications.py.
-    assert options("collection").keys() == {*BASES, "collection statement"}
-    assert set().union(*(options("collection")[verb] for verb in BASES)) == {*GIVEN, "--debug"}
-
-
-def outcome(*arguments: str) -> tuple[int, str, str, str]:
-    Path("out.json").unlink(missing_ok=True)
-    Path("new.json").unlink(missing_ok=True)
-    result = run(*arguments)
-    assert result.exit_code in {0, 2}, result.output
-    written = [Path(name).read_text() for name in ("out.json", "new.json") if Path(name).exists()]
-    return result.exit_code, result.stdout, result.stderr, "".join(written)
-
-
-@pytest.mark.parametrize(
-    ("verb", "option"), [(verb, option) for verb in BASES for option in GIVEN if option in options("collection")[verb]]
-)
-def test_it_is_used_or_refused(verb: str, option: str) -> None:
-    given = (
-        OF_VERB.get((verb, option), GIVEN[option]).replace("KEY", public()).replace("SECOND", public("second")).split()
+def test_from_a_signature_to_a_withdrawal() -> None:
+    """Each term that is given stands in the document, and is the same in later versions unless it is given anew."""
+    terms = (
+        "--title Other --answers permanent --people 400 --memo 2 --linkable --start 2033-01-31 --epoch 90m --epochs 50 "
+        "--lifetime 5 --late 60s --spread 10m --least 1e3 --retention 90 --listed --texts texts.toml --simulated"
     )
-    base = BASES[verb]
-    if option == "--allow-outside":
-        given = [word for word in given if word != "outside.toml"] + (
-            ["outside.toml"] if verb.endswith("renew") else []
-        )
-        base = [word.replace("plan.toml", "outside.toml") for word in base] if verb.endswith("sign") else base
-        bare = [word for word in (*base, *given) if word != "--allow-outside"]
-        assert "--allow-outside" in outcome(*bare)[2]
-        assert outcome(*base, *given)[0] == 0
-        return
-    if option == "--force":
-        Path("old.json").write_text("old")
-        replaced = [word.replace("out.json", "old.json") for word in base]
-        assert "output.exists" in run(*replaced).stderr
-        assert run(*replaced, "--force").exit_code == 0
-        return
-    if option == "--trust" and verb != "collection show":
-        base = [word.replace("key.pem", "second.pem") for word in base]
-    without, with_it = outcome(*base), outcome(*base, *given)
-    assert without != with_it
-    assert without[0] == 0 or (option == "--trust" and "trusted" in without[2])
-
-
-def test_what_is_signed_is_what_was_said() -> None:
-    said = document("habits.json")
-    assert said["title"] == "Habits"
-    assert (said["purpose"], said["contact"], said["answers"]) == ("Why", "a@example.org", "fresh")
-    assert said["epochs"] == {"start": NOW - 60, "seconds": 3600, "count": 48}
-    assert (said["lifetime"], said["late"], said["collectors"]) == (4, 3600, ["https://collect.example.org"])
-    facts = told("collection", "show", "habits.json", "--trust", public())
-    assert (facts["trusted"], facts["keys"], facts["version"]) == (True, [public()], 1)
-    assert facts["realised"] <= facts["epsilon"] == 1
-    shown = done("collection", "show", "habits.json")
+    done(*SIGN, *terms.split(), "--key", "second.pem", "-o", "all.json")
+    wanted = {
+        **{"name": "habits", "title": "Other", "purpose": "Why", "contact": "a@example.org", "answers": "permanent"},
+        **{"lifetime": 5, "late": 60, "spread": 600, "least": 1000, "retention": 90, "linkable": True, "listed": True},
+        **{"epochs": {"start": 1990742400, "seconds": 5400, "count": 50}, "question": "How often?", "version": 1},
+        **{"collectors": ["https://collect.example.org"], "simulated": True, "state": "open"},
+    }
+    said = document("all.json")
+    assert {name: said[name] for name in wanted} == wanted
+    assert (said["memo"]["epsilon"], said["languages"]["de"]["question"]) == (2, "Wie oft?")
+    facts = told("collection", "show", "all.json", "--trust", public(), "--language", "de")
+    assert (facts["trusted"], facts["keys"]) == (True, [public(), public("second")])
+    assert facts["realised"] <= facts["epsilon"]
+    shown = done("collection", "show", "all.json", "--language", "de")
     assert "was not checked" in shown
-    for sentence in facts["notice"]:
-        assert sentence in shown
-    assert "often; daily" in shown
+    assert "Wie oft?" in shown
+    assert "signature.not-trusted" in refusal("collection", "show", "all.json", "--trust", KEY_OF_NOBODY)
+    renew = ["collection", "renew", "all.json", "--key", "key.pem", "-o", "next.json"]
+    done(*renew, "--plan", "other.toml", "--unlisted", "--contact", "b@example.org", "--spread", "0s")
+    later = document("next.json")
+    changed = {"version": 2, "contact": "b@example.org", "spread": 0, "listed": False}
+    assert {name: later.get(name, False) for name in wanted} == {**wanted, **changed}
+    assert later["fingerprint"] != said["fingerprint"]
+    assert "output.exists" in refusal(*renew)
+    assert "--allow-outside" in refusal(*renew, "--plan", "outside.toml", "--force")
+    done(*renew, "--plan", "outside.toml", "--force", "--allow-outside")
+    second = ["collection", "renew", "habits.json", "--key", "second.pem", "-o", "other.json"]
+    assert "signature.not-trusted" in refusal(*second)
+    done("collection", "withdraw", "next.json", "--key", "key.pem", "-o", "gone.json")
+    assert (document("gone.json")["state"], document("gone.json")["version"]) == ("withdrawn", 3)
+    assert "spread.on-page" in refusal(*SIGN, "--page", "--spread", "10m", "-o", "page.json")
 
 
 def test_a_document_does_not_steer_the_terminal() -> None:

@@ -1,4 +1,4 @@
-"""The verbs ``device``: a person's device in a folder, and that each option is used or refused."""
+"""The verbs ``device``: a person's device in a folder, from joining to forgetting; and simulated devices."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import PLAN, TERMS, options, prepare, public
+from asking import PLAN, TERMS, prepare, public
 from click.testing import CliRunner
 
 import planted
@@ -17,45 +17,6 @@ from discreet.cli import main
 from discreet.device.protocol.frames import Frame, head
 from running import done, refusal, run, told
 
-SIMULATE = ["device", "simulate", "simulated.json", "plain.csv"]
-GIVEN: dict[str, str] = {
-    "--trust": "--trust SECOND",
-    "--report": "--report 0.5",
-    "--epoch": "--epoch 0.5",
-    "--lifetime": "--lifetime 0.5",
-    "--agree": "--agree",
-    "--simulated": "--simulated",
-    # Joined by in tests/collector/test_log.py.
-    "--log": "--log none",
-    "--proxy": "--proxy http://127.0.0.1:9",
-    "--store": "--store none",
-    "--devices": "--devices 7",
-    "--column": "--column more values.csv",
-    "--user": "--user who",
-    "--tags": "--tags secret.csv",
-    "--as-read": "--as-read",
-    "--float32": "--float32",
-    "--seed": "--seed 2",
-    "--output": "-o other",
-    "--json": "--json",
-}
-OF_VERB = {
-    ("device join", "--store"): "--store elsewhere",
-    ("device send", "--proxy"): "--proxy socks5://127.0.0.1:9",
-    ("device simulate", "--epoch"): "--epoch 3",
-}
-BASES: dict[str, list[str]] = {
-    "device join": ["device", "join", "habits.json", "--trust", "KEY", "--agree", "--store", "new"],
-    "device answer": ["device", "answer", "habits", "daily", "--store", "store"],
-    "device tag": ["device", "tag", "tagged", "--store", "store"],
-    "device send": ["device", "send", "--store", "store"],
-    "device status": ["device", "status", "--store", "store"],
-    "device log": ["device", "log", "--store", "store"],
-    "device decline": ["device", "decline", "habits", "--store", "store"],
-    "device forget": ["device", "forget", "--store", "store"],
-    "device simulate": [*SIMULATE, "-o", "frames"],
-}
-
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -63,8 +24,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         prepare(folder)
-        for name in ("habits", "tagged"):
-            done("device", "join", f"{name}.json", "--trust", public(), "--agree", "--store", "store")
+        done("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "store")
     return folder
 
 
@@ -74,51 +34,6 @@ def _folder(prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "here" / "store").chmod(0o700)
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("HOME", str(tmp_path))
-
-
-def test_every_option_is_entered() -> None:
-    assert options("device").keys() == BASES.keys()
-    assert set().union(*options("device").values()) == {*GIVEN, "--debug"}
-
-
-def outcome(*arguments: str) -> tuple[int, str, str, list[tuple[str, bytes]]]:
-    for name in ("new", "elsewhere", "frames", "other"):
-        shutil.rmtree(name, ignore_errors=True)
-    result = run(*arguments)
-    assert result.exit_code in {0, 2}, result.output
-    written = [(str(path), path.read_bytes()) for path in sorted(Path().rglob("*.bin"))]
-    written += [(name, b"") for name in ("new", "elsewhere") if Path(name).exists()]
-    return result.exit_code, result.stdout, result.stderr, written
-
-
-@pytest.mark.parametrize(
-    ("verb", "option"), [(verb, option) for verb in BASES for option in GIVEN if option in options("device")[verb]]
-)
-def test_it_is_used_or_refused(verb: str, option: str) -> None:
-    given = OF_VERB.get((verb, option), GIVEN[option]).replace("SECOND", public("second")).split()
-    base = [word.replace("KEY", public()) for word in BASES[verb]]
-    if option == "--trust":
-        base = [word for word in base if word not in {"--trust", public()}]
-    if option == "--agree":
-        base.remove("--agree")
-    if option in {"--user", "--tags"}:
-        base[2:4] = ["tags.json", "values.csv"]
-        given = ["--user", "who", "--tags", "secret.csv", "--column", "habit"]
-        without = outcome(*base, *given[:2], "--column", "habit") if option == "--tags" else outcome(*base, *given[2:])
-        assert option in without[2]
-        assert outcome(*base, *given)[0] == 0
-        return
-    if option == "--column":
-        base[3] = "values.csv"
-        given = ["--column", "habit"]
-    if option == "--as-read":
-        Path("upper.csv").write_text(Path("plain.csv").read_text(encoding="utf-8").upper(), encoding="utf-8")
-        base[3] = "upper.csv"
-    shutil.copytree("store", "kept")
-    without = outcome(*base)
-    shutil.rmtree("store")
-    shutil.copytree("kept", "store")
-    assert without != outcome(*base, *given)
 
 
 @pytest.fixture
@@ -165,43 +80,55 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert "accept" in refusal("device", "answer", "habits", "never", "--store", "mine")
 
 
-TYPED = {
-    "labels": "one of a b; c",
-    "range": "one of -5; -4; -3; -2; -1; 0; 1; 2; 3; 4",
-    "[domain.product]": "sex=LABEL age=LABEL (sex: f; m, age: 1; 2)",
-    "grid": "a latitude and a longitude within the map",
-}
+def test_limits_trust_and_consent_are_the_persons() -> None:
+    join = ["device", "join", "habits.json", "--store", "first"]
+    assert "--trust" in run(*join, "--agree").stderr
+    assert "signature.not-trusted" in refusal(*join, "--trust", public("second"), "--agree")
+    assert not told(*join, "--trust", public())["agreed"]
+    result = run("device", "answer", "habits", "never", "--store", "first", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["outcome"]) == (2, "declined")
+    for limit in ("report", "epoch", "lifetime"):
+        said = refusal(*join[:3], "--trust", public(), "--agree", "--store", "new", f"--{limit}", "0.5")
+        assert f"[cost.above-{limit}-limit]" in said
+    # tests/device/test_proxies.py sends through proxies.
+    assert "[proxy.with-file]" in refusal(*join, "--trust", public(), "--agree", "--proxy", "http://127.0.0.1:9")
+    assert "proxy" in refusal("device", "send", "--store", "first", "--proxy", "socks5://127.0.0.1:9")
 
 
-@pytest.mark.parametrize(
-    ("domain", "value", "fits"),
-    [
-        ('labels = ["a b", "c"]', ["a", "b"], True),
-        ("range = [-5, 5]", ["-3"], True),
-        ("range = [-5, 5]", ["9"], False),
-        ("range = [-5, 5]", ["1.0"], False),
-        ("range = [-5, 5]", ["9" * 5000], False),
-        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2", "sex=m"], True),
-        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2"], False),
-        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', ["age=2", "sex=m", "x=1"], False),
-        ("grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }", ["0.5", "-0.5"], True),
-        ("grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }", ["0.5", "west"], False),
-        ("grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }", ["0.5"], False),
-    ],
-)
-def test_values_as_they_are_typed(double: Double, domain: str, value: list[str], fits: bool) -> None:
-    """And people are told how."""
-    said = TYPED[domain.partition(" ")[0].partition("\n")[0]]
-    plan = f'epsilon = 1.0\ntitle = "T"\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n'
-    signed_for(double, plan)
-    device("join", "asked.json", "--trust", public(), "--agree")
+PRODUCT = '[domain.product]\nsex = ["f", "m\'s"]\nage = [1, 2]'
+GRID = "grid = { lat = [0, 1], lon = [-1, 0], rows = 3, cols = 3 }"
+ANSWERS: list[tuple[str, str, str, list[str | bytes]]] = [
+    ('labels = ["a b", "c"]', "one of a b; c", "a b", ["c\na b\n", "", b"\xff\xfe\n", "a", planted.VALUE]),
+    ("range = [-5, 5]", "one of -5; -4; -3; -2; -1; 0; 1; 2; 3; 4", "-3", ["9", "1.0", "9" * 5000]),
+    (
+        PRODUCT,
+        "sex=LABEL age=LABEL (sex: f; m's, age: 1; 2)",
+        'age=2 sex="m\'s"',
+        ["age=2", "age=2 sex=f x=1", "age=1 sex=f age=2", f"age=1 sex={planted.VALUE}'s\n"],
+    ),
+    (GRID, "a latitude and a longitude within the map", "0.5 -0.5", ["0.5 west", "0.5", f"0.5 {planted.VALUE}"]),
+]
+
+
+@pytest.mark.parametrize(("domain", "said", "value", "wrong"), ANSWERS)
+def test_answers_are_typed_as_people_are_told(
+    double: Double, domain: str, said: str, value: str, wrong: list[str | bytes]
+) -> None:
+    """Of what is no value nothing is quoted, and nothing is charged."""
+    signed_for(double, f'epsilon = 1.0\ntitle = "T"\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n')
     shown = done("device", "join", "asked.json", "--trust", public(), "--agree", "--store", "mine")
     assert f"`discreet device answer habits VALUE`. VALUE is {said}." in shown
-    if fits:
-        assert device("answer", "habits", *value)["outcome"] == "recorded"
-    else:
-        message = refusal("device", "answer", "habits", *value, "--store", "mine")
-        assert not any(part in message for part in value if len(part) > 2)
+    for text in wrong:
+        command = ["device", "answer", "habits", "-", "--store", "mine"]
+        results = [CliRunner().invoke(main, command, input=text)]
+        if isinstance(text, str) and len(text.splitlines()) == 1 and "'" not in text:
+            results.append(run("device", "answer", "habits", *text.split(), "--store", "mine"))
+        for result in results:
+            assert (result.exit_code, result.stdout) == (2, "")
+            planted.clean(result.output)
+            assert "99999" not in result.output
+    assert device("status")["spent"] == 0
+    assert device("answer", "habits", "-", text=f"{value}\n")["outcome"] == "recorded"
 
 
 def test_places(double: Double) -> None:
@@ -253,31 +180,17 @@ def test_simulated_devices_send_frames(double: Double) -> None:
     assert {epoch for _, epoch, _ in heads} == {2}
     told("device", "simulate", "asked.json", "plain.csv", "--devices", "1e4", "--epoch", "2", "-o", "frames")
     assert [path.read_bytes() for path in sorted(Path("frames").iterdir())] == double.frames
+    simulate = ["device", "simulate", "asked.json", "plain.csv", "--epoch", "2", "-o"]
+    for name, seed in (("first", 1), ("second", 1), ("third", 2)):
+        done(*simulate, name, "--seed", str(seed))
+    first, second, third = (next(Path(name).iterdir()).read_bytes() for name in ("first", "second", "third"))
+    assert first == second != third
+    Path("upper.csv").write_text(Path("plain.csv").read_text(encoding="utf-8").upper(), encoding="utf-8")
+    asked = ["device", "simulate", "asked.json", "upper.csv", "-o", "read"]
+    assert "--as-read" in refusal(*asked)
+    assert told(*asked, "--as-read")["devices"] == 120
+    tagged = ["device", "simulate", "tags.json", "values.csv", "--column", "habit", "-o", "tagged"]
+    assert "--tags" in refusal(*tagged, "--user", "who")
+    assert told(*tagged, "--user", "who", "--tags", "secret.csv")["devices"] == 120
     double.says = [(422, {}, b"")]
     assert "422" in refusal("device", "simulate", "asked.json", "plain.csv", "--epoch", "2")
-
-
-@pytest.mark.parametrize(
-    ("domain", "text", "words"),
-    [
-        ('labels = ["a b", "c"]', "c\na b\n", "got 2 lines"),
-        ('labels = ["a b", "c"]', "", "got 0 lines"),
-        ('labels = ["a b", "c"]', b"\xff\xfe\n", "standard-input.not-utf-8"),
-        ("range = [0, 5]", "9" * 5000, "one of the 5 values"),
-        (
-            '[domain.product]\nsex = ["f", "m\'s"]\nage = [1, 2]',
-            f"age=1 sex={planted.VALUE}'s\n",
-            "quotation.not-closed",
-        ),
-        ('[domain.product]\nsex = ["f", "m"]\nage = [1, 2]', "age=1 sex=f age=2", "attribute.named-twice"),
-    ],
-)
-def test_lines_that_are_no_value(double: Double, domain: str, text: str | bytes, words: str) -> None:
-    """Each is refused, none is quoted, and nothing is charged."""
-    signed_for(double, f'epsilon = 1.0\ntitle = "T"\n[mechanism]\nname = "rr"\n[domain]\n{domain}\n')
-    device("join", "asked.json", "--trust", public(), "--agree")
-    result = CliRunner().invoke(main, ["device", "answer", "habits", "-", "--store", "mine"], input=text)
-    assert result.exit_code == 2, result.output
-    assert words in result.output
-    planted.clean(result.output)
-    assert device("status")["spent"] == 0

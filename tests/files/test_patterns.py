@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from test_urls import behind_urls, s3
 
 import discreet as dc
 from discreet import write_reports
@@ -16,9 +15,10 @@ from discreet.files.paths import matched
 from discreet.risk.events import read_traces
 from discreet.tables.labels import look_at
 from discreet.tables.values import ValueColumns, read_values
-from object_store import Put
+from object_store import Put, s3
 from refusals import refused
 from running import refusal
+from table_files import save_table
 
 LABELS = ["a", "b", "c"]
 MECHANISM = dc.RandomizedResponse(dc.Domain(LABELS), 2.0)
@@ -31,24 +31,18 @@ def keep(path: Path, n: int = 10) -> Path:
     return path
 
 
-@pytest.fixture(params=["here", "urls", "s3"])
-def root(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., str]]:
+@pytest.fixture(params=["here", "s3"])
+def root(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Puts files of a folder where they are read, and returns what names them."""
-    stores: dict[str, Callable[[], Iterator[Put | None]]] = {
-        "here": lambda: iter([None]),
-        "urls": lambda: iter([behind_urls(tmp_path / "urls", monkeypatch)]),
-        "s3": lambda: s3(monkeypatch),
-    }
-    for put in stores[request.param]():
+    if request.param == "here":
+        yield lambda folder: lambda below: f"{folder}/{below}"
+        return
+    for put in s3(monkeypatch):
 
-        def named(folder: Path, put: Put | None = put) -> Callable[[str], str]:
-            if put is None:
-                return lambda below: f"{folder}/{below}"
+        def named(folder: Path, put: Put = put) -> Callable[[str], str]:
             urls = [put(path, f"top/{path.relative_to(folder)}") for path in folder.rglob("*") if path.is_file()]
             start, _, rest = urls[0].partition("/top/")
-            return lambda below: f"{start}/top/{below}{rest[rest.find('?') :] if '?' in rest else ''}"
+            return lambda below: f"{start}/top/{below}{rest[rest.find('?') :]}"
 
         yield named
 
@@ -122,14 +116,7 @@ def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
 def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: Path) -> None:
     for day, people in {"2026-01-02/hour=9": ["x", "y"], "2026-01-01/hour=10": ["y", "x"]}.items():
         path = tmp_path / "t" / f"date={day}" / "n=007" / f"part.{suffix}"
-        path.parent.mkdir(parents=True)
-        if suffix == "parquet":
-            pq.write_table(pa.table({"who": people, "event": ["a", "b"]}), path)
-        elif suffix == "csv":
-            path.write_text("who;event\n" + "".join(f"{who};{what}\n" for who, what in zip(people, "ab", strict=True)))
-        else:
-            rows = zip(people, "ab", strict=True)
-            path.write_text("".join(f'{{"who": "{who}", "event": "{what}"}}\n' for who, what in rows))
+        save_table(path, {"who": people, "event": ["a", "b"]})
     traces = read_traces(tmp_path / "t", user="who", event="event", time="hour")
     # Of y, then of x, by the hour: 9 is before 10.
     assert traces.events.tolist() == [1, 0, 0, 1]

@@ -1,6 +1,9 @@
-"""A damaged file of reports is refused: it never gives other counts."""
+"""Faults of files that libraries pass over: pages, footers and checksums; rows that are lost; files that shrink."""
 
+import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 
@@ -10,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from damage import CHECKED, MECHANISM, bare_bytes, flipped, verdicts, written
-from discreet import read_reports
+from discreet import Sources, read_reports
 from discreet.engines import tally
 from discreet.errors import DataError
 from discreet.files.stored import look, read_checksums
+from discreet.formats.scanned import SourcePart
 from refusals import refused
 
 checked = pytest.mark.parametrize("suffix", CHECKED)
@@ -90,3 +94,52 @@ def test_a_batch_that_is_too_large_is_refused_unread(tmp_path: Path, monkeypatch
     assert "at most 6,399 bytes, because it is read as a whole, got 6,400. Write" in refused(
         DataError, lambda: look(path)
     )
+
+
+def test_a_reader_says_at_its_end_that_rows_are_missing_or_were_read_twice(tmp_path: Path) -> None:
+    written(tmp_path / "a.parquet")
+    written(tmp_path / "b.parquet")
+    sources = Sources(tmp_path).scan(MECHANISM)
+    rows, (first, second) = sources.rows, sources.parts
+    with sources.reader() as reader:
+        found = [batch.reports.n for batch in reader]
+    assert sum(found) == rows == reader.account.rows == reader.account.n
+    for parts in ([first], [first, second, second]):
+
+        def read(parts: list[SourcePart] = parts) -> None:
+            with sources.reader() as reader:
+                for part in parts:
+                    list(reader.part(part))
+
+        read_rows = sum(part.rows or 0 for part in parts)
+        assert f"announced {rows:,} rows, and {read_rows:,} were read" in refused(DataError, read)
+
+
+SHORTENED = """
+import sys
+from pathlib import Path
+from damage import MECHANISM
+from discreet.errors import DataError
+from discreet.formats.reports import iterate_reports
+
+path = Path(sys.argv[1])
+try:
+    for number, batch in enumerate(iterate_reports(path, MECHANISM, batch=100)):
+        if number == 1:
+            with path.open("r+b") as file:
+                file.truncate(400)
+except DataError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
+def test_a_file_that_is_cut_short_while_it_is_read_does_not_kill(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"a.{suffix}"
+    written(path)
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SHORTENED, str(path)], env=paths, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(str(path))

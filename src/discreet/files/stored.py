@@ -324,14 +324,14 @@ class FileState:
         """Raise an error if the state of a file has changed.
 
         Raises:
-            DataError: if another file has this name now, or the file was written to.
+            DataError: if the file is gone or was written to, or if another file has this name now.
         """
         if isinstance(path, RemoteFile):
             if path.held:
                 # A file in memory does not change.
                 return
             path.forget()
-        if FileState.of(path) != self:
+        if not path.exists() or FileState.of(path) != self:
             raise DataError("file.changed")
 
 

@@ -117,9 +117,9 @@ class _Said(OptionGroup):
 
     def changes(self, before: Collection) -> dict[str, Any]:
         """Return the terms that were given, by the names that they have in `Terms`."""
-        # Nothing is said by a flag that is not there; of --unlisted something is, and of a file of texts all.
-        emptied = {"listed", "language", "question", "languages"}
-        terms = {term: part for term, part in self._terms.items() if part or (term in emptied and part is not None)}
+        # A flag that is not there changes nothing; --unlisted does. A delay of 0 is a delay.
+        present = {term: part for term, part in self._terms.items() if part is not None and part != ()}
+        terms = {term: part for term, part in present.items() if part is not False or term == "listed"}
         parts = {
             "start": terms.pop("start", None),
             "seconds": terms.pop("epoch", None),
