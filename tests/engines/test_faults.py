@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import Plan, Reports, Sources, write_reports
-from discreet.engines import TallyFold, gather, tally
-from discreet.errors import MismatchError
+from discreet import Plan, Reports, write_reports
 from discreet.mechanisms import BlockMechanism
 
 PLAN = """
@@ -23,7 +21,6 @@ range = [0, {size}]
 name = "{name}"
 {options}
 """
-SUFFIXES = ("parquet", "arrow", "jsonl", "jsonl.gz")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
 
 
@@ -72,44 +69,6 @@ def child(folder: Path, *arguments: object, phase: str = "-", limit: int = 0) ->
     return subprocess.Popen(command, stdout=-1, stderr=-1, text=True, env=environment, cwd=folder)
 
 
-# Files
-
-
-def on_disk(mechanism: BlockMechanism, sources: Any) -> Any:
-    return gather(mechanism, sources, memory=0)
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("read", [tally, on_disk])
-def test_nothing_is_counted_of_mixed_plans(
-    suffix: str, read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The stranger is the last file, and found before the first one is counted."""
-    ours, other = planned(tmp_path), planned(tmp_path, epsilon=2.0)
-    folder = tmp_path / "reports"
-    folder.mkdir()
-    write_reports(folder / "a.parquet", ours, made_up(ours, 50))
-    write_reports(folder / f"b.{suffix}", other, made_up(other, 50))
-    counted, add = [], TallyFold.add
-
-    def counting(*given: Any, **named: Any) -> None:
-        counted.append(1)
-        add(*given, **named)
-
-    monkeypatch.setattr(TallyFold, "add", counting)
-    for share in (0.0, 1.0):
-        with pytest.raises(MismatchError, match=rf"b\.{suffix}: .* plan"):
-            read(ours, Sources(folder, bad_share=share))
-    assert not counted
-    read(ours, folder / "a.parquet")
-    assert counted
-
-
-def made_up_subsets(mechanism: BlockMechanism, n: int) -> Reports:
-    members = np.arange(n, dtype=np.uint8)[:, None] + np.arange(3, dtype=np.uint8)
-    return Reports(mechanism.fingerprint, n, None, np.empty(0, np.uint8), {"members": members}, simulated=True)
-
-
 # A disk that is full
 
 
@@ -137,9 +96,7 @@ HASHING = ("hashing", 50_000, "g = 2")
 INTERRUPTED = {
     # Threads are busy for many seconds when it comes: every report has 25,000 values to go through.
     "tally": (HASHING, 200_000, "reading", ()),
-    "tiles": (("unary", 1024, ""), 100_000, "reading", ("--method", "mle", "--memory", 0)),
     "passes": (("unary", 256, ""), 20_000, "pass", ("--method", "mle", "--memory", 0)),
-    "iterations": (("subset", 64, "k = 3"), 0, "pass", ("--method", "em", "--memory", 0)),
 }
 
 
@@ -150,8 +107,7 @@ def test_an_interruption_ends_it_and_leaves_nothing(when: str, tmp_path: Path) -
     folder.mkdir()
     temporary.mkdir()
     for part in range(4):
-        reports = made_up(mechanism, n // 4 - part) if n else made_up_subsets(mechanism, 60 - part)
-        write_reports(folder / f"{part}.parquet", mechanism, reports)
+        write_reports(folder / f"{part}.parquet", mechanism, made_up(mechanism, n // 4 - part))
     running = child(temporary, tmp_path / "plan.toml", folder, *options, "-o", tmp_path / "estimate.csv", phase=phase)
     assert running.stdout is not None
     assert running.stdout.readline() == "reached\n", running.communicate()

@@ -1,58 +1,29 @@
 """Tallies by group from files, against tallies of each group's own reports."""
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
 from discreet import Reports, write_reports
+from discreet.core.grouping import Grouping
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, folds
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.tallies import write_tally
-from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.block_law import ValueCounts
-from discreet.mechanisms.laws.singletons import Singletons
-from discreet.mechanisms.laws.subsets import MixedSubsets
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.report_tables import to_arrow
-from packing import each
+from discreet.tables.values import ValueColumns
 
 ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
 
 
-class CallsForEachGroup(Singletons):
-    """A law of another package, which has no counting by group of its own."""
-
-    @property
-    def counts(self) -> ValueCounts:
-        return ValueCounts(self, super().counts.add)
-
-
-def test_counts_that_add_group_by_group_do_so_in_another_process_too() -> None:
-    """A pickle of them knows no other way than the law's."""
-    law = CallsForEachGroup(3)
-    counts = pickle.loads(pickle.dumps(law.counts))
-    found = np.zeros((2, 3), np.int64)
-    counts.add_by_group({"symbol": np.array([0, 2, 2], np.uint8)}, np.array([0, 1, 1], np.int32), found)
-    assert found.tolist() == [[1, 0, 0], [0, 0, 2]]
-
-
-MECHANISMS: dict[str, BlockMechanism] = {
-    "rr": dc.RandomizedResponse(ULDP, 1.0),
-    "bits": dc.UnaryEncoding(dc.Domain(range(9)), 1.0),
-    "clear-bits": dc.UnaryEncoding(ULDP, 1.0, clear_bits=True),
-    "hashing": dc.LocalHashing(ULDP, 1.0),
-    "pool": dc.PooledHashing(ULDP, 1.0, functions=12),
-    "subsets": dc.SubsetSelection(ULDP, 1.0),
-    "two sizes": LawMechanism(dc.Domain(range(9)), 1.0, MixedSubsets(9, 2, 1 << 63)),
-    "another's law": LawMechanism(dc.Domain(range(4)), 1.0, CallsForEachGroup(4)),
-    "open": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
-}
+RR = dc.RandomizedResponse(ULDP, 1.0)
 pytestmark = pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
 PEOPLE = 3000
 RANDOM = np.random.default_rng(4)
@@ -84,18 +55,8 @@ def same(one: GroupedTally, other: GroupedTally) -> bool:
     return one.names == other.names and list(one.items()) == list(other.items())
 
 
-@each("name", MECHANISMS)
-@each("by", [("region",), ("age",), ("age", "region")])
-def test_each_group_has_the_tally_of_its_own_reports(tmp_path: Path, name: str, by: tuple[str, ...]) -> None:
-    mechanism = MECHANISMS[name]
-    write(tmp_path / "monday.parquet", mechanism, slice(0, 1000))
-    write(tmp_path / "tuesday.parquet", mechanism, slice(1000, PEOPLE))
-    found = LocalEngine(threads=2).tally_by(mechanism, tmp_path, by)
-    assert same(found, expected(mechanism, by))
-
-
 def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = MECHANISMS["rr"]
+    mechanism = RR
     write(tmp_path / "all.parquet", mechanism)
     row = 8 * (1 + sum(mechanism.tally_sizes))
     monkeypatch.setattr(folds, "memory_limit", lambda: 39 * row)
@@ -107,25 +68,14 @@ def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypa
 
 def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is too little for a row of each group in every thread, one thread counts."""
-    mechanism = MECHANISMS["rr"]
     for place in range(4):
-        write(tmp_path / f"{place}.parquet", mechanism, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
-    row, largest, real = 8 * (1 + sum(mechanism.tally_sizes)), [0], folds.GroupState.grow
-    granted: dict[folds.GroupState, int] = {}
-
-    def watched(state: folds.GroupState) -> None:
-        real(state)
-        # Those that were granted, without those that another thread is about to be refused.
-        granted[state] = len(state.places)
-        largest[0] = max(largest[0], sum(granted.get(one, 0) for one in state.states))
-
-    monkeypatch.setattr(folds.GroupState, "grow", watched)
+        write(tmp_path / f"{place}.parquet", RR, slice(place * PEOPLE // 4, (place + 1) * PEOPLE // 4))
+    row, engine = 8 * (1 + sum(RR.tally_sizes)), LocalEngine(threads=4)
     monkeypatch.setattr(folds, "memory_limit", lambda: 41 * row)
-    assert same(LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
-    assert largest[0] <= 41
+    assert same(engine.tally_by(RR, tmp_path, "age"), expected(RR, ("age",)))
     monkeypatch.setattr(folds, "memory_limit", lambda: 39 * row)
     with pytest.raises(DataError, match=r"groups\.too-large"):
-        LocalEngine(threads=4).tally_by(mechanism, tmp_path, "age")
+        engine.tally_by(RR, tmp_path, "age")
 
 
 @pytest.mark.parametrize("table", [0, folds.TABLE_ENTRIES])
@@ -137,16 +87,8 @@ def test_combinations_are_numbered_in_order(table: int, monkeypatch: pytest.Monk
     assert len(labels) == 4
 
 
-def test_an_estimate_takes_the_tallies(tmp_path: Path) -> None:
-    mechanism = MECHANISMS["rr"]
-    write(tmp_path / "all.parquet", mechanism)
-    streamed = dc.estimate_groups(mechanism, LocalEngine().tally_by(mechanism, tmp_path, "region"))
-    alike = dc.estimate_groups(mechanism, reports_of(mechanism), groups={"region": REGION})
-    assert streamed.to_pandas().equals(alike.to_pandas())
-
-
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    mechanism, engine = MECHANISMS["rr"], LocalEngine()
+    mechanism, engine = RR, LocalEngine()
     write(
         tmp_path / "all.parquet", mechanism, weight=RANDOM.random(PEOPLE), gaps=pa.array([None] + ["a"] * (PEOPLE - 1))
     )
@@ -169,3 +111,33 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     for path in (lines, tally):
         with pytest.raises(DataError, match=r"public.no-columns"):
             engine.tally_by(mechanism, path, "region")
+
+
+# However accents are stored
+
+COMPOSED, APART = "K\u00f6ln", "Ko\u0308ln"
+COLUMN = [COMPOSED, "Bonn", APART, "Bonn"]
+
+
+@pytest.mark.parametrize("column", [COLUMN, pd.Series(COLUMN), pa.array(COLUMN), pa.array(COLUMN).dictionary_encode()])
+def test_groups_of_a_column(column: object) -> None:
+    grouping = Grouping.of(column)
+    assert (grouping.labels, grouping.codes.tolist()) == (["Bonn", COMPOSED], [1, 0, 1, 0])
+    whole = Grouping.of({"city": column, "n": [1, 1, 1, 2]})
+    assert whole.labels == [("Bonn", 1), ("Bonn", 2), (COMPOSED, 1)]
+
+
+def test_groups_of_a_batch() -> None:
+    codes, labels = folds.groups_in([pa.array(COLUMN)], ["city"])
+    assert [labels[code] for code in codes] == [COMPOSED, "Bonn", COMPOSED, "Bonn"]
+
+
+def test_groups_of_files(tmp_path: Path) -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(["ja", "nein"]), epsilon=1.0)
+    for place, city in enumerate((COMPOSED, APART)):
+        values = tmp_path / f"{place}.csv"
+        values.write_text("x,city\n" + f"ja,{city}\nnein,Bonn\n" * 30, encoding="utf-8")
+        columns = ValueColumns(mechanism.domain, "x", keep=("city",))
+        LocalEngine().obfuscate(mechanism, values, tmp_path / f"{place}.parquet", columns)
+    grouped = LocalEngine().tally_by(mechanism, [tmp_path / "0.parquet", tmp_path / "1.parquet"], "city")
+    assert {label: counts.n for label, counts in grouped.items()} == {"Bonn": 60, COMPOSED: 60}

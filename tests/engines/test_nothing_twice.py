@@ -21,7 +21,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
 from discreet.formats.reports import iterate_reports, read_public, write_beside
 from discreet.formats.sealed_files import put_sealed, write_sealed
-from discreet.formats.tallies import put_tally, read_tally, write_tally
+from discreet.formats.tallies import read_tally, write_tally
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -208,38 +208,6 @@ def test_sealed_epochs_are_known_by_collection_and_epoch(tmp_path: Path) -> None
         assert "batch.read-twice" in refused(DataError, lambda named=named: tally(BINARY, named))
 
 
-def earlier(path: Path, counted: dc.Tally, facts: dict[str, Any]) -> None:
-    """Write a tally as earlier versions did, with these facts for its batches."""
-    put_tally(path, counted)
-    table = pq.read_table(path)
-    stamp = json.loads(table.schema.metadata[b"discreet"])
-    del stamp["batches"]
-    pq.write_table(table.replace_schema_metadata({b"discreet": json.dumps({**stamp, **facts}).encode()}), path)
-
-
-def test_lists_that_were_changed_by_hand(tmp_path: Path) -> None:
-    path, counted = tmp_path / "kept.tally.parquet", BINARY.tally(reports_of(BINARY))
-    write_tally(path, counted)
-    entry = ["monday", 600]
-    for batches in (
-        None,
-        7,
-        [7],
-        [[]],
-        [entry, entry],
-        [["alice in wonderland ", 600]],
-        [["monday", "600"]],
-        [["monday", 0]],
-        [["monday"]],
-        [["monday", 601]],
-        [["monday", 600, 599]],
-    ):
-        earlier(path, counted, {"batches": batches})
-        said = refused(DataError, lambda: read_tally(path, BINARY))
-        assert "tally.wrong-batches" in said or "batches.too-many-reports" in said
-        assert "alice" not in said
-
-
 def test_no_row_of_a_named_batch_is_left_out(tmp_path: Path) -> None:
     """A batch is whole, or damaged; of lines and of tables without a name bad rows are left out."""
     table = reports_of(COUNTED, 99).to_arrow()
@@ -252,8 +220,3 @@ def test_no_row_of_a_named_batch_is_left_out(tmp_path: Path) -> None:
     simulated = pa.array([True] * 99)
     bare = flawed.replace_schema_metadata(None).append_column("plan", plan).append_column("simulated", simulated)
     assert tally(COUNTED, Sources(bare, bad_share=0.5)).bad == 1
-
-
-def test_a_name_given_twice_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    write_reports(tmp_path / "a.parquet", COUNTED, reports_of(COUNTED))
-    assert "file.twice" in refused(ParameterError, lambda: tally(COUNTED, [tmp_path, tmp_path / "a.parquet"]))

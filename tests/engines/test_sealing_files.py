@@ -12,15 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import discreet as dc
-from discreet import Sources, read_reports, write_reports
+from discreet import write_reports
 from discreet.engines import seal
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.reports import write_beside
-from discreet.formats.sealed_files import check_sealed, put_sealed, write_sealed
-from discreet.formats.sealing import is_canonical
+from discreet.formats.sealed_files import put_sealed, write_sealed
 from discreet.formats.tallies import write_tally
-from laws import MEDIUM, Case, cases, sampled
-from packing import each
 from refusals import refused
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
@@ -55,25 +52,6 @@ def test_the_same_reports_give_the_same_bytes(
     found = seal(mechanism, folder / "in", folder / "found.parquet", name="monday")
     assert (found.n, found.simulated, found.dropped) == (60, True, ())
     assert (folder / "found.parquet").read_bytes() == (folder / "wanted.parquet").read_bytes()
-
-
-@each("case", cases({"12of40": MEDIUM["12of40"], "5of5": (5, None)}, (1.0,)))
-def test_estimates_are_the_same_to_the_last_digit(case: Case, tmp_path: Path) -> None:
-    mechanism, reports = case.mechanism, sampled(case, 400)
-    write_reports(tmp_path / "in.parquet", mechanism, reports)
-    seal(mechanism, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
-    assert check_sealed(tmp_path / "sealed.parquet", mechanism).n == 400
-    found = read_reports(tmp_path / "sealed.parquet", mechanism)
-    assert is_canonical(mechanism, [found])
-    assert mechanism.tally(found) == mechanism.tally(reports)
-    for one, other in zip(*(_columns(dc.estimate(mechanism, data)) for data in (found, reports)), strict=True):
-        assert one.tolist() == other.tolist()
-    likely = [dc.estimate(mechanism, data, method="mle").frequencies for data in (found, reports)]
-    assert likely[0] == pytest.approx(likely[1], abs=1e-6)
-
-
-def _columns(estimate: dc.Estimate) -> list[np.ndarray]:
-    return [estimate.frequencies, estimate.standard_errors, *estimate.interval()]
 
 
 def test_nothing_of_a_person_is_left_beside_the_reports(tmp_path: Path) -> None:
@@ -132,18 +110,3 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(DataError, match="rows changed while they were read"):
         put_sealed(tmp_path / "sealed.parquet", SORTED, [reports_of(SORTED).sealed()], 301, facts={})
     assert names(tmp_path) == ["in.parquet"]
-
-
-def test_bad_rows_are_left_out_and_counted(tmp_path: Path) -> None:
-    for mechanism, bad in ((COUNTED, {"symbol": 20}), (SORTED, {"bits": "AP//"})):
-        name = type(mechanism).__name__
-        write_reports(tmp_path / f"{name}.jsonl", mechanism, reports_of(mechanism, 99))
-        with (tmp_path / f"{name}.jsonl").open("a") as file:
-            file.write(str({"plan": mechanism.fingerprint, **bad}).replace("'", '"') + "\n")
-        source, target = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.parquet"
-        refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, s, t))
-        message = refused(DataError, lambda m=mechanism, s=source, t=target: seal(m, Sources(s, bad_share=0.001), t))
-        assert "1 of 100 rows" in message
-        found = seal(mechanism, Sources(source, bad_share=0.01), target)
-        assert (found.n, sum(found.left_out.values())) == (99, 1)
-        assert check_sealed(target, mechanism).n == 99

@@ -8,11 +8,9 @@ import pytest
 
 from damage import MECHANISM, written
 from discreet import SeededRandom, write_reports
-from discreet.engines import gather, tally
+from discreet.engines import tally
 from discreet.errors import DataError, ParameterError
 from refusals import refused
-
-SUFFIXES = ["parquet", "arrow", "jsonl", "jsonl.gz"]
 
 
 @pytest.fixture
@@ -99,25 +97,6 @@ def test_a_folder_with_a_list_of_its_files_is_refused(folder: Path) -> None:
         said = refused(DataError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
         assert said.startswith(f"{folder / 'more'} has a list of its files, _manifest.json, which discreet does not")
     assert tally(MECHANISM, folder / "a.parquet").tally.n == 2100
-
-
-@pytest.mark.parametrize("go_through", [tally, gather], ids=lambda through: through.__name__)
-def test_copies_are_refused(go_through, folder: Path) -> None:  # type: ignore[no-untyped-def]
-    first, copy = folder / "a.parquet", folder / "c.parquet"
-    shutil.copy(first, copy)
-    wanted = f" has 2,100 reports, and 4,200 were found in {first} and {copy}. "
-    assert wanted in refused(DataError, lambda: go_through(MECHANISM, folder))
-    assert wanted in refused(DataError, lambda: go_through(MECHANISM, [first, copy]))
-
-
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_copies_are_known_in_every_format_that_has_a_name(suffix: str, tmp_path: Path) -> None:
-    written(tmp_path / f"a.{suffix}")
-    shutil.copy(tmp_path / f"a.{suffix}", tmp_path / f"b.{suffix}")
-    if suffix.startswith("jsonl"):
-        assert tally(MECHANISM, tmp_path).tally.n == 4200
-    else:
-        refused(DataError, lambda: tally(MECHANISM, tmp_path))
 
 
 def test_one_file_named_twice(folder: Path) -> None:

@@ -1,9 +1,6 @@
 """A file appears whole or not at all, and nothing is overwritten by accident."""
 
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -50,15 +47,6 @@ def test_an_existing_file_needs_force(suffix: str, tmp_path: Path) -> None:
     assert write_reports(path, MECHANISM, REPORTS, force=True) == 90
     assert read_reports(path, MECHANISM).n == 90
     assert len(holds(tmp_path)) == 1
-
-
-def test_nothing_is_read_before_an_existing_file_is_refused(tmp_path: Path) -> None:
-    path, asked = tmp_path / "reports.parquet", []
-    path.touch()
-    batches = (asked.append(1) for _ in range(3))
-    with pytest.raises(FileExistsError):
-        write_reports(path, MECHANISM, batches)  # type: ignore[arg-type]
-    assert not asked
 
 
 @formats
@@ -136,61 +124,6 @@ def test_what_has_a_name_is_on_the_disk(force: bool, tmp_path: Path, monkeypatch
     file, folder = path.stat(), tmp_path.stat()
     assert [(inode, there) for inode, _, there in synced] == [(file.st_ino, False), (folder.st_ino, True)]
     assert synced[0][1] == file.st_size
-
-
-ENDED = """
-import signal, sys
-from pathlib import Path
-from damage import MECHANISM
-from discreet.core.random import SeededRandom
-from discreet.formats.reports import write_reports
-
-class Ended(BaseException):
-    pass
-
-def end(*_):
-    raise Ended
-
-signal.signal(signal.SIGTERM, end)
-reports = MECHANISM.obfuscate_codes(range(100), random=SeededRandom(1))
-
-def forever():
-    while True:
-        yield reports
-        print("more", flush=True)
-
-try:
-    write_reports(Path(sys.argv[1]), MECHANISM, forever())
-except Ended:
-    sys.exit(143)
-"""
-
-
-@formats
-def test_an_exception_of_a_signal_leaves_nothing_behind(suffix: str, tmp_path: Path) -> None:
-    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-c", ENDED, str(tmp_path / f"a.{suffix}")]
-    with subprocess.Popen(command, env=paths, stdout=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert [running.stdout.readline() for _ in range(3)] == ["more\n"] * 3
-        assert len(holds(tmp_path)) == 1
-        running.send_signal(signal.SIGTERM)
-        running.communicate(timeout=60)
-    assert running.returncode == 143
-    assert holds(tmp_path) == {}
-
-
-def test_the_file_is_not_there_before_it_is_whole(tmp_path: Path) -> None:
-    path, seen = tmp_path / "reports.parquet", []
-
-    def watched() -> Iterator[Reports]:
-        for part in (REPORTS.part(0, 40), REPORTS.part(40, 90)):
-            yield part
-            seen.append(path.exists())
-
-    write_reports(path, MECHANISM, watched())
-    assert seen == [False, False]
-    assert path.exists()
 
 
 def test_files_are_readable_by_those_whom_the_mask_allows(tmp_path: Path) -> None:

@@ -7,41 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from discreet import read_reports, write_reports
+from discreet import write_reports
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.records import RecordCodec
 from discreet.formats.sealing import canonical, is_canonical
-from discreet.mechanisms import Mechanism
 from laws import MEDIUM, Case, cases, sampled
 from packing import each
-
-
-def _shuffled(reports: dc.Reports, seed: int) -> list[dc.Reports]:
-    order = np.random.default_rng(seed).permutation(reports.n)
-    return [reports.part(place, place + 1) for place in order]
-
-
-@each("case", cases({"12of40": MEDIUM["12of40"]}, (1.0,)))
-def test_files_do_not_depend_on_the_order_of_arrival(case: Case, tmp_path: Path) -> None:
-    mechanism = case.mechanism
-    codes = np.arange(60) % mechanism.domain.size
-    reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(3))
-    for seed in (1, 2):
-        ordered = canonical(mechanism, _shuffled(reports, seed), memory=1)
-        write_reports(tmp_path / f"{seed}.parquet", mechanism, ordered, name="monday")
-    assert (tmp_path / "1.parquet").read_bytes() == (tmp_path / "2.parquet").read_bytes()
-    found = read_reports(tmp_path / "1.parquet", mechanism)
-    codec = RecordCodec.of(mechanism)
-    assert sorted(map(bytes, codec.encode(found))) == sorted(map(bytes, codec.encode(reports)))
-    assert is_canonical(mechanism, [found.part(0, 30), found.part(30, 60)])
-    assert is_canonical(mechanism, [reports]) == (
-        _rows_of(tmp_path, mechanism, reports) == _rows_of(tmp_path, mechanism, found)
-    )
-
-
-def _rows_of(folder: Path, mechanism: Mechanism, reports: dc.Reports) -> list[tuple]:
-    write_reports(folder / "one.parquet", mechanism, reports, force=True)
-    return pq.read_table(folder / "one.parquet").to_pylist()
 
 
 def test_the_order_is_that_of_sql(tmp_path: Path) -> None:

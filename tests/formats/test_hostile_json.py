@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from discreet.errors import DataError, MismatchError
 from discreet.formats import json_reports
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.row_checks import UNREADABLE, FlawedRowsError
+from packing import each
 from refusals import refused
 
 DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_012)))
@@ -27,113 +27,52 @@ def line(mechanism: BlockMechanism | Channel, **parts: Any) -> str:
 
 
 NUMBERS = [True, False, 1.0, 1e300, -1, 1 << 63, 10**400, "1", None, [1], {"a": 1}, [], float("nan"), float("inf")]
+# Twelve bits are two bytes: four characters of base64, no more and no less.
+BITS = ["AQg", "AQ==", "AQgA", "", "AQg=\n", " AQg=", "A-g=", "é", "AQ*=", 7, None, [1, 8], True, "=" * 8]
+LISTS = [[0, 4], [0, 4, 9, 10], [0, 4, 9.0], [0, 4, True], [0, 4, None], [0, 4, -1], [0, 4, 1 << 63], [[0], [4], [9]]]
+MEMBERS = [*LISTS, [], "049", 3, None, {"0": 4}]
+ENTRIES: list[tuple[BlockMechanism | Channel, str, dict[str, Any], list[Any]]] = [
+    (RR, "symbol", {}, NUMBERS),
+    (RR, "clear", {}, NUMBERS),
+    (HADAMARD, "column", {}, NUMBERS),
+    (HASHING, "alpha", {"beta": 1, "bucket": 0}, NUMBERS),
+    (HASHING, "bucket", {"alpha": 1, "beta": 1}, NUMBERS),
+    (CHANNEL, "output", {}, NUMBERS),
+    (UNARY, "bits", {}, BITS),
+    (SUBSET, "members", {}, MEMBERS),
+]
 
 
-@pytest.mark.parametrize("entry", NUMBERS, ids=lambda entry: str(entry)[:20])
-def test_numbers_that_are_none(entry: Any) -> None:
-    kinds: list[tuple[BlockMechanism | Channel, str, dict[str, Any]]] = [
-        (RR, "symbol", {}),
-        (RR, "clear", {}),
-        (HADAMARD, "column", {}),
-        (HASHING, "alpha", {"beta": 1, "bucket": 0}),
-        (HASHING, "bucket", {"alpha": 1, "beta": 1}),
-        (CHANNEL, "output", {}),
-    ]
-    for mechanism, name, others in kinds:
-        bad = line(mechanism, **{name: entry}, **others)
-        message = refused(DataError, lambda m=mechanism, bad=bad: json_reports.from_json(m, [bad]), "1e300", "e+300")
-        assert "report.wrong-type" in message
+@each("mechanism, name, others, entry", [(*one, entry) for *one, entries in ENTRIES for entry in entries])
+def test_entries_of_another_type(mechanism: Any, name: str, others: dict[str, Any], entry: Any) -> None:
+    bad = line(mechanism, **{name: entry}, **others)
+    message = refused(DataError, lambda: json_reports.from_json(mechanism, [bad]), "1e300", "e+300")
+    assert "[report.wrong-type]" in message
 
 
-@pytest.mark.parametrize(
-    "bits", ["AQg", "AQ==", "AQgA", "", "AQg=\n", " AQg=", "A-g=", "é", "AQ*=", 7, None, [1, 8], True, "=" * 8]
-)
-def test_bits_that_are_none(bits: Any) -> None:
-    """Twelve bits are two bytes: four characters of base64, no more and no less."""
-    message = refused(DataError, lambda: json_reports.from_json(UNARY, [line(UNARY, bits=bits)]))
-    assert message == "Report 0 has a bits of the wrong type. [report.wrong-type]"
+NO_REPORTS = ["", "{", "null", "[]", "3", '"text"', "{}", '{"symbol": 3}', '{"plan": 7, "symbol": 3}', "[" * 100_000]
+NO_REPORTS += ['{"a":' * 100_000, '{"plan": null}', "\ufeff{}", "\x00", "nonsense", '{"plan": "x"} {}']
 
 
-@pytest.mark.parametrize(
-    "members",
-    [
-        [0, 4],
-        [0, 4, 9, 10],
-        [0, 4, 9.0],
-        [0, 4, True],
-        [0, 4, None],
-        [0, 4, -1],
-        [0, 4, 1 << 63],
-        [[0], [4], [9]],
-        [],
-        "049",
-        3,
-        None,
-        {"0": 4},
-    ],
-    ids=str,
-)
-def test_members_that_are_none(members: Any) -> None:
-    message = refused(DataError, lambda: json_reports.from_json(SUBSET, [line(SUBSET, members=members)]))
-    assert message == "Report 0 has a members of the wrong type. [report.wrong-type]"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "null",
-        "[]",
-        "3",
-        '"text"',
-        "{}",
-        '{"symbol": 3}',
-        '{"plan": 7, "symbol": 3}',
-        "[" * 100000,
-        '{"a":' * 100000,
-        '{"plan": null}',
-        "\ufeff{}",
-        "\x00",
-        "nonsense",
-        '{"plan": "x"} {}',
-        '{"a": %s}' % ("9" * 5000),
-    ],
-    ids=lambda text: text[:20],
-)
+@each("text", [*NO_REPORTS, '{"a": %s}' % ("9" * 5000)])
 def test_lines_that_are_no_reports(text: str) -> None:
     lines = [line(RR, clear=SECRET), text]
-    message = refused(DataError, lambda: json_reports.from_json(RR, lines), SECRET)
-    assert "Report 1" in message
+    assert "Report 1" in refused(DataError, lambda: json_reports.from_json(RR, lines), SECRET)
 
 
-@pytest.mark.parametrize("plan", ["", "x", RR.fingerprint.upper(), RR.fingerprint[:-1], RR.fingerprint + " "])
+WHOLE = RR.fingerprint
+
+
+@each("plan", ["", "x", WHOLE.upper(), WHOLE[:-1], WHOLE + " ", str(SECRET), f"\n{SECRET}", "\ud800"])
 def test_other_plans(plan: str) -> None:
     lines = [line(RR, clear=SECRET), json.dumps({"plan": plan, "clear": SECRET})]
     assert "Report 1" in refused(MismatchError, lambda: json_reports.from_json(RR, lines), SECRET)
 
 
-def test_a_value_in_the_place_of_the_plan_is_not_quoted() -> None:
-    for sent in (str(SECRET), f"\n{SECRET}", "\ud800"):
-        text = json.dumps({"plan": sent, "clear": 1})
-        refused(MismatchError, lambda text=text: json_reports.from_json(RR, [text]), sent)
+EXTRA = [{"note": SECRET}, {"Symbol": 3}, {"bits": "AQg="}, {"n": 1}, {str(SECRET): 1}, {"": 0}]
 
 
-@pytest.mark.parametrize(
-    "extra",
-    [
-        {"note": SECRET},
-        {"Symbol": 3},
-        {"bits": "AQg="},
-        {"n": 1},
-        {str(SECRET): 1},
-        {"simulated": 1},
-        {"simulated": "yes"},
-        {"simulated": None},
-        {"": 0},
-    ],
-    ids=str,
-)
+@each("extra", [*EXTRA, {"simulated": 1}, {"simulated": "yes"}, {"simulated": None}])
 def test_fields_that_are_not_of_the_plan(extra: dict[str, Any]) -> None:
     message = refused(DataError, lambda: json_reports.from_json(RR, [line(RR, symbol=3, **extra)]), SECRET, "yes")
     assert message.startswith("Report 0 ")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet import Domain, HadamardResponse, RandomizedResponse, SeededRandom, UnaryEncoding, write_reports
+from discreet import Domain, HadamardResponse, RandomizedResponse, SeededRandom, UnaryEncoding
 from discreet.errors import DataError, MismatchError
 from discreet.formats.tallies import read_tally, write_tally
 from packing import each
@@ -44,7 +44,7 @@ def test_counts_that_cannot_be(place: int, count: int, tmp_path: Path) -> None:
     counts = [*COUNTS[:place], count, *COUNTS[place + 1 :]]
     path = edited(tmp_path / "t.parquet", counts)
     message = refused(DataError, lambda: read_tally(path, RR), *COUNTS)
-    assert "do not fit" in message
+    assert "[tally." in message
     assert str(count) not in message.removeprefix(str(path))
 
 
@@ -87,9 +87,12 @@ def test_other_plans_with_as_many_counts(tmp_path: Path) -> None:
     refused(MismatchError, lambda: read_tally(edited(path, plan="0" * 32), RR))
 
 
-def test_reports_are_no_tally_and_a_tally_no_reports(tmp_path: Path) -> None:
-    write_reports(tmp_path / "r.parquet", RR, REPORTS.part(0, 50))
-    refused(DataError, lambda: read_tally(tmp_path / "r.parquet", RR))
-    refused(DataError, lambda: read_tally(tmp_path / "nowhere.parquet", RR))
-    (tmp_path / "text.parquet").write_text("count\n1\n")
-    refused(DataError, lambda: read_tally(tmp_path / "text.parquet", RR))
+MONDAY = ["monday", N]
+BATCHES = [None, 7, [7], [[]], [MONDAY, MONDAY], [["monday"]], [["monday", "9"]], [["monday", 0]], [["monday", N + 1]]]
+
+
+@each("batches", [*BATCHES, [["monday", N, N - 1]], [["alice in wonderland ", N]]])
+def test_batches_that_cannot_be(batches: Any, tmp_path: Path) -> None:
+    path = edited(tmp_path / "t.parquet", batches=batches)
+    said = refused(DataError, lambda: read_tally(path, RR), "alice")
+    assert "tally.wrong-batches" in said or "batches.too-many-reports" in said

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from discreet import Domain, Personalized, Plan, UnaryEncoding
@@ -82,39 +80,18 @@ def test_what_is_no_personalized_plan(tmp_path: Path, said: str, rest: str) -> N
     refused(ParameterError, plan.mechanism)
 
 
-# Files of secrets
+# Files of secrets and of background knowledge
 
 
-def test_owned_values(tmp_path: Path) -> None:
+def test_secrets_and_background_knowledge_are_labels_or_places(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("who,tag,where\n7,home,b\n7,work,c\n9,home,d\n")
-    values, users, tags = read_owned(path, DOMAIN, "who", tag="tag")
-    assert (values.to_pylist(), users.to_pylist(), tags.to_pylist()) == (
-        ["b", "c", "d"],
-        ["7", "7", "9"],
-        ["home", "work", "home"],
-    )
-    values, _, tags = read_owned(path, DOMAIN, "who", "where")
-    assert values.to_pylist() == ["b", "c", "d"]
-    assert tags is None
-
-
-def test_owned_places(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    pq.write_table(pa.table({"who": ["x", "y"], "lat": [0.5, 1.5], "lon": [2.5, 3.5], "tag": ["home"] * 2}), path)
-    values, users, _ = read_owned(path, MAP, "who", tag="tag")
-    assert MAP.encode(values).tolist() == [2, 9]
-    assert users.to_pylist() == ["x", "y"]
-
-
-# Background knowledge
-
-
-def test_distributions(tmp_path: Path) -> None:
-    path = tmp_path / "b.csv"
+    columns = read_owned(path, DOMAIN, "who", tag="tag")
+    assert [column.to_pylist() for column in columns] == [["b", "c", "d"], ["7", "7", "9"], ["home", "work", "home"]]
+    assert read_owned(path, DOMAIN, "who", "where")[2] is None
+    path.write_text("who,lat,lon\nx,0.5,2.5\ny,1.5,3.5\n")
+    assert MAP.encode(read_owned(path, MAP, "who")[0]).tolist() == [2, 9]
     path.write_text("label,probability\nd,0.25\nb,0.75\n")
     assert read_distribution(path, DOMAIN).tolist() == [0, 0.75, 0, 0.25]
     path.write_text("lat,lon,probability\n0.5,2.5,0.5\n3.5,5.5,0.5\n")
     assert np.flatnonzero(read_distribution(path, MAP)).tolist() == [2, 23]
-    path.write_text("label,probability\nd,1\n")
-    assert read_distribution(path, DOMAIN).tolist() == [0, 0, 0, 1]

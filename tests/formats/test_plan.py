@@ -9,16 +9,12 @@ import pytest
 
 from discreet import (
     Domain,
-    HadamardResponse,
-    LocalHashing,
     Plan,
     Questionnaire,
     RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
 )
 from discreet.errors import ParameterError
-from discreet.formats.plan import DomainDocument, json_schema, read_document
+from discreet.formats.plan import DomainDocument, read_document
 from discreet.simulation.study import Study
 from discreet.surveys.documents import every_schema
 from packing import each
@@ -82,31 +78,6 @@ def test_domains(kind: str, suffix: str, tmp_path: Path) -> None:
     plan = load(tmp_path, suffix, domain=said)
     assert plan.domain.fingerprint == built.fingerprint
     assert plan.fingerprint == plan.mechanism().fingerprint == RandomizedResponse(built, 1.0).fingerprint
-
-
-@each("suffix", ["json", "toml"])
-@each(
-    "build, options",
-    [
-        (RandomizedResponse, {}),
-        (UnaryEncoding, {}),
-        (UnaryEncoding, {"theta": 0.5}),
-        (UnaryEncoding, {"clear_bits": True}),
-        (UnaryEncoding, {"digits": "few"}),
-        (SubsetSelection, {}),
-        (SubsetSelection, {"k": 3}),
-        (LocalHashing, {}),
-        (LocalHashing, {"g": 7}),
-        (HadamardResponse, {}),
-    ],
-)
-def test_mechanisms(build: Any, options: dict[str, Any], suffix: str, tmp_path: Path) -> None:
-    sensitive = [0, 2, 3, 5, 8, 11]
-    wanted = build(Domain(range(12), sensitive=sensitive), 1.25, **options)
-    said = {"epsilon": 1.25, "domain": {"range": [0, 12], "sensitive": sensitive}}
-    found = load(tmp_path, suffix, **said, mechanism={"name": build.name, **options}).mechanism()
-    assert type(found) is type(wanted)
-    assert found.fingerprint == wanted.fingerprint
 
 
 def test_fingerprints_tell_plans_apart(tmp_path: Path) -> None:
@@ -175,27 +146,15 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
     "changes, told",
     [
         ({"domain": {}}, "exactly one of labels, range, number, product, grid, file, got none"),
-        ({"domain": {"sensitive": ["a"]}}, "got none"),
         ({"domain": {"labels": ["a"], "range": [0, 1]}}, "got labels, range"),
-        ({"domain": {"grid": GRID, "file": {"path": "x.csv"}}}, "got grid, file"),
-        ({"domain": {"range": [5, 5]}}, "column.empty"),
         ({"domain": {"range": [5, 1]}}, "column.empty"),
-        ({"domain": {"labels": []}}, "column.empty"),
-        ({"domain": {"labels": ["a", "a"]}}, "1 repeated"),
         ({"domain": {"labels": ["a", 1]}}, "column.not-all-text"),
-        ({"domain": {"labels": ["a"], "sensitive": ["b"]}}, "sensitive.unknown-labels"),
-        ({"domain": {"labels": ["a"], "sensitive": []}}, "allow_unprotected"),
         ({"domain": {"labels": ["a", "b"], "sensitive": [True]}}, "sensitive.wrong-mask-shape"),
         ({"domain": {"labels": ["a", "b"], "sensitive": [{"age": 1}]}}, "product"),
-        ({"domain": {"product": {}}}, "attributes.empty"),
-        ({"domain": {"product": PRODUCT, "sensitive": [{"size": 1}]}}, "pattern 0"),
         ({"domain": {"product": PRODUCT, "sensitive": [{"age": "20s"}, {"sex": "x"}]}}, "pattern 1"),
-        ({"domain": {"grid": {**GRID, "lat": [2.0, 1.0]}}}, "grid.empty-extent"),
-        ({"domain": {"grid": {**GRID, "rows": 0}}}, "rows"),
         ({"domain": {"grid": {**GRID, "rows": 1 << 20, "cols": 1 << 20}}}, "domain.too-large"),
         ({"domain": {"grid": GRID, "sensitive": [[50.0, 0.0]]}}, "sensitive.unknown-labels"),
         ({"epsilon": 0.0}, "epsilon"),
-        ({"epsilon": -1.0}, "epsilon"),
         ({"mechanism": {"name": "unary", "theta": 1.0}}, "theta"),
         ({"mechanism": {"name": "subset", "k": 2}}, "k must be an integer in 1..1"),
         ({"mechanism": {"name": "hashing", "g": 1}}, "g must be"),
@@ -206,55 +165,12 @@ def test_plans_that_no_mechanism_can_follow(changes: dict[str, Any], told: str, 
     assert told in refused(ParameterError, lambda: load(tmp_path, **changes).mechanism())
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("plan.json", b"{"),
-        ("plan.json", b""),
-        ("plan.json", b"[]"),
-        ("plan.json", b"\xff\xfe"),
-        ("plan.json", b'{"epsilon": NaN}'),
-        ("plan.json", b"[" * 100_000),
-        ("plan.toml", b"epsilon = "),
-        ("plan.toml", b"epsilon = 1\nepsilon = 2\n"),
-        ("plan.toml", b"\xff\xfe"),
-        ("plan.toml", b""),
-        ("plan.yaml", b"epsilon: 1"),
-        ("plan", b""),
-    ],
-)
-def test_files_that_are_no_plans(name: str, content: bytes, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(content)
-    assert name in refused(ParameterError, lambda: Plan.load(tmp_path / name))
-
-
-def test_infinite_and_missing_numbers_in_toml(tmp_path: Path) -> None:
-    path = tmp_path / "plan.toml"
-    for number in ("nan", "inf", "-inf"):
-        path.write_text(f'epsilon = {number}\n[domain]\nrange = [0, 3]\n[mechanism]\nname = "rr"\n')
-        assert "epsilon" in refused(ParameterError, Plan.load(path).mechanism)
-
-
 # The schema and the examples
 
 
 def test_the_published_schema_is_the_one_that_plans_are_read_by() -> None:
     published = json.loads((ROOT / "docs" / "reference" / "plan.schema.json").read_text(encoding="utf-8"))
     assert published == every_schema()
-
-
-def test_the_schema_knows_every_option_and_forbids_others() -> None:
-    found = json_schema()["$defs"]
-    options = {name: set(spec["properties"]) for name, spec in found.items()}
-    assert options["UnaryEncodingSpec"] == {"name", "theta", "clear_bits", "digits"}
-    needed = {
-        name for name, spec in found.items() if set(spec.get("required", ())) > {"name"} and "name" in options[name]
-    }
-    assert needed == {"TranslateResponseSpec"}
-    assert options["SubsetSelectionSpec"] == {"name", "k"}
-    assert options["LocalHashingSpec"] == {"name", "g"}
-    assert options["RandomizedResponseSpec"] == options["HadamardResponseSpec"] == {"name"}
-    assert all(spec["additionalProperties"] is False for spec in found.values())
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)

@@ -1,13 +1,10 @@
 """Files that a plan names: beside it or below, unless its reader allows others."""
 
-import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from discreet import Plan
-from discreet.cli import main
 from discreet.errors import ParameterError
 from refusals import refused
 
@@ -59,12 +56,3 @@ def test_what_is_no_file(folder: Path) -> None:
     (folder / "dir.csv").mkdir()
     for path in ("loop.csv", "dir.csv", "a\\u0000.csv"):
         refused(ParameterError, lambda path=path: Plan.load(plan(folder, path)).mechanism())
-
-
-def test_the_epsilon_of_a_plan_need_not_be_given(folder: Path) -> None:
-    file = plan(folder, "labels.csv")
-    result = CliRunner().invoke(main, ["plan", str(file), "--users", "100", "--json"])
-    assert json.loads(result.stdout)["epsilon"] == 1.0
-    file.write_text('[domain]\nlabels = ["a", "b"]\n')
-    result = CliRunner().invoke(main, ["plan", str(file), "--users", "100"])
-    assert (result.exit_code, "epsilon.missing" in result.stderr) == (2, True)

@@ -90,12 +90,3 @@ def test_a_collection_says_exact_where_the_plan_does() -> None:
     assert "'aa' and 'AA' read alike" in refused(
         ParameterError, lambda: sign(plan_of({**PLAIN, "domain": GENES}), terms(), [key()])
     )
-
-
-def survey(folder: Path, gene: str = "", extra: str = "") -> Questionnaire:
-    text = (
-        'version = 2\nepsilon = 1.0\npromise = "record"\n'
-        f'[attributes.gene]\nlabels = ["AA", "Aa", "aa"]\n{gene}'
-        f'[attributes."{APART}"]\nlabels = ["klein", "Klein", "gro\\u00df"]\n{extra}'
-    )
-    return Questionnaire.load(written(folder, text))

@@ -2,11 +2,11 @@
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import discreet as dc
 from discreet import BlockDesign, Plan, PooledHashing
@@ -19,12 +19,14 @@ from refusals import refused
 DOMAINS = {
     "labels": 'labels = ["a\\u007f", "b \\"c\\"", "ç漢\\n"]\nsensitive = ["ç漢\\n"]',
     "range": "range = [0, 9]\nsensitive = [3, 4]",
-    "product": 'product = { sex = ["f", "m"], "age group" = [1, 2, 3] }\nsensitive = [{ sex = "f" }]',
-    "grid": "grid = { lat = [1.5, 2.0], lon = [-7e-5, 3.0], rows = 2, cols = 3 }",
 }
-MECHANISMS = {
+MECHANISMS: dict[str, Callable[[dc.Domain], Any]] = {
     "default": lambda domain: dc.SubsetSelection(domain, 1.5),
+    "k": lambda domain: dc.SubsetSelection(domain, 1.25, **({"k": 1} if domain.sensitive_count > 1 else {})),
     "theta": lambda domain: dc.UnaryEncoding(domain, 0.3, theta=0.5),
+    "bits": lambda domain: dc.UnaryEncoding(domain, 1.0, clear_bits=domain.clear_count > 0, digits="few"),
+    "g": lambda domain: dc.LocalHashing(domain, 1.0, g=7),
+    "columns": lambda domain: dc.HadamardResponse(domain, 1.0),
     "design": lambda domain: BlockDesign(domain, 2, sensitive_mass=0.25),
     "pool": lambda domain: PooledHashing(domain, 1.0, functions=64),
 }
@@ -66,37 +68,6 @@ def test_a_personalized_plan_keeps_its_tags(tmp_path: Path) -> None:
     assert (written.document.tags, written.document.others) == (["home", "work"], False)
 
 
-def test_files_of_labels_are_found_from_where_the_plan_is(tmp_path: Path) -> None:
-    (tmp_path / "inputs").mkdir()
-    (tmp_path / "inputs" / "labels.csv").write_text("label\na\nb\nc\n")
-    source = tmp_path / "inputs" / "domain.toml"
-    source.write_text('[domain]\nfile = { path = "labels.csv" }\n')
-    mechanism = dc.RandomizedResponse(dc.Domain(["a", "b", "c"]), 1.0)
-    above = write_plan(tmp_path / "plan.toml", source, mechanism)
-    assert above.document.domain.file is not None
-    assert above.document.domain.file.path == "inputs/labels.csv"
-    beside = tmp_path / "inputs" / "below"
-    beside.mkdir()
-    with pytest.raises(ParameterError, match="labels"):
-        write_plan(beside / "plan.toml", source, mechanism)
-    assert not list(beside.iterdir())
-    assert write_plan(beside / "plan.toml", source, mechanism, allow_outside=True).fingerprint == mechanism.fingerprint
-
-
-def test_nothing_is_written_of_a_mechanism_over_another_domain_or_over_a_file(tmp_path: Path) -> None:
-    source, target = _plan(tmp_path, DOMAINS["range"]), tmp_path / "plan.toml"
-    with pytest.raises(ParameterError, match=r"mechanism.other-domain"):
-        write_plan(target, source, dc.RandomizedResponse(dc.Domain(range(9)), 1.0))
-    assert not target.exists()
-    mechanism = dc.RandomizedResponse(Plan.load(source).domain, 1.0)
-    target.write_text("mine")
-    with pytest.raises(OutputExistsError):
-        write_plan(target, source, mechanism)
-    assert target.read_text() == "mine"
-    write_plan(target, source, mechanism, force=True)
-    assert Plan.load(target).fingerprint == mechanism.fingerprint
-
-
 # Plans of mechanisms
 
 
@@ -136,22 +107,42 @@ def test_the_plan_of_a_mechanism_is_read_back(tmp_path: Path, kind: str, name: s
     assert again.document == plan.document
 
 
-def test_a_saved_plan_replaces_nothing_and_finds_its_files(tmp_path: Path) -> None:
-    (tmp_path / "labels.csv").write_text("label,sensitive\na,true\nb,false\n")
-    source = tmp_path / "plan.toml"
+WRITERS: dict[str, Any] = {
+    "save": lambda source, target, **how: Plan.load(source, allow_outside=True).save(target, **how),
+    "write_plan": lambda source, target, allow_outside=False, **how: write_plan(
+        target, source, Plan.load(source, allow_outside=True).mechanism(), allow_outside=allow_outside, **how
+    ),
+}
+
+
+@each("write", WRITERS.values())
+def test_a_plan_replaces_nothing_and_its_files_are_found_from_where_it_is(write: Any, tmp_path: Path) -> None:
+    (tmp_path / "inputs" / "below").mkdir(parents=True)
+    (tmp_path / "inputs" / "labels.csv").write_text("label,sensitive\na,true\nb,false\n")
+    source = tmp_path / "inputs" / "plan.toml"
     file = 'file = { path = "labels.csv", sensitive = "sensitive" }'
     source.write_text(f'epsilon = 1.0\n[domain]\n{file}\n[mechanism]\nname = "rr"\n')
-    plan = Plan.load(source)
-    refused(OutputExistsError, lambda: plan.save(source))
-    (tmp_path / "below").mkdir()
-    outside = refused(ParameterError, lambda: plan.save(tmp_path / "below" / "plan.toml"))
-    assert "path.outside" in outside
-    assert not list((tmp_path / "below").iterdir())
-    moved = Plan.load(source, allow_outside=True).save(tmp_path / "below" / "plan.toml")
-    assert moved.fingerprint == plan.fingerprint
-    assert plan.save(source, force=True).fingerprint == plan.fingerprint
-    assert "must end in .toml or .json" in refused(ParameterError, lambda: plan.save(tmp_path / "plan.yaml"))
-    assert "output.remote" in refused(ParameterError, lambda: plan.save("s3://bucket/plan.toml"))
+    plan, before = Plan.load(source), source.read_text()
+    above = write(source, tmp_path / "plan.toml")
+    assert (above.fingerprint, above.document.domain.file.path) == (plan.fingerprint, "inputs/labels.csv")
+    refused(OutputExistsError, lambda: write(source, source))
+    assert source.read_text() == before
+    assert write(source, source, force=True).fingerprint == plan.fingerprint
+    assert "must end in .toml or .json" in refused(ParameterError, lambda: write(source, tmp_path / "plan.yaml"))
+    assert "output.remote" in refused(ParameterError, lambda: write(source, "s3://bucket/plan.toml"))
+
+
+def test_nothing_is_written_of_a_mechanism_over_another_domain_or_where_files_are_not_found(tmp_path: Path) -> None:
+    source, target = _plan(tmp_path, DOMAINS["range"]), tmp_path / "below" / "plan.toml"
+    target.parent.mkdir()
+    strange = dc.RandomizedResponse(dc.Domain(range(9)), 1.0)
+    assert "mechanism.other-domain" in refused(ParameterError, lambda: write_plan(target, source, strange))
+    (tmp_path / "labels.csv").write_text("label\na\nb\n")
+    plan = Plan.load(_plan(tmp_path, 'file = { path = "labels.csv" }'))
+    for write in (lambda: plan.save(target), lambda: write_plan(target, source, plan.mechanism())):
+        assert "path.outside" in refused(ParameterError, write)
+    assert not target.exists()
+    assert write_plan(target, source, plan.mechanism(), allow_outside=True).fingerprint == plan.fingerprint
 
 
 def test_mechanisms_that_no_plan_names() -> None:

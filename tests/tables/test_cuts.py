@@ -4,8 +4,6 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from discreet import Domain, Plan
@@ -14,6 +12,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.tables.cuts import Cut, check_cuts, labels_of_cuts
 from discreet.tables.values import ValueColumns
 from refusals import refused
+from table_files import save_table
 
 NUMBERS: list[Any] = [-1, 17.5, 18, None, 39.9, 40, 1e9]
 DATES: list[Any] = ["2024-12-31", "2025-01-01", None, "2026-06-30 23:59:59", "2026-07-01", "2027-01-01T00:00:00Z"]
@@ -33,12 +32,7 @@ def codes(path: Path, cuts: list[Cut], **options: Any) -> list[int]:
 
 
 def written(folder: Path, column: list[Any], suffix: str) -> Path:
-    path = folder / f"table.{suffix}"
-    if suffix == "parquet":
-        pq.write_table(pa.table({"x": column}), path)
-    else:
-        path.write_text("x\n" + "".join("\n" if cell is None else f"{cell}\n" for cell in column))
-    return path
+    return save_table(folder / f"table.{suffix}", {"x": column})
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])

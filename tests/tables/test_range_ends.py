@@ -145,21 +145,6 @@ def test_numbers_beyond_the_bins_of_the_ends_are_not_sensitive() -> None:
         assert (case.domain.encode(middles)[wide] == np.arange(space.bins)[wide]).all()
 
 
-@each("kind", ["float16", "float32"])
-def test_a_tenth_is_in_its_own_bin(kind: str) -> None:
-    numbers = (np.arange(10) / 10).astype(kind)
-    assert Domain.number(0, 1, bins=10).encode(numbers).tolist() == list(range(10))
-    assert Domain.number(0, 1, bins=10, sensitive=[[0, 0.65]]).encode(numbers).tolist() == list(range(10))
-
-
-def test_tenths_of_degrees_are_in_their_own_bins() -> None:
-    domain = Domain.number(36, 42, bins=60)
-    borders = np.array([float(f"{36 + place / 10:.1f}") for place in range(60)])
-    assert domain.encode(borders.astype(np.float32)).tolist() == list(range(60))
-    as_they_are = np.searchsorted(borders[1:], borders.astype(np.float32).astype(np.float64), side="right")
-    assert np.count_nonzero(as_they_are != np.arange(60)) == 24
-
-
 def is_stored_from(numbers: Any, end: Fraction) -> Any:
     """Return of which floats some real number at or above an end is stored as the float."""
     above = np.nextafter(numbers, numbers.dtype.type(np.inf))

@@ -1,10 +1,14 @@
-"""What no device can have sent is refused in every format, by count and place, and never quoted."""
+"""What no device can have sent is refused or left out in every form, by count and place, and never quoted."""
 
+import base64
 import json
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,18 +18,23 @@ from discreet import (
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
+    Sources,
     SubsetSelection,
     UnaryEncoding,
     read_reports,
 )
+from discreet.engines import tally
 from discreet.errors import DataError, MismatchError
 from discreet.mechanisms import BlockMechanism, report_tables
+from discreet.mechanisms.row_checks import UNREADABLE
 from packing import each
 from refusals import refused
 
+pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
 DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_300)))
 CLEAR, SENSITIVE = 47_119, 86_217
 BITS = bytes(37) + b"\x01"
+SECRETS = [CLEAR, SENSITIVE, 65_001, 4_000_000_007]
 
 MECHANISMS: dict[str, BlockMechanism] = {
     "rr": RandomizedResponse(DOMAIN, 1.0),
@@ -79,61 +88,93 @@ BAD: list[tuple[str, dict[str, Any], str]] = [
     ],
     ("clear-bits", {"clear": SENSITIVE, "bits": BITS}, "give a sensitive value in clear"),
 ]
-formats = each("suffix", ["parquet", "arrow", "jsonl"])
+NO_LIST = "hold a list of members with nothing in some place"
+# Of tables without a stamp, in types of their writers.
+UNTYPED: list[tuple[str, dict[str, Any], str]] = [
+    ("rr", {"symbol": -1}, "have a symbol outside 0..299"),
+    ("rr", {"symbol": 300.0}, "have a symbol outside 0..299"),
+    ("rr", {"clear": float(SENSITIVE)}, "give a sensitive value in clear"),
+    ("unary", {"bits": b""}, UNREADABLE),
+    ("unary", {"bits": bytes(37)}, UNREADABLE),
+    ("unary", {"bits": bytes(39)}, UNREADABLE),
+    ("subset", {"members": []}, UNREADABLE),
+    ("subset", {"members": [131, 207]}, UNREADABLE),
+    ("subset", {"members": [-1, 131, 207]}, "have a members outside 0..299"),
+    ("subset", {"members": [131, None, 271]}, NO_LIST),
+    ("hadamard", {"column": 1 << 40}, "have a column outside 0..511"),
+]
+FORMS = ("parquet", "arrow", "jsonl", "bare.parquet", "bare.arrow")
+TRIED = [(form, *one) for form in FORMS for one in BAD] + [(form, *one) for form in FORMS[3:] for one in UNTYPED]
 
 
 def clear_row(name: str) -> dict[str, Any]:
     return {"clear": CLEAR, **(GOOD[name] if name == "clear-bits" else {})}
 
 
-def save(path: Path, mechanism: BlockMechanism, rows: list[dict[str, Any]]) -> Path:
-    """Write rows as any other program would."""
-    schema = report_tables.schema_of(mechanism)
+def save(path: Path, mechanism: BlockMechanism, rows: list[dict[str, Any]]) -> Sources:
+    """Write rows as any other program would, with a stamp or on the caller's word."""
+    schema, bare = report_tables.schema_of(mechanism), "bare" in path.name
     if path.suffix == ".jsonl":
         path.write_text("".join(line(mechanism, row) + "\n" for row in rows), encoding="utf-8")
-    elif path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+        return Sources(path)
+    if bare:
+        rows = [dict.fromkeys(schema.names) | row for row in rows]
+    table = pa.Table.from_pylist(rows, schema=None if bare else schema)
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
     else:
-        with pa.ipc.new_file(str(path), schema) as file:
-            file.write_table(pa.Table.from_pylist(rows, schema=schema))
-    return path
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    return Sources(path, trust_plan=bare)
 
 
 def line(mechanism: BlockMechanism, row: dict[str, Any]) -> str:
-    import base64
-
     spelled = {name: base64.b64encode(part).decode() if isinstance(part, bytes) else part for name, part in row.items()}
     return json.dumps({"plan": mechanism.fingerprint, **spelled})
 
 
-@formats
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_what_the_bad_rows_are_made_of_is_good(name: str, suffix: str, tmp_path: Path) -> None:
+@each("form", FORMS)
+@each("name", MECHANISMS)
+def test_what_the_bad_rows_are_made_of_is_good(name: str, form: str, tmp_path: Path) -> None:
     mechanism, rows = MECHANISMS[name], [GOOD[name], clear_row(name), GOOD[name]]
-    found = read_reports(save(tmp_path / f"r.{suffix}", mechanism, rows), mechanism)
+    found = read_reports(save(tmp_path / f"r.{form}", mechanism, rows), mechanism)
     assert found.n == 3
     assert found.clear.tolist() == [CLEAR]
 
 
-@formats
-@each("name, row, told", BAD)
-def test_bad_rows(name: str, row: dict[str, Any], told: str, suffix: str, tmp_path: Path) -> None:
-    mechanism, good = MECHANISMS[name], [GOOD[name], clear_row(name)]
-    path = save(tmp_path / f"r.{suffix}", mechanism, [*good, row, *good, row, row])
-    secrets = [CLEAR, SENSITIVE, 65_001, 4_000_000_007, 271, 207, 911, 607, 811, 389]
-    message = refused(DataError, lambda: read_reports(path, mechanism), *secrets)
-    assert message == f"{path}: 3 of 7 reports {told} (first in row 2); leave them out. [reports.flawed-rows]"
+@each("form, name, row, told", TRIED)
+def test_bad_rows_are_refused_or_left_out(form: str, name: str, row: dict[str, Any], told: str, tmp_path: Path) -> None:
+    mechanism, good, path = MECHANISMS[name], [GOOD[name], clear_row(name)], tmp_path / f"r.{form}"
+    source = save(path, mechanism, [*good, row, *good, row, row])
+    for read in (lambda: read_reports(source, mechanism), lambda: tally(mechanism, source)):
+        message = refused(DataError, read, *SECRETS)
+        assert message == f"{path}: 3 of 7 reports {told} (first in row 2); leave them out. [reports.flawed-rows]"
+    found = tally(mechanism, replace(source, bad_share=0.43))
+    assert (found.tally.n, found.left_out, found.tally.clear.sum()) == (4, {told: 3}, 2)
+    few = replace(source, bad_share=0.42)
+    assert "bad-share.exceeded" in refused(DataError, lambda: tally(mechanism, few), *SECRETS)
 
 
-@formats
+def test_bad_rows_are_counted_by_reason(tmp_path: Path) -> None:
+    bad = [(row, told) for name, row, told in [*BAD, *UNTYPED] if name == "subset"]
+    rows = [GOOD["subset"]] * 60 + [row for times, (row, _) in enumerate(bad, start=1) for row in [row] * times]
+    order = np.random.default_rng(1).permutation(len(rows))
+    source = save(tmp_path / "r.bare.arrow", MECHANISMS["subset"], [rows[place] for place in order])
+    found = tally(MECHANISMS["subset"], replace(source, bad_share=0.9))
+    expected = Counter[str]()
+    for times, (_, told) in enumerate(bad, start=1):
+        expected[told] += times
+    assert (found.left_out, found.rows, found.tally.n) == (dict(expected), len(rows), 60)
+
+
+@each("form", FORMS[:3])
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_reports_of_another_plan(name: str, suffix: str, tmp_path: Path) -> None:
+def test_reports_of_another_plan(name: str, form: str, tmp_path: Path) -> None:
     """The same columns under another epsilon are strangers all the same."""
     mechanism = MECHANISMS[name]
     other = type(mechanism)(DOMAIN, 1.5, **({"k": 3} if name == "subset" else {"g": 1009} if name == "hashing" else {}))
-    path = save(tmp_path / f"r.{suffix}", other, [{**clear_row(name), **GOOD[name]}])
-    message = refused(MismatchError, lambda: read_reports(path, mechanism), CLEAR)
-    assert mechanism.fingerprint[:12] in message
+    source = save(tmp_path / f"r.{form}", other, [{**clear_row(name), **GOOD[name]}])
+    assert mechanism.fingerprint[:12] in refused(MismatchError, lambda: read_reports(source, mechanism), CLEAR)
 
 
 # Tables that are not as they should be
