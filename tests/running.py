@@ -22,26 +22,6 @@ name = "{name}"
 """
 LABELS = ["never", "[once]", "[/often]", ":smile:", "daily"]
 VALUES = [LABELS[code] for code in np.random.default_rng(5).choice(5, 600, p=[0.4, 0.3, 0.15, 0.1, 0.05])]
-VERBS = [
-    "simulate",
-    "obfuscate",
-    "estimate",
-    "compare",
-    "regress",
-    "seal",
-    "tally",
-    "init",
-    "verify",
-    "attest",
-    "plan",
-    "risk",
-    "examples",
-    "collection",
-    "collector",
-    "device",
-    "serve",
-    "survey",
-]
 
 
 def run(*arguments: object) -> Result:

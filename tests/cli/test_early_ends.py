@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from discreet.cli import main
 from discreet.cli.commands import ended_by_signals
-from running import VERBS, Files, done, run, told
+from running import Files, done, run, told
 
 SECRET = "alice-has-asthma"
 
@@ -135,7 +136,7 @@ def test_a_reader_that_goes_is_no_error(tmp_path: Path, options: list[str], prom
 def test_an_unknown_verb_names_the_known_ones(name: str, meant: str | None) -> None:
     result = run(name)
     assert result.exit_code == 2
-    assert all(verb in result.stderr for verb in VERBS)
+    assert all(verb in result.stderr for verb in main.commands)
     assert (f"did you mean '{meant}'?" in result.stderr) == (meant is not None)
     assert meant is not None or "did you mean" not in result.stderr
 

@@ -6,36 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 from discreet import Plan
 from discreet.cli import main
 from running import done, refusal, run, told
+from table_files import save_table
 
 STATUS = ["single"] * 60 + ["married"] * 100 + ["widowed"] * 25 + ["hermit"] * 3 + [None] * 12
 RARE = "hermit"
 
 
+PEOPLE = {
+    "name": [f"person {row}" for row in range(200)],
+    "status": STATUS,
+    "age": [20 + row % 8 for row in range(200)],
+}
+
+
 def table(folder: Path, suffix: str = "csv", **columns: list[Any]) -> Path:
-    path = folder / f"people.{suffix}"
-    columns = columns or {
-        "name": [f"person {row}" for row in range(200)],
-        "status": STATUS,
-        "age": [20 + row % 8 for row in range(200)],
-    }
-    if suffix == "csv":
-        rows = zip(*columns.values(), strict=True)
-        lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
-        path.write_text("\n".join([",".join(columns), *lines]) + "\n")
-    elif suffix == "jsonl":
-        rows = zip(*columns.values(), strict=True)
-        path.write_text("".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows))
-    else:
-        pq.write_table(pa.table(columns), path)
-    return path
+    return save_table(folder / f"people.{suffix}", columns or PEOPLE)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
@@ -129,7 +120,7 @@ MESSY = {
     "weight": [f"{60 + row * 7 % 400 / 10}" for row in range(240)],
     "age": [18 + row * 13 % 70 for row in range(240)],
     "born": [f"{1940 + row * 11 % 60}-0{1 + row % 9}-15" for row in range(240)],
-    "income": ["" if row % 3 else 1000 + row * 37 for row in range(240)],
+    "income": [None if row % 3 else 1000 + row * 37 for row in range(240)],
     "town": [["Köln", "Bonn", "NA", "Köln"][row % 4] for row in range(240)],
     "empty": [""] * 240,
     "postcode": [["01067", "50667"][row % 2] for row in range(240)],

@@ -4,13 +4,13 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet import Plan
 from discreet.tables.spellings import joined_counts
 from running import done, refusal, told
+from table_files import save_table
 
 STATES = {"gesund": 180, "krank": 60, "Krank": 60, "krank ": 60}
 GENES = {"AA": 50, "Aa": 50, "aa": 50}
@@ -18,14 +18,7 @@ GENES = {"AA": 50, "Aa": 50, "aa": 50}
 
 def table(folder: Path, column: dict[str, int], name: str = "t.csv", **others: list[str]) -> Path:
     texts = [text for text, rows in column.items() for _ in range(rows)]
-    columns = {"x": texts, **others}
-    path = folder / name
-    if name.endswith("parquet"):
-        pq.write_table(pa.table(columns), path)
-    else:
-        lines = [",".join(row) for row in zip(*columns.values(), strict=True)]
-        path.write_text("\n".join([",".join(columns), *lines]), encoding="utf-8")
-    return path
+    return save_table(folder / name, {"x": texts, **others})
 
 
 def proposed(source: Path, *options: object, column: str = "x") -> tuple[Plan, dict[str, Any]]:

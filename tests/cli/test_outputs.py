@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,59 +10,39 @@ import pytest
 from discreet import Estimate
 from discreet.cli import main
 from discreet.cli.output import OutputFile, OutputFolder
-from discreet.files import writing as io_replacing
+from discreet.files import writing
+from packing import each
 from running import Files, done, refusal, run
 
-# Each writes to what comes last. What they read is not there, or says nothing: work would be refused otherwise.
-VERBS: dict[str, Callable[[Files], list[object]]] = {
-    "obfuscate -o": lambda files: ["obfuscate", files.plan, "none.csv", "-o"],
-    "estimate -o": lambda files: ["estimate", files.plan, "none.parquet", "-o"],
-    "estimate --plot": lambda files: ["estimate", files.plan, "none.parquet", "--plot"],
-    "estimate --tally": lambda files: ["estimate", files.plan, "none.parquet", "--tally"],
-    "plan --plot": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "--plot"],
-    "plan -o": lambda files: ["plan", "none.toml", "--epsilon", 1, "--users", 10, "-o"],
-    "risk plan -o": lambda files: [
-        *("risk", "plan", "none.toml", "--identification-error", 0.9, "--users", 10, "--epsilon", 1, "-o")
-    ],
-    "init -o": lambda files: ["init", "none.csv", "--column", "x", "--all-sensitive", "--epsilon", 1, "-o"],
-    "compare -o": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "-o"],
-    "compare --plot": lambda files: ["compare", files.plan, "none.parquet", "--by", "x", "--plot"],
-    "regress -o": lambda files: ["regress", files.plan, "none.parquet", "--on", "x", "-o"],
-    "verify --plot": lambda files: ["verify", files.plan, "--statement", "100", "--plot"],
-    "seal -o": lambda files: ["seal", files.plan, "none.parquet", "-o"],
-    "attest -o": lambda files: ["attest", "none.toml", "-o"],
-    "simulate -o": lambda files: ["simulate", "none.toml", "-o"],
-    "risk traces -o": lambda files: ["risk", "none.csv", "-o"],
-    "risk traces --per-user": lambda files: ["risk", "none.csv", "--per-user"],
+# Each writes to what comes last, a folder where no name of a file follows. What they read is not there, or says
+# nothing: work would be refused otherwise.
+VERBS: dict[str, tuple[str, str]] = {
+    "obfuscate -o": ("obfuscate PLAN none.csv -o", "r.jsonl"),
+    "estimate -o": ("estimate PLAN none.parquet -o", "e.csv"),
+    "estimate --plot": ("estimate PLAN none.parquet --plot", "p.svg"),
+    "estimate --tally": ("estimate PLAN none.parquet --tally", "t.tally.arrow"),
+    "plan --plot": ("plan none.toml --epsilon 1 --users 10 --plot", "p.png"),
+    "plan -o": ("plan none.toml --epsilon 1 --users 10 -o", "p.toml"),
+    "risk plan -o": ("risk plan none.toml --identification-error 0.9 --users 10 --epsilon 1 -o", "p.toml"),
+    "init -o": ("init none.csv --column x --all-sensitive --epsilon 1 -o", "p.json"),
+    "compare -o": ("compare PLAN none.parquet --by x -o", "e.csv"),
+    "compare --plot": ("compare PLAN none.parquet --by x --plot", "p.svg"),
+    "regress -o": ("regress PLAN none.parquet --on x -o", "e.csv"),
+    "verify --plot": ("verify PLAN --statement 100 --plot", "p.svg"),
+    "seal -o": ("seal PLAN none.parquet -o", "s.parquet"),
+    "attest -o": ("attest none.toml -o", "a.html"),
+    "simulate -o": ("simulate none.toml -o", ""),
+    "risk traces -o": ("risk none.csv -o", ""),
+    "risk traces --per-user": ("risk none.csv --per-user", "who.csv"),
 }
-FILES = {
-    "obfuscate -o": "r.jsonl",
-    "estimate -o": "e.csv",
-    "estimate --plot": "p.svg",
-    "estimate --tally": "t.tally.arrow",
-    "plan -o": "p.toml",
-    "risk plan -o": "p.toml",
-    "init -o": "p.json",
-    "plan --plot": "p.png",
-    "compare -o": "e.csv",
-    "compare --plot": "p.svg",
-    "regress -o": "e.csv",
-    "seal -o": "s.parquet",
-    "attest -o": "a.html",
-    "verify --plot": "p.svg",
-    "risk traces --per-user": "who.csv",
-}
-DRAWING = [
-    "attest -o",
-    "verify --plot",
-    "estimate --plot",
-    "compare --plot",
-    "plan --plot",
-    "simulate -o",
-    "risk traces -o",
-]
-
+FILES = {attempt: name for attempt, (_, name) in VERBS.items() if name}
+DRAWING = [attempt for attempt in VERBS if "--plot" in attempt]
+DRAWING += ["attest -o", "simulate -o", "risk traces -o"]
 RISKS = {f"risk {name}": verb for name, verb in main.commands["risk"].commands.items()}
+
+
+def words(files: Files, attempt: str) -> list[str]:
+    return VERBS[attempt][0].replace("PLAN", str(files.plan)).split()
 
 
 def everything(folder: Path) -> dict[str, bytes | None]:
@@ -85,51 +64,36 @@ def test_every_output_is_here() -> None:
             assert own or type(one.type).__name__ != "Path", (verb, one.opts)
 
 
-@pytest.mark.parametrize("attempt", VERBS)
-def test_a_folder_that_cannot_be_written_to(files: Files, attempt: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = os.access
-    monkeypatch.setattr(io_replacing.os, "access", lambda path, *how: Path(path) != files.folder and real(path, *how))
+@each("attempt", VERBS)
+def test_outputs_that_cannot_be_written_are_refused_before_any_work(attempt: str, tmp_path: Path) -> None:
+    files, name = Files(tmp_path), FILES.get(attempt, "out")
+    places = {files.folder / ("x" * 300 + name): "at most 255 bytes", files.folder / "values.csv" / name: "values.csv"}
+    if attempt in FILES:
+        places |= {files.folder / "none" / name: "output.no-folder", files.folder / "way" / name: "directory"}
+        (files.folder / "way" / name).mkdir(parents=True)
     before = everything(files.folder)
-    text = refusal(*VERBS[attempt](files), files.folder / FILES.get(attempt, "out"))
-    assert f"{files.folder} cannot be written to" in text
+    for place, said in places.items():
+        result = run(*words(files, attempt), place)
+        assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+    with pytest.MonkeyPatch.context() as patched:
+        real = os.access
+        patched.setattr(writing.os, "access", lambda path, *how: Path(path) != files.folder and real(path, *how))
+        assert f"{files.folder} cannot be written to" in refusal(*words(files, attempt), files.folder / name)
     assert everything(files.folder) == before
-
-
-@pytest.mark.parametrize("attempt", VERBS)
-def test_names_that_cannot_be(files: Files, attempt: str) -> None:
-    before, name = everything(files.folder), FILES.get(attempt, "out")
-    assert "at most 255 bytes" in refusal(*VERBS[attempt](files), files.folder / ("x" * 300 + name))
-    assert everything(files.folder) == before
-    inside = files.folder / "values.csv" / name
-    text = refusal(*VERBS[attempt](files), inside)
-    assert "is not a folder" in text or "does not exist" in text
-    assert everything(files.folder) == before
-
-
-@pytest.mark.parametrize("attempt", FILES)
-def test_a_folder_that_is_not_there_or_in_the_way(files: Files, attempt: str) -> None:
-    before = everything(files.folder)
-    assert "output.no-folder" in refusal(*VERBS[attempt](files), files.folder / "none" / FILES[attempt])
-    (files.folder / FILES[attempt]).mkdir()
-    result = run(*VERBS[attempt](files), files.folder / FILES[attempt])
-    assert result.exit_code == 2
-    assert "is a directory" in result.stderr or "output.is-directory" in result.stderr
-    assert everything(files.folder) == before | {FILES[attempt]: None}
 
 
 @pytest.mark.parametrize("attempt", ["obfuscate -o", "estimate -o", "seal -o"])
 def test_only_tallies_are_named_as_tallies(files: Files, attempt: str) -> None:
-    assert "output.named-as-tally" in refusal(*VERBS[attempt](files), files.folder / "some.tally.parquet")
+    assert "output.named-as-tally" in refusal(*words(files, attempt), files.folder / "some.tally.parquet")
 
 
-@pytest.mark.parametrize("attempt", DRAWING)
-@pytest.mark.parametrize("package", ["altair", "vl_convert"])
-def test_pictures_without_what_draws_them(
-    files: Files, attempt: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, package, None)
+@each("attempt, package", [(attempt, package) for attempt in DRAWING for package in ("altair", "vl_convert")])
+def test_pictures_without_what_draws_them(attempt: str, package: str, tmp_path: Path) -> None:
+    files = Files(tmp_path)
     before = everything(files.folder)
-    text = refusal(*VERBS[attempt](files), files.folder / FILES.get(attempt, "out"))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setitem(sys.modules, package, None)
+        text = refusal(*words(files, attempt), files.folder / FILES.get(attempt, "out"))
     assert f"This needs {package}" in text
     assert "pip install 'discreet[plot]'" in text
     assert everything(files.folder) == before
@@ -138,22 +102,17 @@ def test_pictures_without_what_draws_them(
 # Twice the same
 
 
-@pytest.mark.parametrize("link", [None, os.symlink, os.link])
+@pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_one_name_for_two_outputs(files: Files, link: Any) -> None:
     files.obfuscated()
     first, second = files.folder / "a.parquet", files.folder / "a.tally.parquet"
-    if link is not None:
-        second.write_text("old")
-        link(second, first)
-    else:
-        first = files.folder / "." / "a.tally.parquet"
-        assert "output.named-as-tally" in refusal("estimate", files.plan, files.reports, "-o", first, "--tally", second)
-        first, second = files.folder / "a.png", files.folder / ".." / files.folder.name / "a.png"
-        refusal("estimate", files.plan, files.reports, "--plot", first, "-o", second)
-        return
+    second.write_text("old")
+    link(second, first)
     text = refusal("estimate", files.plan, files.reports, "-o", first, "--tally", second, "--force")
     assert "is named for two outputs" in text
     assert second.read_text() == "old"
+    again = files.folder / ".." / files.folder.name / "a.png"
+    refusal("estimate", files.plan, files.reports, "--plot", files.folder / "a.png", "-o", again)
 
 
 def test_an_output_that_is_read(files: Files) -> None:

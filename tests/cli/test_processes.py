@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.cli import VERBS, main
-
 HEAVY = {"numpy", "numba", "pyarrow", "pandas", "polars", "altair", "vl_convert", "rich", "msgspec", "cryptography"}
 
 
@@ -46,33 +44,8 @@ def test_help_imports_little(verb: str, needed: set[str]) -> None:
     assert not found & (HEAVY | {"scipy", "starlette", "uvicorn"}) - needed
 
 
-def test_the_list_of_verbs_imports_no_verb() -> None:
-    """Whose help says the same first sentence as the list, so that nothing is lost by that."""
-    code = (
-        "import sys, click, discreet; before = set(sys.modules)\n"
-        "from discreet.cli import main\n"
-        "try: main(['--help'])\n"
-        "except SystemExit: print('new:', *sorted(name for name in set(sys.modules) - before if 'discreet' in name))"
-    )
-    result = python(code)
-    assert result.returncode == 0, result.stderr
-    assert result.stdout.splitlines()[-1] == (
-        "new: discreet.cli discreet.cli.commands discreet.cli.removed discreet.errors"
-    )
-    for name, sentence in VERBS.items():
-        assert main.commands[name].help.replace("\n", " ").startswith(sentence), name
-
-
 def test_importing_discreet_imports_nothing_heavy() -> None:
     assert not imported("import discreet; discreet.__version__; dir(discreet)") & HEAVY
-
-
-def test_a_device_needs_no_estimators() -> None:
-    """Obfuscating numbers takes NumPy and cryptography; counting, files and pictures stay away."""
-    code = "import discreet as dc; dc.UnaryEncoding(dc.Domain(range(9), sensitive=[1]), 1.0).obfuscate([1, 2, 8])"
-    found = imported(code)
-    assert "numpy" in found
-    assert not found & (HEAVY - {"numpy", "cryptography"})
 
 
 def test_obfuscating_and_estimating_files_wakes_no_compiler_and_no_pandas(tmp_path: Path) -> None:

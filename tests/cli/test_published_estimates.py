@@ -1,9 +1,6 @@
 """Verbs print what protects an answer and, on request, what publishing their result reveals of a person."""
 
-import re
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -14,8 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
-from chances import AMONG, TOWARDS, beyond_among, beyond_versus_clear
-from chances import told as said_of
 from discreet import write_reports
 from discreet.privacy.publication import Publication
 from running import VALUES, Files, done, refusal, run, told
@@ -76,24 +71,6 @@ def test_one_line_says_what_protects_an_answer(files: Files) -> None:
     assert not {"publication"} & set(told("estimate", files.plan, files.reports, "--by", "region")["groups"][0])
 
 
-def test_an_estimate_by_default_makes_no_publication(files: Files) -> None:
-    """Neither the statement nor what it is computed from is imported."""
-    words = ["estimate", str(files.plan), str(drawn(files))]
-    code = (
-        "import sys\nfrom discreet.cli import main\n"
-        "try:\n    main({words})\nexcept SystemExit as end:\n    assert not end.code\n"
-        "print(*sys.modules, file=sys.stderr)"
-    )
-    loaded = []
-    for more in ([], ["--statement"]):
-        command = [sys.executable, "-c", code.format(words=[*words, *more])]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-        loaded.append(set(done.stderr.split()))
-    assert not {name for name in loaded[0] if re.match(r"discreet\.(privacy|collector)", name)}
-    assert "numpy.ma.core" not in loaded[0]
-    assert {"discreet.privacy.publication", "discreet.privacy.shuffling"} <= loaded[1]
-
-
 def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
     named = dc.read_reports(drawn(files), files.mechanism).batches
     made = Publication(files.mechanism, (600,), shown="this estimate", named=named)
@@ -106,16 +83,6 @@ def test_two_lines_say_what_holds_of_a_person_and_when(files: Files) -> None:
     facts = stated("estimate", files.plan, files.reports)["publication"]
     assert facts == made.to_dict()
     assert facts["central"] == dc.shuffled(files.mechanism, 600).to_dict()
-
-
-def test_what_is_printed_holds_of_a_person(files: Files) -> None:
-    """Counted on its own: others' values are known, and told in clear where the coin says truth."""
-    printed = done("estimate", files.plan, drawn(files, region=REGIONS), "--statement")
-    alone, wider = (" ".join(part.split()) for part in printed.split("This assumes 600")[1:])
-    for said, n in ((alone, 600), (wider, 100)):
-        for pattern, beyond in ((AMONG, beyond_among), (TOWARDS, beyond_versus_clear)):
-            share, chance = said_of(pattern, said)
-            assert beyond(share, 1.5, n) <= chance == 1e-6
 
 
 def test_each_statement_names_the_batches_that_were_read(files: Files) -> None:
