@@ -64,8 +64,6 @@ _FIRST = (
     "test_self_contained",
     "test_device_audit",
     "test_own_law",
-    # Late enough that kernels are compiled which it hands over.
-    "test_distributions",
 )
 
 

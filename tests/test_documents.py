@@ -144,7 +144,10 @@ def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
         assert [entry.state for entry in device.log()] == ["waiting"]
 
 
-@pytest.mark.parametrize(("name", "examples"), [("explanation/uldp.md", 12), ("reference/properties.md", 6)])
+@pytest.mark.parametrize(
+    ("name", "examples"),
+    [("explanation/uldp.md", 12), ("reference/properties.md", 6), ("explanation/shuffling.md", 15)],
+)
 def test_the_numbers_of_a_page_are_what_the_software_says(name: str, examples: int) -> None:
     page = ROOT / "docs" / name
     shown = "".join(blocks(page, "pycon"))
@@ -206,17 +209,3 @@ def test_plans_in_the_documents_are_plans(tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
-
-
-def test_every_public_name_can_be_had() -> None:
-    for name in discreet.__all__:
-        assert getattr(discreet, name) is not None
-    with pytest.raises(AttributeError, match="module 'discreet' has no attribute 'nothing_of_the_kind'"):
-        _ = discreet.nothing_of_the_kind  # type: ignore[attr-defined]
-
-
-def test_the_numbers_of_the_page_on_shuffling_are_what_the_software_says() -> None:
-    page = ROOT / "docs" / "explanation" / "shuffling.md"
-    shown = "".join(blocks(page, "pycon"))
-    found = doctest.DocTestRunner().run(doctest.DocTestParser().get_doctest(shown, {}, page.name, None, None))
-    assert (found.failed, found.attempted) == (0, 15)

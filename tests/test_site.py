@@ -1,6 +1,5 @@
 """What of the site of the documents can be checked without building it: `make docs` builds it."""
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -60,6 +59,3 @@ def test_every_public_name_stands_in_the_reference() -> None:
     modules = text.split()
     others = (name for name in PUBLIC if name.rpartition(".")[2] not in discreet.__all__)
     assert [name for name in others if name not in modules] == []
-    listed_there = [name.rpartition(".") for name in re.findall(r"^   (discreet\.[\w.]+)$", text, re.MULTILINE)]
-    for module, _, name in listed_there:
-        assert hasattr(importlib.import_module(module), name), f"{module}.{name}"

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 import discreet as dc
-from discreet.core.batches import NamedBatch, batch_in, batch_name, checked_name, merged, new_name
+from discreet.core.batches import NamedBatch, batch_name, checked_name, merged, new_name
 from discreet.errors import DataError, MismatchError, ParameterError
 from refusals import refused
 
@@ -42,15 +42,6 @@ def test_names_of_callers_are_checked_and_new_names_are_new() -> None:
         assert "name.not-usable" in refused(ParameterError, lambda name=name: checked_name(name))
     assert len({new_name() for _ in range(1000)}) == 1000
     assert all(len(checked_name(None)) == 32 for _ in range(3))
-
-
-def test_a_batch_in_a_file_is_all_of_it_unless_it_says_otherwise() -> None:
-    assert batch_in({"name": "a", "n": 9}, 9) == NamedBatch("a", 9, 9)
-    assert batch_in({"name": "a", "n": 9}, 4) == NamedBatch("a", 4, 9)
-    for facts in ({"name": "a"}, {"name": "a", "n": "9"}, {"name": "a", "n": True}):
-        assert batch_in(facts, 4) == NamedBatch("a", 4, 4)
-    assert batch_in({"name": "a", "n": 0}, 0) is None
-    assert batch_in({"n": 9}, 9) is None
 
 
 def test_parts_of_a_batch_add_up_to_no_more_than_the_batch() -> None:
@@ -124,17 +115,6 @@ def test_tallies_know_their_batches() -> None:
         lambda: replace(bare, batches=too_many),
     ):
         assert "batches.too-many-reports" in refused(DataError, made)
-
-
-def test_groups_of_one_estimate_never_collide() -> None:
-    """Equal reports in every group, and the groups are compared with each other."""
-    mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0)
-    reports = mechanism.obfuscate_codes(np.zeros(40, np.int64), random=dc.SeededRandom(1))
-    same = dc.Reports.concatenate([reports, replace(reports, batches=())])
-    grouped = dc.estimate_groups(mechanism, same, groups=["north"] * 40 + ["south"] * 40)
-    assert dc.compare(grouped["north"], grouped["south"]).overall is not None
-    north, south = (dc.estimate(mechanism, part) for part in (same[:40], same[40:]))
-    assert dc.compare(north, south).overall is not None
 
 
 def test_the_same_people_are_not_compared_as_far_as_batches_show_it() -> None:

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.checks import (
+    are_names,
     checked_between,
+    checked_choice,
     checked_epsilon,
     checked_finite,
     checked_flag,
@@ -26,6 +28,7 @@ from discreet.core.checks import (
     is_whole,
     real_number,
     shown,
+    suggestion,
 )
 from discreet.errors import DataError, ParameterError
 from packing import each
@@ -128,8 +131,44 @@ def test_refusals_name_their_argument(name: str, check: Callable[[Any], float]) 
     assert refused(ParameterError, lambda: check(-1)).startswith(f"{name} must be ")
 
 
-def test_integers_of_64_bits_are_quoted_and_larger_ones_are_not() -> None:
-    assert [shown(number) for number in (2**64 - 1, 2**64, [1])] == [str(2**64 - 1), "an integer of 65 bits", "list"]
+@each(
+    "given, quoted",
+    [
+        (2**64 - 1, str(2**64 - 1)),
+        (1 - 2**64, str(1 - 2**64)),
+        (2**64, "an integer of 65 bits"),
+        (-(2**64), "an integer of 65 bits"),
+        (np.uint8(7), "np.uint8(7)"),
+        (0.5, "0.5"),
+        (nan, "nan"),
+        (None, "None"),
+        ("a" * 64, repr("a" * 64)),
+        ("a" * 65, "str"),
+        (b"a", "bytes"),
+        ([1], "list"),
+    ],
+)
+def test_refusals_quote_numbers_and_short_texts_and_of_others_the_type(given: Any, quoted: str) -> None:
+    assert shown(given) == quoted
+
+
+KNOWN = ["linear", "norm-sub", "MLE"]
+LIKELY = {"liner": "linear", "NORM-SUB": "norm-sub", "mle": "MLE", "zzz": "", 7: "", None: ""}
+
+
+@each("chosen", LIKELY)
+def test_a_choice_that_is_none_is_refused_with_the_list_and_the_likeliest(chosen: Any) -> None:
+    assert [checked_choice("method", name, iter(KNOWN)) for name in KNOWN] == KNOWN
+    end = f"; perhaps {LIKELY[chosen]!r} was meant" if LIKELY[chosen] else ""
+    assert suggestion(chosen, KNOWN) == end
+    message = refused(ParameterError, lambda: checked_choice("method", chosen, KNOWN))
+    assert message == f"method must be one of linear, norm-sub, MLE, got {shown(chosen)}{end}. [method.not-among]"
+
+
+def test_names_are_texts_that_differ() -> None:
+    assert are_names(["a", "b"])
+    for wrong in (["a", "a"], ["a", ""], ["a", 1]):
+        assert not are_names(wrong)
 
 
 def test_numbers_too_large_for_a_float() -> None:

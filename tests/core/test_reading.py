@@ -1,15 +1,17 @@
 """Which texts read alike: the examples of the rule, and its claims over all of Unicode's planes 0 to 2."""
 
+import json
 import random
 import re
 from collections import defaultdict
+from pathlib import Path
 from unicodedata import category, normalize
 
-import pytest
-
-from alike_pairs import ALIKE, DIFFERENT
 from discreet.core.labels.reading import composed, reading, readings
+from packing import each
 
+# Decided by hand, before anything was run.
+PAIRS = json.loads((Path(__file__).parents[1] / "data" / "alike_pairs.json").read_text(encoding="utf-8"))
 CHARACTERS = [chr(code) for code in range(0x30000) if not 0xD800 <= code < 0xE000]
 
 
@@ -41,14 +43,9 @@ def assigned() -> list[str]:
     return [character for character in CHARACTERS if category(character) not in ("Cn", "Co")]
 
 
-@pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_texts_that_read_alike(one: str, other: str) -> None:
-    assert reading(one) == reading(other)
-
-
-@pytest.mark.parametrize(("one", "other"), DIFFERENT)
-def test_texts_that_do_not_read_alike(one: str, other: str) -> None:
-    assert reading(one) != reading(other)
+@each("name, one, other", [(name, *pair) for name, pairs in PAIRS.items() for pair in pairs])
+def test_pairs_of_texts_read_alike_or_do_not(name: str, one: str, other: str) -> None:
+    assert (reading(one) == reading(other)) == (name == "alike")
 
 
 def test_many_at_once_read_as_each_alone_and_as_the_rule_says() -> None:
@@ -70,7 +67,6 @@ def test_every_character_of_three_planes_is_read_as_the_rule_says_and_once_is_en
     read = readings(CHARACTERS)
     assert read == [spelled_out(character) for character in CHARACTERS]
     assert readings(read) == read
-    assert [reading(character) for character in CHARACTERS] == read
 
 
 def test_case_is_joined_exactly_as_case_folding_joins_it_but_for_the_dotless_i() -> None:

@@ -1,6 +1,5 @@
 """Reports and tallies are valid by existing, and their mechanism's own before anything is estimated from them."""
 
-import pickle
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +20,6 @@ from discreet import (
 )
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
-from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.laws.hadamard import HadamardColumns
 from laws import BUILDERS
 from packing import each
@@ -78,47 +76,26 @@ def test_tallies_of_other_lengths_neither_add_up_nor_are_equal() -> None:
 # Of its mechanism
 
 
+def forgeries(name: str, tally: Tally) -> list[Tally]:
+    """Counts of other numbers of values and, of laws that show it, counts that no reports could have left."""
+    support, clear = tally.support, tally.clear
+    lengths = [(support[:1], clear), (support, clear[:1]), (support, clear[:0]), (np.append(support, 0), clear)]
+    found = [replace(tally, support=s, clear=c) for s, c in lengths if (len(s), len(c)) != (len(support), len(clear))]
+    if name in {"rr", "subset", "hadamard", "hashing-pool", "design"}:
+        found += [replace(tally, n=10**9), replace(tally, n=tally.n + 1)]
+        found += [replace(tally, support=support * 0), replace(tally, clear=clear + 1)]
+    return found
+
+
 @each("name", BUILDERS)
-@each("method", METHODS)
-def test_a_tally_of_other_lengths_is_not_estimated_from(name: str, method: str) -> None:
-    mechanism = BUILDERS[name](DOMAIN, 1.0)
-    tally = mechanism.empty_tally()
-    for support, clear in [
-        (tally.support[:1], tally.clear),
-        (tally.support, tally.clear[:1]),
-        (tally.support, tally.clear[:0]),
-        (np.append(tally.support, 0), tally.clear),
-        (tally.clear, tally.support),
-    ]:
-        if (len(support), len(clear)) == (len(tally.support), len(tally.clear)):
-            continue
-        forged = Tally(mechanism.fingerprint, 10, support, clear)
-        assert "counts" in refused(DataError, lambda forged=forged: estimate(mechanism, forged, method=method))
-        refused(DataError, lambda forged=forged: mechanism.decoder.estimate(forged))
-
-
-def forgeries(tally: Tally) -> list[Tally]:
-    """The same with another number of reports, or a few counts too many: nothing that reports could have left."""
-    more = tally.clear.copy()
-    more[0] += tally.n - tally.clear_total + 1 - more[0] if tally.clear_total < tally.n else 0
-    return [
-        replace(tally, n=10**9),
-        replace(tally, n=tally.n + 1),
-        replace(tally, support=tally.support * 0),
-        replace(tally, clear=tally.clear + 1),
-    ]
-
-
-@each("method", METHODS)
-@each("name", ["rr", "subset", "hadamard", "hashing-pool", "design"])
-def test_counts_that_no_reports_leave_are_not_estimated_from(name: str, method: str) -> None:
+def test_counts_that_no_reports_leave_are_not_estimated_from(name: str) -> None:
     mechanism = BUILDERS[name](DOMAIN, 1.0)
     tally = mechanism.tally(mechanism.obfuscate_codes(CODES, random=SeededRandom(1)))
-    for forged in forgeries(tally):
-        assert "tally.impossible-counts" in refused(
-            DataError, lambda forged=forged: estimate(mechanism, forged, method=method)
-        )
-        refused(DataError, lambda forged=forged: mechanism.decoder.estimate(forged))
+    for forged in forgeries(name, replace(tally, batches=())):
+        for method in METHODS:
+            said = refused(DataError, lambda one=forged, how=method: estimate(mechanism, one, method=how))
+            assert "counts" in said
+        refused(DataError, lambda one=forged: mechanism.decoder.estimate(one))
 
 
 def test_bits_are_in_no_more_blocks_than_there_are() -> None:
@@ -145,17 +122,6 @@ def test_outputs_of_a_channel_that_never_come() -> None:
         forged = replace(good, support=np.array(support))
         for method in METHODS:
             refused(DataError, lambda one=forged, how=method: estimate(channel, one, method=how))
-
-
-@each("name", BUILDERS)
-def test_what_a_mechanism_makes_is_its_own(name: str) -> None:
-    mechanism = BUILDERS[name](DOMAIN, 1.0)
-    for n in (1, 400):
-        reports = mechanism.obfuscate_codes(CODES[:n], random=SeededRandom(n))
-        found = estimate(mechanism, reports)
-        assert (found.frequencies == estimate(mechanism, mechanism.tally(reports)).frequencies).all()
-        again = pickle.loads(pickle.dumps(reports))
-        assert mechanism.tally(again) == mechanism.tally(reports)
 
 
 # Reports
@@ -222,20 +188,6 @@ def test_a_tally_suffices_only_where_no_value_in_clear_brings_a_block() -> None:
     assert both.counts.suffices
     assert not both.tally_suffices
     assert "needs the reports" in refused(ParameterError, lambda: estimate(both, both.tally(reports), method="mle"))
-    unknown = replace(
-        reports,
-        n=reports.n - len(reports.clear),
-        in_clear=None,
-        clear=reports.clear[:0],
-        blocks=both.blocks_of_unknown(reports),
-        batches=(),
-    )
-    stored = StoredBlocks(
-        both.tally(reports), both.law.membership(unknown.blocks), rows_of=lambda likelihood: likelihood
-    )
-    assert both.evidence(stored).rows_of is stored.rows_of
-    alone = LawMechanism(DOMAIN, 1.0, HadamardColumns(5))
-    assert alone.evidence(replace(stored, tally=alone.tally(alone.obfuscate_codes(CODES)))).rows_of is None
 
 
 def test_blocks_that_no_device_sends() -> None:

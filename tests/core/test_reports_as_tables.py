@@ -1,22 +1,17 @@
 """Batches of reports: rows by mask and slice, sums, and tables of Arrow that other tools read."""
 
-import pickle
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import discreet as dc
 from discreet import Reports
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.mechanisms.report_tables import reports_from_table, to_arrow
+from discreet.mechanisms.report_tables import to_arrow
 from laws import MEDIUM, Case, cases, over, sampled
-from packing import each
 from refusals import refused
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(range(30), sensitive=range(20)), 1.0)
@@ -78,28 +73,6 @@ def test_other_plans_and_other_things_are_not_added() -> None:
     for stranger in (1, None, [REPORTS], MECHANISM.tally(REPORTS)):
         with pytest.raises(TypeError):
             _ = REPORTS + stranger
-
-
-@each("case", cases({"3of7": (7, [0, 4, 6]), "5of5": (5, None)}, (1.0,)))
-def test_a_table_of_arrow_is_a_table_of_a_file(case: Case, tmp_path: Path) -> None:
-    mechanism, reports = case.mechanism, sampled(case, 60)
-    table = pa.table(reports)
-    assert table.equals(to_arrow(mechanism, reports))
-    assert same(reports_from_table(mechanism, table), reports, mechanism)
-    pq.write_table(table, tmp_path / "arrow.parquet")
-    assert same(dc.read_reports(tmp_path / "arrow.parquet", mechanism), reports, mechanism)
-    again = pickle.loads(pickle.dumps(reports))
-    assert pa.table(again[5:]).equals(table.slice(5))
-
-
-def test_other_tools_read_reports_as_they_are(tmp_path: Path) -> None:
-    frame = pl.DataFrame(REPORTS)
-    assert frame.columns == ["clear", "bits"]
-    assert frame["clear"].null_count() == 200 - len(REPORTS.clear)
-    frame.with_columns(plan=pl.lit(MECHANISM.fingerprint), simulated=True).write_parquet(tmp_path / "p.parquet")
-    again = dc.read_reports(tmp_path / "p.parquet", MECHANISM)
-    assert again.simulated
-    assert MECHANISM.tally(again) == MECHANISM.tally(REPORTS)
 
 
 def test_reports_put_together_by_hand_say_what_they_lack() -> None:

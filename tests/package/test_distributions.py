@@ -1,4 +1,4 @@
-"""What is given away is whole: the sdist passes its tests, the wheel runs the README without the repository."""
+"""Archives are whole: the sdist has all files of the repository, and the wheel runs without the repository."""
 
 import json
 import os
@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from signed import START, TRUST, envelope
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "src" / "discreet"
 pytestmark = pytest.mark.slow
 
 
@@ -73,11 +74,6 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def blocks(text: str, language: str) -> list[str]:
-    fences = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    return [block for named, block in fences if named == language]
-
-
 def test_the_sdist_has_every_file_of_the_repository(archive: Path) -> None:
     if not (ROOT / ".git").exists() or shutil.which("git") is None:
         pytest.skip("this is not a clone")
@@ -95,89 +91,25 @@ def test_the_sdist_has_every_file_of_the_repository(archive: Path) -> None:
     assert there - expected - linked - set(ignored) == {"PKG-INFO"}
 
 
-def test_the_sdist_passes_tests_of_its_own(unpacked: Path) -> None:
-    """Those that read files of the repository find them."""
-    pytest_ = (sys.executable, "-m", "pytest", "-n0", "-W", "ignore")
-    source = {"PYTHONPATH": str(unpacked / "src")}
-    reading = ["test_documents.py", "formats/test_plan.py", "package/test_project.py"]
-    # Not those that compile kernels: the example runs from the wheel below, and the list of files vouches for `bench`.
-    some = ("-k", "not numbers and not comparison and not personalized and not example_of_the_readme and not quick_run")
-    done = run(*pytest_, *some, *(f"tests/{name}" for name in reading), folder=unpacked, **source)
-    assert re.search(r"\d+ passed", done)
-    assert "failed" not in done
-
-
 def test_the_wheel_has_the_package_and_nothing_else(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as file:
         names = set(file.namelist())
         (metadata,) = (file.read(name).decode() for name in names if name.endswith("METADATA"))
     assert {name.split("/")[0] for name in names} == {"discreet", next(n.split("/")[0] for n in names if "-" in n)}
-    ours = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src" / "discreet").rglob("*.py")}
-    assert ours <= names
-    assert "discreet/py.typed" in names
-    examples = {f"discreet/examples/{file.name}" for file in (ROOT / "examples").iterdir() if file.is_file()}
-    catalogues = (ROOT / "src" / "discreet").rglob("messages.toml")
-    apart = (ROOT / "js" / "tests", ROOT / "js" / "vectors")
-    scripts = {
-        f"discreet/{file.relative_to(ROOT).as_posix()}"
-        for file in (ROOT / "js").rglob("*")
-        if file.is_file() and not any(map(file.is_relative_to, apart))
-    }
-    assert {"discreet/js/sampler.js", "discreet/js/promise.js", "discreet/js/frames.js"} <= scripts
-    assert {
-        name for name in names if name.startswith("discreet/") and not name.endswith(".py")
-    } == examples | scripts | {path.relative_to(ROOT / "src").as_posix() for path in catalogues} | {
-        "discreet/__init__.pyi",
-        "discreet/py.typed",
-        "discreet/spark/log4j2.properties",
-        *(
-            f"discreet/collector/pages/{name}"
-            for name in (
-                "analyst.css",
-                "analyst.html",
-                "collection.html",
-                "collections.html",
-                "embed.html",
-            )
-        ),
-        "discreet/collector/pages/front.html",
-        "discreet/collector/pages/refused.html",
-        "discreet/collector/pages/sign_in.html",
-        "discreet/collector/pages/survey.html",
-        *(
-            f"discreet/pictures/templates/{name}"
-            for name in (
-                *("attestation.html", "base.html", "linkage.html", "page.css", "parts.html"),
-                "risk.html",
-                "study.html",
-            )
-        ),
-    }
+    # Examples and scripts are links to folders; what others build upon and tests of scripts stay in the repository.
+    apart = re.compile(r"__pycache__|^discreet/(examples/.*/|js/(tests|vectors)/)")
+    places = (Path(folder) / name for folder, _, files in os.walk(SOURCES, followlinks=True) for name in files)
+    ours = {place.relative_to(SOURCES.parent).as_posix() for place in places}
+    assert {name for name in names if name.startswith("discreet/")} == {one for one in ours if not apart.search(one)}
+    assert {"discreet/py.typed", "discreet/js/sampler.js", "discreet/examples/people.csv"} <= names
     assert "Requires-Python: >=3.11\n" in metadata
     assert "License-File: LICENSE" in metadata
     assert "Author: The discreet developers" in metadata
 
 
 def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_path: Path) -> None:
-    """Without them the verb says where they are; installed from the sdist they add it, and nothing else."""
+    """Installed from the sdist they add the verb, and nothing else."""
     discreet = (sys.executable, "-P", installed / "bin" / "discreet", "reproduce", "--list")
-    # What is installed beside this interpreter would be found too.
-    alone = (
-        f"import importlib.metadata as m, sys; m.entry_points = lambda **_: (); sys.argv = {['discreet', 'reproduce']}"
-    )
-    place = {"PYTHONPATH": str(installed)}
-    refused = subprocess.run(
-        [sys.executable, "-P", "-c", f"{alone}; from discreet.cli import main; main()"],
-        cwd=tmp_path,
-        env=os.environ | place,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert refused.returncode == 2
-    assert "pip install ./papers" in refused.stderr
-    assert "option.removed" in refused.stderr
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path, folder=unpacked / "papers")
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as file:
@@ -192,79 +124,33 @@ def test_the_papers_are_beside_the_package(installed: Path, unpacked: Path, tmp_
     assert "pie/fig12" in listed
 
 
-def shorten(examples: Path) -> None:
-    """Leave of the people a hundredth, and of the mechanisms one, under either protection: others compile kernels."""
-    people, study = examples / "acs2023.csv", examples / "census.toml"
-    people.write_text(re.sub(r"(?<=,)(\d+)\d\d(?=,)", r"\1", people.read_text(encoding="utf-8")))
-    head, *runs = study.read_text(encoding="utf-8").split("[[run]]")
-    chosen = [run for run in runs if '"rr"' in run]
-    assert (len(chosen), len(runs)) == (2, 10)
-    study.write_text("[[run]]".join([head, *chosen]), encoding="utf-8")
-
-
-def hand_over_kernels(installed: Path) -> None:
-    """Copy compiled kernels of the sources that are the same to the last byte; numba asks when these were written."""
-    kernels = Path("discreet") / "kernels"
-    for source in (ROOT / "src" / kernels).rglob("*.py"):
-        there = installed / kernels / source.relative_to(ROOT / "src" / kernels)
-        if there.read_bytes() != source.read_bytes():
-            continue
-        written = source.stat()
-        os.utime(there, ns=(written.st_atime_ns, written.st_mtime_ns))
-        # Indices before what they list: another process may be compiling.
-        for ending in ("nbi", "nbc"):
-            for made in source.parent.glob(f"__pycache__/{source.stem}.*.{ending}"):
-                (there.parent / "__pycache__").mkdir(exist_ok=True)
-                shutil.copy(made, there.parent / "__pycache__")
-
-
 ALL_OF = """
 import json, sys
+import discreet
 from discreet.cli import main
 for words in json.loads(sys.argv[1]):
     try:
         main(words, prog_name="discreet")
     except SystemExit as end:
         assert not end.code, words
+print(discreet.__file__)
 """
 
 
-def test_who_installed_from_an_index_can_run_the_readme(installed: Path, tmp_path: Path) -> None:
-    """Every command of the page on verbs and of the README, in an empty folder; and its lines of Python."""
-    text, verbs = (ROOT / "README.md").read_text(encoding="utf-8"), ROOT / "docs" / "reference" / "verbs.md"
-    (first,), (block,) = blocks(text, ""), blocks(verbs.read_text(encoding="utf-8"), "")
-    commands = [line.split("#")[0].split() for line in block.splitlines()]
-    # The README writes some of the same files.
-    commands += [
-        [*words, *["--force"] * ("-o" in words)]
-        for words in (line.split("#")[0].split() for line in first.splitlines())
-    ]
-    assert commands[0] == ["discreet", "examples", "examples"]
-    assert len(commands) >= 8
-    hand_over_kernels(installed)
-    # Kernels that no test before has compiled run once, and need no better code than the quickest.
-    place = {"PYTHONPATH": str(installed), "HOME": str(tmp_path / "home"), "COLUMNS": "100", "NUMBA_OPT": "1"}
-    where = run(sys.executable, "-P", "-c", "import discreet; print(discreet.__file__)", folder=tmp_path, **place)
-    assert Path(where.strip()).is_relative_to(installed)
-    # The first one by its program; the others in one process, as each would take a second to start.
-    run(sys.executable, "-P", installed / "bin" / "discreet", *commands[0][1:], folder=tmp_path, **place)
-    shorten(tmp_path / "examples")
-    # An audit refutes a true promise once in a thousand times: this one has a seed.
-    tested = ["--draws", "20000", "--seed", "1"]
-    rest = [[*words[: words.index("--draws")], *tested] if "--draws" in words else words for _, *words in commands[1:]]
-    (example,) = blocks(text, "python")
-    run(sys.executable, "-P", "-c", f"{ALL_OF}\n{example}", json.dumps(rest), folder=tmp_path, **place)
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "home") == [
-        "attestation.html",
-        "estimate.csv",
-        "estimate.png",
-        "examples",
-        "out",
-        "plan.toml",
-        "reports",
-        "reports.parquet",
-        "sealed.parquet",
-    ]
+def test_who_installed_from_an_index_has_a_program_and_its_examples(installed: Path, tmp_path: Path) -> None:
+    """From the examples to an estimate and a page, in an empty folder; tests/snapshots has the other verbs."""
+    place = {"PYTHONPATH": str(installed), "HOME": str(tmp_path / "home")}
+    run(sys.executable, "-P", installed / "bin" / "discreet", "examples", "examples", folder=tmp_path, **place)
+    verbs = """
+        init examples/answers.csv --column age --all-sensitive --epsilon 1 -o plan.toml
+        obfuscate plan.toml examples/answers.csv --column age -o reports.parquet
+        estimate plan.toml reports.parquet -o estimate.csv
+        attest plan.toml --draws 0 -o attestation.html
+    """
+    lines = [line.split() for line in verbs.strip().splitlines()]
+    where = run(sys.executable, "-P", "-c", ALL_OF, json.dumps(lines), folder=tmp_path, **place).splitlines()[-1]
+    assert Path(where).is_relative_to(installed)
+    assert {"plan.toml", "estimate.csv", "attestation.html"} < {path.name for path in tmp_path.iterdir()}
 
 
 def with_needs(names: set[str]) -> set[str]:

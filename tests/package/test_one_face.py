@@ -1,7 +1,6 @@
 """Nobody outside the mechanisms asks which one it is, and the order of the bases of a law does not matter."""
 
 import ast
-import inspect
 from importlib import import_module
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import discreet
 from discreet import Domain, RandomizedResponse
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
-from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.laws.singletons import Singletons
-from laws import BUILDERS
 from packing import each
 from refusals import refused
 
@@ -60,16 +57,3 @@ def test_a_matrix_is_no_block_mechanism() -> None:
     assert Mechanism.checked(channel) is channel is channel.channel()
     assert channel.is_explicit
     assert "got Channel" in refused(ParameterError, lambda: BlockMechanism.checked(channel))
-
-
-@each("name", BUILDERS)
-def test_the_order_of_bases_does_not_matter(name: str) -> None:
-    """No two bases of a law define the same name, unless one of them is derived from the other."""
-    law = type(BUILDERS[name](Domain(range(9), sensitive=range(6)), 1.0).law)
-    assert issubclass(law, BlockLaw)
-    bases = [base for base in inspect.getmro(law)[1:] if base.__module__.startswith("discreet")]
-    for place, one in enumerate(bases):
-        for other in bases[place + 1 :]:
-            if not issubclass(one, other):
-                shared = {key for key in vars(one).keys() & vars(other).keys() if not key.startswith(("__", "_abc"))}
-                assert shared == set(), (one, other)
