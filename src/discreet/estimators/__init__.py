@@ -1,4 +1,4 @@
-"""Estimators: distributions estimated from reports or tallies, by methods that are found by name."""
+"""Estimators of distributions from reports or tallies; methods are found by name."""
 
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
@@ -24,7 +24,7 @@ MethodName: TypeAlias = Literal["linear", "threshold", "norm-sub", "projected", 
 
 
 class Options(TypedDict, total=False):
-    """The options of methods, for type checkers; which method takes which, `METHODS` says."""
+    """The options of all methods, for type checkers; `METHODS` has the options of each method."""
 
     significance: float
     remainder: Literal["uniform", "zero"]
@@ -63,24 +63,24 @@ def estimate(
     Args:
         mechanism: the mechanism of the reports; of a survey see `discreet.estimate_survey`, of groups of
             people `discreet.estimate_groups`.
-        data: reports, a table of them that says its plan (of pandas, polars, DuckDB or Arrow; of one that does not, see
-            `discreet.read_reports`), or a tally of them (enough for every method but ``mle`` and ``em``, and for those
-            too where blocks are single values), or the result of `discreet.engines.observe` for reports larger than
-            memory.
+        data: one of: reports; a table of reports (pandas, polars, DuckDB or Arrow) that identifies its plan, otherwise
+            see `discreet.read_reports`; a tally, which suffices for every method but ``mle`` and ``em``, and for these
+            two if blocks are single values; or the result of `discreet.engines.observe` for reports larger than memory.
         method: one of `METHODS`:
 
-            - ``linear``: unbiased, with exact errors; for averaging, comparing and honest intervals.
-            - ``threshold``: keeps the significant frequencies; for few frequent values among many. Options
+            - ``linear``: unbiased, with exact standard errors; for averages, comparisons and intervals.
+            - ``threshold``: only the significant frequencies; for few frequent values among many. Options
               ``significance`` (0.05) and ``remainder`` (``"uniform"`` or ``"zero"``).
             - ``norm-sub``: the nearest distribution; for plain LDP.
-            - ``projected``: the nearest distribution, noisy values moved most; the fast all-rounder.
-            - ``mle``: maximum likelihood, certified; the best where noise is small. Option ``tolerance``, in nats
-              per report (a tenth of a nat in all, and at most 1e-4 per report).
-            - ``em``: the paper's procedure, which stops early; often the best where noise is large.
-            - ``smooth``: likelihood less roughness, certified; for the distribution of numbers and other values in
+            - ``projected``: the nearest distribution, with the largest changes of noisy values; fast and versatile.
+            - ``mle``: maximum likelihood, certified; the best method if noise is small. Option ``tolerance``, in nats
+              per report (by default a tenth of a nat in total, and at most 1e-4 per report).
+            - ``em``: the paper's procedure, which stops early; often the best method if noise is large.
+            - ``smooth``: likelihood minus roughness, certified; for the distribution of numbers and other values in
               order. Options ``smoothing`` (1, or less for heaped values) and ``tolerance``.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
-        options: of the method, by name; the likelihood methods also take ``progress``, called with passes and gap.
+        options: options of the method, by name; likelihood methods also take ``progress``, a function that is called
+            with the number of passes and the gap.
 
     Returns:
         Frequencies in the domain's order, with standard errors and intervals.

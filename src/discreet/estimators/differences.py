@@ -24,7 +24,7 @@ _MOST_VALUES = 2000
 _PAIR = 2
 # Values in clear with fewer expected reports than this are combined into one.
 _LEAST_EXPECTED = 5
-# Standard scores at which intervals are looked at for p-values, and the largest.
+# Standard scores at which intervals are computed for p-values.
 _SCORES = np.concatenate([np.linspace(0.02, 4, 18), np.linspace(4.5, 8, 6)])
 
 
@@ -40,14 +40,14 @@ def compare(
 
     Args:
         first: an estimate.
-        second: another one over the same domain, of other people: another group, another time. Or the shares that are
-            given: ``(|X|,)`` of the values, or by value; the test is then one of fit.
+        second: another estimate over the same domain, of other people: another group, or another time. Or given shares:
+            ``(|X|,)`` numbers, or a mapping from values; the test is then a test of fit.
         level: confidence of the intervals of the differences.
         simultaneous: whether all intervals hold at once.
-        titles: of both, for tables and pictures.
+        titles: names of both, for tables and pictures.
 
     Returns:
-        The differences, first less second, with intervals and tests.
+        The differences, first minus second, with intervals and tests.
 
     Raises:
         MismatchError: if the domains differ.
@@ -96,7 +96,7 @@ def compare(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """Shares that are given, as one side of a comparison: they have no error."""
+    """Given shares without error, as one side of a comparison."""
 
     frequencies: FloatArray
     n: int = 0
@@ -114,15 +114,15 @@ class _Known:
 
 def _difference(sides: Sequence[Estimate | _Known], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
-    # Around what limits lie around: a difference about a biased frequency, which may lie outside, would not cover.
+    # From the nearly unbiased centres: limits around a biased frequency would not cover the true difference.
     first, second = (Estimated(side.centre, *side.limits(level)) for side in sides)
     return difference_ends(first, second, np.zeros(1))
 
 
 def _p_values(sides: Sequence[Estimate | _Known]) -> FloatArray:
-    """Return ``(|X|,)`` p-values: 1 less the level of the widest interval that excludes 0."""
+    """Return ``(|X|,)`` p-values: 1 minus the level of the widest interval that excludes 0."""
     difference = sides[0].centre - sides[1].centre
-    # The distance from 0 that is left at each score; it falls as intervals grow.
+    # The distance of each interval from 0 at each score; it decreases as intervals grow.
     left = []
     for score in _SCORES:
         low, high = _difference(sides, 1 - 2 * float(ndtr(-score)))
@@ -140,24 +140,24 @@ def _p_values(sides: Sequence[Estimate | _Known]) -> FloatArray:
 
 
 def homogeneity(estimates: Any) -> ChiSquare | None:
-    """Test whether several groups of people have one distribution.
+    """Test whether several groups of people have the same distribution.
 
-    The covariance holds under the hypothesis of one distribution for all groups. Values in clear have their reported
-    shares, and sensitive values the nearest shares that sum to the rest. Values in clear with fewer than five expected
-    reports in some group are combined first [Cochran 1954]. Then the statistic is nearly chi-square. For randomized
-    response with sensitive values only, it is Pearson's statistic of the table of counts.
+    The covariance is computed under the hypothesis of one distribution for all groups. In this distribution values in
+    clear have their reported shares, and sensitive values the nearest shares that sum to the rest. Values in clear with
+    fewer than five expected reports in some group are combined first [Cochran 1954]. Then the statistic is nearly
+    chi-square. For randomized response with sensitive values only, it is Pearson's statistic of the table of counts.
 
     Args:
         estimates: two or more `Estimate` under one plan, of different people: a `GroupedEstimate`, or a mapping or a
-            sequence of them. Their method does not matter, as their tallies are tested.
+            sequence of estimates. Their method does not matter, because their tallies are tested.
 
     Returns:
-        The statistic, its degrees of freedom and p-value. None where the tallies are not known, people have known
-        shares, nothing varies, or there are more than 2,000 values.
+        The statistic, its degrees of freedom and its p-value. None if the tallies are not known, the groups are
+        post-stratified, nothing varies, or there are more than 2,000 values.
 
     Raises:
         ParameterError: if these are no estimates of different people.
-        MismatchError: if they are of two plans.
+        MismatchError: if they belong to several plans.
 
     Example:
         >>> import discreet as dc
@@ -181,7 +181,7 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
 
 
 def _refuse_same(first: Estimate, second: Estimate) -> None:
-    """Refuse two estimates that are known to share people."""
+    """Raise an error for two estimates that are known to share people."""
     known = first.people is not None and second.people is not None
     shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
     if shared:
@@ -189,7 +189,7 @@ def _refuse_same(first: Estimate, second: Estimate) -> None:
 
 
 def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> ChiSquare | None:
-    """Return the test of one distribution behind all strata, or of the known one behind one of them."""
+    """Return the test that all strata have the same distribution, or that one stratum has a fixed distribution."""
     if any(group is None or len(group.counts) > 1 for group in people) or people[0].decoder.domain.size > _MOST_VALUES:
         return None
     strata, decoders = [next(iter(group)) for group in people], [group.decoder for group in people]
@@ -207,7 +207,7 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
     cells = np.vstack([np.eye(domain.size)[~rare], rare.astype(np.float64)[None]])
     plans = {decoder.maker.fingerprint for decoder in decoders}
     if fixed is None and len(plans) == 1:
-        # Under one plan a pool's bias is the same for all.
+        # Under one plan, all strata have the same pool bias.
         away = np.sqrt(sizes)[:, None] * (means - np.average(means, 0, sizes))
         return _squared(cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ deviation for deviation in away])
     parts = [covariance / size for covariance, size in zip(covariances, sizes, strict=True)]
@@ -221,10 +221,10 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
 def _covariances(
     people: Sequence[Strata], strata: Sequence[Stratum], in_clear: BoolArray, p: FloatArray
 ) -> list[FloatArray]:
-    """Return n times the covariances of the estimate of each stratum, if all have the distribution p.
+    """Return n times the covariances of the estimate of each stratum, if all strata have the distribution p.
 
-    People with weights w have the distribution q if they count as w^2 says: to the covariance at q, (q - p)(q - p)' is
-    added, n being (sum w)^2 / sum w^2.
+    Let q be the distribution of people with weights w, if they are weighted by w^2. Then (q - p)(q - p)' is added to
+    the covariance at q, and n is (sum w)^2 / sum w^2.
     """
     weighted = [stratum for stratum in strata if stratum.weighted]
     means, sizes = ([each.square_mean for each in weighted], [each.squares for each in weighted])
@@ -239,7 +239,10 @@ def _covariances(
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
-    """Return the distribution with these estimates for values in clear, and the nearest shares that sum to the rest."""
+    """Return a plausible distribution from linear estimates.
+
+    Values in clear have their estimates, and the others the nearest shares that sum to the rest.
+    """
     p = np.where(in_clear, np.maximum(linear, 0.0), 0.0)
     p /= max(float(p.sum()), 1.0)
     if not in_clear.all():
@@ -249,7 +252,10 @@ def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
 
 
 def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
-    """Return the test of deviations of this covariance: of one, or of several about their common mean."""
+    """Return the chi-square test that deviations with this covariance are 0.
+
+    Several deviations are taken from their common mean.
+    """
     values, vectors = np.linalg.eigh(covariance)
     # Sums without an error, such as the sum of all estimates, are left out.
     used = values > 1e-9 * max(values.max(), 0)

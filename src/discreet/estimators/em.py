@@ -4,9 +4,9 @@ Each iteration replaces every frequency by the expected share of its reports,
 
     p_x <- p_x (sum(u) + c (B'u)_x)  for sensitive x,  p_x <- p_x sum(u) + F_x / n  otherwise,
 
-with u = m / (n (1 + c B p)). The likelihood never falls, but it rises ever more slowly, so *when to stop is part of the
-estimator*: stopped early, it stays nearer to its start than the maximum likelihood estimate does, which in noisy
-regimes is often nearer to the truth as well. A frequency that is zero at the start stays zero, unless it is of a value
+with u = m / (n (1 + c B p)). The likelihood never falls, but it rises ever more slowly, so *the stopping rule is part
+of the estimator*. An estimate that stops early is nearer to its start than the maximum likelihood estimate is. With
+much noise, it is often nearer to the truth too. A frequency that is zero at the start stays zero, unless the value is
 reported in clear.
 """
 
@@ -22,21 +22,21 @@ from discreet.estimators.threshold import thresholded
 from discreet.results.estimate import Estimate
 
 EM_CHANGE = 3e-4
-"""Where the paper's procedure stops: the sum of absolute changes in one iteration."""
-# What every value gets where something was seen that no value with a share could cause.
+"""Largest sum of absolute changes in one iteration at which the paper's procedure stops."""
+# Share that every value gets if no value with a share can cause some report.
 _LITTLE = 1e-3
 
 
 def early_stopped(start: LinearStart, *, significance: float = 0.05, progress: Progress | None = None) -> Estimate:
-    """Run the paper's EM reconstruction from emp+thr, with an early stop [ULDP, section 4].
+    """Return the paper's EM estimate, which starts at emp+thr and stops early [ULDP, section 4].
 
-    Not the maximum of the likelihood: it stops when an iteration changes little, and in noisy regimes that makes it
+    It is not the maximum of the likelihood: it stops if an iteration changes little. With much noise this makes it
     smoother and often nearer to the truth.
 
     Args:
-        start: the reports and their linear estimate; the tally is enough where blocks are single values.
-        significance: of the thresholds that it starts from.
-        progress: called with the iterations done and the present gap.
+        start: the reports and their linear estimate; a tally suffices if blocks are single values.
+        significance: significance of the thresholds at the start.
+        progress: a function that is called with the number of iterations and the present gap.
     """
     evidence = start.evidence
     first, _ = thresholded(start, significance, uniform=True)
@@ -46,7 +46,7 @@ def early_stopped(start: LinearStart, *, significance: float = 0.05, progress: P
     first = first / first.sum()
     membership = likelihood.membership
     if not np.isfinite(likelihood.contrast) and membership.is_here and not (membership.dot(first) > 0).all():
-        # Something was seen that no value with a share could cause.
+        # No value with a share can cause some of the reports.
         first = (first + _LITTLE) / (first + _LITTLE).sum()
     clear_counts = start.tally.clear if likelihood.clear is not None else np.zeros(0)
     point = np.concatenate([first[evidence.covered], first[~evidence.covered]])
@@ -62,13 +62,13 @@ class Reconstruction:
     """The result of expectation maximisation.
 
     Attributes:
-        frequencies: ``(v + N,)`` of the sensitive values, then of the others.
-        gap: an upper bound on the log-likelihood that is missing to the maximum, in nats per report, at the point one
-            iteration before these frequencies, which are at least as likely.
-        iterations: their number, one pass over the reports each.
-        point: ``(k,)`` the sensitive values' frequencies one iteration before, and the sum of the others if it is above
-            0.
-        gradient: ``(k,)`` the mean over the reports of their likelihood ratios there.
+        frequencies: ``(v + N,)`` frequencies of the sensitive values, then of the others.
+        gap: an upper bound on the distance of the log-likelihood from its maximum, in nats per report, one iteration
+            before these frequencies; these frequencies are at least as likely.
+        iterations: the number of iterations, each a pass over the reports.
+        point: ``(k,)`` the frequencies of the sensitive values one iteration before, and the sum of the others if it is
+            above 0.
+        gradient: ``(k,)`` the mean over the reports of their likelihood ratios at this point.
     """
 
     frequencies: FloatArray
@@ -87,15 +87,15 @@ def expectation_maximization(
     most_iterations: int = 10_000,
     progress: Progress | None = None,
 ) -> Reconstruction:
-    """Reconstruct frequencies by expectation maximisation, stopped by the change per iteration.
+    """Return frequencies by expectation maximisation, which stops if an iteration changes them little.
 
     Args:
-        likelihood: of the reports.
+        likelihood: the likelihood of the reports.
         start: ``(v + N,)`` a distribution, sensitive values first.
         clear_counts: ``(N,)`` F, the reports of each value that is not sensitive; their sum is ``likelihood.clear``.
         change: stop when the frequencies change by no more than this in one iteration (sum of absolute changes).
         most_iterations: stop after this many iterations in any case; at least 1.
-        progress: called with the iterations done and the gap before the last of them.
+        progress: a function that is called with the number of iterations and the gap before the last one.
     """
     size, after, counts = likelihood.membership.size, start, clear_counts.astype(np.float64)
     rows, reports = likelihood.rows_of(likelihood), likelihood.reports

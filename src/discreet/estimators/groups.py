@@ -1,4 +1,4 @@
-"""Estimates by group: of each group's reports alone, weighted, and post-stratified."""
+"""Estimates by group: from each group's reports, weighted, and post-stratified."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ _SUM = 1e-6
 
 Counts: TypeAlias = Tally | WeightedTally
 Direct: TypeAlias = Callable[[Any], Estimate]
-"""The estimate of plain reports or a tally by the method that was chosen."""
+"""A function that returns the estimate of reports or a tally by the chosen method."""
 
 
 def estimate_groups(
@@ -49,16 +49,17 @@ def estimate_groups(
 
     Args:
         mechanism: the mechanism of the reports.
-        data: reports, or a table of them that says its plan, as for `discreet.estimate`; or a tally by group.
-        groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; None where the
-            data is a tally by group.
+        data: reports, or a table of reports that identifies its plan, as for `discreet.estimate`; or a tally by group.
+        groups: ``(n,)`` a public column, the group of each report, or a table of several such columns; None if the
+            data are a tally by group.
         method: one of `METHODS`.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
-        shares: of each group in the population, by its label, which make ``overall`` post-stratified; for method
-            ``linear``.
-        minimum: people in the smallest group that is estimated.
-        small: whether smaller groups are refused (``"refuse"``) or left out (``"leave-out"``); they are never named.
-        options: of the method, by name.
+        shares: the share of each group in the population, by its label. With shares, ``overall`` is post-stratified;
+            for method ``linear``.
+        minimum: number of people in the smallest group that is estimated.
+        small: treatment of smaller groups: raise an error (``"refuse"``) or leave them out (``"leave-out"``); no
+            message names them.
+        options: options of the method, by name.
 
     Raises:
         ParameterError: if the method or an option is unknown, or an argument does not go with the data.
@@ -108,16 +109,16 @@ def _direct(mechanism: Mechanism, run: Callable[..., Estimate], options: Mapping
 
 
 def checked_shares(shares: Any, labels: Sequence[Any], wanted: str) -> FloatArray:
-    """Return the shares of groups in the population, in the order of the groups.
+    """Return the shares of groups in the population, in the order of ``labels``.
 
     Args:
         shares: the share of each group, by its label.
-        labels: of the groups that have people.
-        wanted: what they are called.
+        labels: labels of the groups that have people.
+        wanted: name of the shares in messages.
 
     Raises:
-        DataError: if a group has no share, or a share no people.
-        ParameterError: if they are no numbers of at least 0, or do not sum to 1.
+        DataError: if a group has no share, or a share has no people.
+        ParameterError: if the shares are no numbers of at least 0, or do not sum to 1.
     """
     if not isinstance(shares, Mapping):
         raise ParameterError("shares.wrong-type", argument="shares", wanted=wanted, kind=type(shares).__name__)
@@ -141,13 +142,13 @@ def _listed(labels: Sequence[Any], most: int = 5) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """The reports of groups.
+    """The reports of a batch by group, with their tallies.
 
     Attributes:
-        names: of the columns that make the groups.
-        data: a function of a label that returns the reports of its group, or a tally of them.
-        counts: of each group, a tally, weighted or not.
-        whole: all of them together, as they came.
+        names: names of the columns that make the groups.
+        data: a function from a label to the reports of its group, or to their tally.
+        counts: the tally of each group, weighted or not.
+        whole: all reports, or the tally of all reports.
     """
 
     names: tuple[str, ...]
@@ -162,12 +163,12 @@ class Batch:
 
 
 def _cut(ordered: Reports, runs: Mapping[Any, tuple[int, int]], label: Any) -> Reports:
-    """Return the reports of a group, of all reports sorted by group."""
+    """Return the reports of one group, from reports that are sorted by group."""
     return ordered.part(*runs[label])
 
 
 def _counted(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]) -> Iterator[Counts]:
-    """Yield the tallies of all groups, and those behind the estimates of groups, which may have to be made for it."""
+    """Yield the tallies of all groups, and the tallies of the groups' estimates, which may be computed for this."""
     yield from counts.values()
     for estimate in estimates.values():
         yield from estimate.people.counts
@@ -177,13 +178,13 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
     """Return the reports of each group with their tallies.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism of the reports.
         data: reports, or a tally by group.
-        groups: the group of each report; None if the tally is by group already.
-        weights: the weight of each report; None if all count alike.
+        groups: the group of each report; None for a tally by group.
+        weights: the weight of each report; None for equal weights.
 
     Raises:
-        DataError: if columns do not fit the reports, or hold what they must not.
+        DataError: if columns do not fit the reports, or hold invalid entries.
         ParameterError: if groups or weights are passed with a tally.
     """
     if isinstance(data, GroupedTally):
@@ -210,7 +211,7 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
 
 
 def _on_demand(mechanism: Mechanism, batch: Batch, large: list[Any], direct: Direct) -> EstimatesOnDemand:
-    """Return the linear estimates of groups; tables compute many groups at a time.
+    """Return the linear estimates of groups, computed on first use; tables compute many groups at a time.
 
     Raises:
         DataError, MismatchError: if this mechanism cannot have made the tally of a group.
@@ -227,7 +228,7 @@ def _of_group(data: Callable[[Any], Any], direct: Direct, label: Any) -> Estimat
 
 
 def _stacked(mechanism: Mechanism, tallies: Mapping[Any, Tally], labels: Sequence[Any]) -> Estimate:
-    """Return the linear estimates of groups in rows: columns are ``(g, |X|)``, no more is asked."""
+    """Return the linear estimates of groups as one estimate with ``(g, |X|)`` arrays, for tables only."""
     tally: Any = TallyStack.of([tallies[label] for label in labels])
     evidence = Evidence(tally, 1.0, mechanism.domain.sensitive)
     start = LinearStart(mechanism.domain, mechanism.fingerprint, mechanism.decoder, evidence)

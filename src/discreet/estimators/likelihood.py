@@ -1,18 +1,18 @@
 """The likelihood of reports, blocks and values in clear: one concave function for all mechanisms.
 
-A report is a block A of sensitive values, of likelihood 1 + c p(A) up to a constant, or a value in
-clear, of likelihood p_x. All values that are not sensitive act as one, the *rest*, since inside
-them the estimate is in proportion to the counts. So the unknown is a *point*: the v sensitive
-frequencies and, where anything is not sensitive, the rest. Per report, in nats,
+A report is a block A of sensitive values, with the likelihood 1 + c p(A) up to a constant, or a value in clear, with
+the likelihood p_x. All values that are not sensitive act as one value, the *rest*: their estimates are proportional to
+their counts. So the unknown is a *point*: the v sensitive frequencies and, if some values are not sensitive, the
+frequency of the rest. Per report, in nats,
 
     F(point) = (1/n) (sum_i m_i ln(1 + c t_i) + M ln(rest)),  t = B p,
 
-where row i of B is a block reported m_i times, and M reports are in clear. With z = c / (1 + c t)
-and u = m z / (n c), the gradient of the homogeneous form (1 replaced by the sum of the point) is
+where row i of B is a block reported m_i times, and M reports are in clear. With z = c / (1 + c t) and u = m z / (n c),
+the gradient of the homogeneous form (1 replaced by the sum of the point) is
 
     g = sum(u) + c B'u  on sensitive values,  g = sum(u) + M / (n rest)  on the rest;
 
-point . g = 1 always, and max(g) - 1 bounds what F still misses.
+point . g = 1 always, and max(g) - 1 is an upper bound on the distance of F from its maximum.
 """
 
 from abc import ABC, abstractmethod
@@ -29,19 +29,18 @@ from discreet.mechanisms.evidence import Membership
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
 """A function that returns a new ``(rows,)`` array of a type, not filled, in memory or in files."""
 
-# Rows per block of work: enough rows to occupy all threads, and few enough to need little memory. The number is a
-# multiple of the rows that any law lays out together. The rows of a block may depend on nothing but the number of all
-# rows, or sums would depend on more too.
+# Rows per chunk: enough rows to occupy all threads, and few enough to need little memory. The number is a multiple of
+# every law's `BlockLayout.piece_size`. The chunks depend on nothing but the number of all rows, and so do the sums.
 STRETCH = 1 << 20
-# Three vectors of a piece of it stay in the second-level cache.
+# Rows per piece of a chunk: three vectors of this length stay in the second-level cache.
 PIECE = 8192
-# In place of 0 where a = 0: its square is still a number.
+# Replaces a = 0; the square of this number is still above 0.
 _TINY = 1e-150
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLikelihood:
-    """The likelihood of reports: the membership of their blocks, the contrast, and the number in clear.
+    """The likelihood of reports: the membership matrix of blocks, the contrast, and the number in clear.
 
     Attributes:
         membership: The reported blocks.
@@ -83,12 +82,14 @@ class RowSums:
 
 
 class Rows(ABC):
-    """The rows of a likelihood, z = c / (1 + c t) for each, in this process or elsewhere, and sums over them.
+    """The rows of a likelihood, z = c / (1 + c t) for each, and sums over them.
+
+    The rows may be in this process or elsewhere.
 
     Attributes:
-        single: Whether products run in single precision.
-        has_single: Whether they may.
-        passes: The products so far, in passes of one product and one transposed product.
+        single: Whether products are in single precision.
+        has_single: Whether single precision is available.
+        passes: The number of passes so far; a pass is one product and one transposed product.
     """
 
     single: bool = False
@@ -97,7 +98,7 @@ class Rows(ABC):
 
     @abstractmethod
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Compute the sum of m z at the distribution ``members``, shape ``(v,)``.
+        """Return the sums of m z at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
@@ -106,30 +107,33 @@ class Rows(ABC):
 
     @abstractmethod
     def curvature(self) -> tuple[RowSums, float]:
-        """Sum m z^2 divided by its greatest possible value per report, or about that, and return that value too."""
+        """Return the sums of m z^2, divided by the greatest z^2 or about that, and this divisor."""
 
     @abstractmethod
     def set_direction(self, step: FloatArray) -> None:
-        """Take a direction: ``step``, shape ``(v,)``."""
+        """Set the direction of steps: ``step``, shape ``(v,)``."""
 
     @abstractmethod
     def slope(self, length: float) -> tuple[float, float]:
-        """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
+        """Return the first derivative of the log-likelihood at a step of this length, and minus the second."""
 
     @abstractmethod
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move z by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
+        """Move z by a step of this length, and return the sums of the changes of m z.
+
+        If ``whole``, return the sums of m z itself.
+        """
 
 
 MakeRows: TypeAlias = Callable[[RowLikelihood], Rows]
 
 
 class LocalRows(Rows):
-    """The rows of a likelihood in this process, w = 1/c + t for each, and sums over them; products are counted.
+    """The rows of a likelihood in this process, w = 1/c + t for each, and sums over them; passes are counted.
 
     The inverse of w is z, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a
-    fixed order, so that they do not depend on threads. Rows are processed in stretches: no vectors as long as all rows
-    exist but w and B d, and ``new_rows`` makes these two.
+    fixed order, so that they do not depend on threads. Rows are processed in chunks: only w and B d have an entry for
+    every row, and ``new_rows`` creates these two vectors.
 
     Args:
         likelihood: The likelihood of the rows; its membership must be a matrix.
@@ -141,14 +145,14 @@ class LocalRows(Rows):
     def __init__(self, likelihood: RowLikelihood, new_rows: NewRows = np.empty) -> None:
         self._membership = likelihood.membership
         self._multiplicity, self._new_rows = likelihood.membership.multiplicity, new_rows
-        # w where t = 0. No row falls below it, whatever rounding says.
+        # w where t = 0. No row may be less, even after rounding.
         self._least = max(1.0 / likelihood.contrast, _TINY)
         self._smallest = np.inf
         self._w: FloatArray | None = None
         self._along: AnyArray = np.empty(0)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Compute the sum of m z at the distribution ``members``, shape ``(v,)``.
+        """Return the sums of m z at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
@@ -169,7 +173,7 @@ class LocalRows(Rows):
         return self._sums(weights)
 
     def curvature(self) -> tuple[RowSums, float]:
-        """Sum m z^2 divided by its greatest possible value per report, and return that value too.
+        """Return the sums of m z^2, divided by the greatest z^2, and this divisor.
 
         The square of a large contrast would not fit into single precision.
         """
@@ -183,7 +187,7 @@ class LocalRows(Rows):
         return self._sums(weights), self._smallest**-2
 
     def set_direction(self, step: FloatArray) -> None:
-        """Take a direction: the products of B with ``step``, shape ``(v,)``."""
+        """Set the direction of steps: compute the products of B with ``step``, shape ``(v,)``."""
         self.passes += 0.5
         values = self._values(step)
         for rows, part in self._chunks():
@@ -193,7 +197,7 @@ class LocalRows(Rows):
             self._along[rows] = product
 
     def slope(self, length: float) -> tuple[float, float]:
-        """Sum the first derivative of the log-likelihood at a step of this length, and minus the second."""
+        """Return the first derivative of the log-likelihood at a step of this length, and minus the second."""
         first = second = 0.0
         for rows, _ in self._chunks():
             for piece in _pieces(rows):
@@ -205,7 +209,7 @@ class LocalRows(Rows):
         return first, second
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move by a step of this length, and sum the changes of m z; or, if ``whole``, m z itself."""
+        """Move by a step of this length, and return the sums of the changes of m z; or, if ``whole``, of m z itself."""
         self._smallest = np.inf
 
         def weights(rows: slice, _part: Membership) -> FloatArray:
@@ -239,14 +243,14 @@ class LocalRows(Rows):
 
     def _moved(self, rows: slice, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return B d, w, and w after a step of this length, for some rows."""
-        # In double precision, whatever the products ran in.
+        # In double precision, also if the products are in single precision.
         along, w = self._along[rows].astype(np.float64, copy=False), self._weights()[rows]
         after = along * length
         after += w
         return along, w, np.maximum(after, self._least, out=after)
 
     def _times(self, each: FloatArray, rows: slice) -> FloatArray:
-        """Return each of these rows times its multiplicity m; the same array where every row counts once."""
+        """Return each row times its multiplicity m; the same array if every row counts once."""
         return each if self._multiplicity is None else each * self._multiplicity[rows]
 
     def _sums(self, weights: Callable[[slice, Membership], FloatArray]) -> RowSums:
@@ -259,7 +263,7 @@ class LocalRows(Rows):
         return RowSums(everywhere, inside)
 
     def _chunks(self) -> Iterator[tuple[slice, Membership]]:
-        """Yield stretches of rows and their part of B; pages of vectors in files are released after each."""
+        """Yield chunks of rows with their part of B; memory pages of vectors in files are released after each."""
         for rows, part in self._membership.chunks(STRETCH):
             yield rows, part
             for vector in (self._w, self._along):

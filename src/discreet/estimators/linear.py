@@ -1,7 +1,7 @@
-"""Methods of estimation: the noun `Method`, and the linear estimate that every method starts from.
+"""Methods of estimation: the class `Method`, and the linear estimate from which every method starts.
 
-Python, the command line, the collector and the surveys read the same objects: a method says there once what it takes.
-Errors are worked out when they are first asked for: many want the frequencies only, or intervals, which need none.
+Python, the command line, the collector and surveys read the options of a method from the same object. Standard errors
+are computed on first use, because often only frequencies or intervals are needed.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,10 +25,10 @@ from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 Result = TypeVar("Result")
 Progress = Callable[[float, float], None]
-"""A function that takes the passes done and the present gap."""
+"""A function of the number of passes and the present gap."""
 
-# By default at most this much log-likelihood is missing: per report, and over all reports together, where a tenth of a
-# nat is little beside the half nat per value that the noise costs.
+# Default largest distances of the log-likelihood from its maximum: per report, and over all reports. A tenth of a nat
+# is little compared with the half nat per value that noise costs.
 _MISSING_PER_REPORT = 1e-4
 _MISSING = 0.1
 
@@ -38,10 +38,10 @@ class MethodOption:
     """An option of a method.
 
     Attributes:
-        name: of the argument.
-        help: what it does, for the command line; empty for an option of Python alone.
-        check: a function of the name and the argument that returns what the method runs with, or refuses it.
-        choices: the texts that it may be; none for a number.
+        name: name of the argument.
+        help: description for the command line; empty for an option of Python only.
+        check: a function of the name and the argument that returns the checked argument, or raises an error.
+        choices: the possible texts; empty for a number.
     """
 
     name: str
@@ -51,7 +51,7 @@ class MethodOption:
 
     @classmethod
     def of(cls, name: str, choices: tuple[str, ...], about: str) -> "MethodOption":
-        """Return an option that is one of a few texts."""
+        """Return an option whose argument is one of a few texts."""
         return cls(name, about, lambda name, argument: checked_choice(name, argument, choices), choices)
 
 
@@ -60,11 +60,11 @@ class Method(Generic[Result]):
     """A method of estimation.
 
     Attributes:
-        name: by which users choose it.
-        run: the function of the data and of the options that returns the estimate.
-        options: that it takes.
-        needs_reports: whether it needs the reports, and not only their tally, where blocks hold several values.
-        weighs: whether it takes weights of people and shares of groups.
+        name: name for users.
+        run: a function of the data and the options that returns the estimate.
+        options: options of the method.
+        needs_reports: whether the method needs the reports, and not only their tally, if blocks have several values.
+        weighs: whether the method takes weights of people and shares of groups.
     """
 
     name: str
@@ -74,10 +74,10 @@ class Method(Generic[Result]):
     weighs: bool = False
 
     def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the options that the method runs with.
+        """Return the checked options with which the method runs.
 
         Raises:
-            ParameterError: if the method does not take one, or not as it is.
+            ParameterError: if the method does not take an option, or the option is invalid.
         """
         known = {option.name: option for option in self.options}
         if idle := [name for name in options if name not in known]:
@@ -93,10 +93,10 @@ class Method(Generic[Result]):
         return {name: known[name].check(name, option) for name, option in options.items()}
 
     def check_weighs(self) -> None:
-        """Refuse weights and shares for a method that does not take them.
+        """Raise an error if the method does not take weights and shares.
 
         Raises:
-            ParameterError: if the method does not.
+            ParameterError: if the method does not take them.
         """
         if not self.weighs:
             raise ParameterError("method.no-weights", argument="method", name=self.name)
@@ -121,7 +121,7 @@ SIGNIFICANCE = MethodOption("significance", "level of all tests together. [0.05]
 
 
 def missing_of(n: int, tolerance: float | None) -> float:
-    """Return the largest gap to accept of n reports, in nats per report: the tolerance, or its default."""
+    """Return the largest accepted gap for n reports, in nats per report: the tolerance, or a default."""
     return max(min(_MISSING_PER_REPORT, _MISSING / n), 1e-12) if tolerance is None else tolerance
 
 
@@ -131,11 +131,11 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class LinearStart:
-    """The evidence of a batch, and its linear estimate.
+    """The evidence in a batch of reports, and its linear estimate.
 
     Attributes:
         domain: the values.
-        fingerprint: of the plan.
+        fingerprint: fingerprint of the plan.
         decoder: the linear decoder of the mechanism.
         evidence: the tally, and the terms of the likelihood of its reports.
     """
@@ -147,11 +147,11 @@ class LinearStart:
 
     @classmethod
     def of(cls, mechanism: Mechanism, data: Data) -> "LinearStart":
-        """Return the start of reports, or of a tally of them, after checks.
+        """Return the evidence and the linear estimate of reports, or of a tally, after checks.
 
         Raises:
             ParameterError: if ``mechanism`` is no mechanism.
-            DataError: if there is no report, or none that this mechanism makes.
+            DataError: if there is no report, or the mechanism cannot have made one of them.
             MismatchError: if they belong to another plan.
         """
         if not callable(getattr(type(mechanism), "evidence", None)):
@@ -161,7 +161,7 @@ class LinearStart:
 
     @property
     def tally(self) -> Tally:
-        """The counts."""
+        """The tally of the reports."""
         return self.evidence.tally
 
     @property
@@ -171,22 +171,22 @@ class LinearStart:
 
     @cached_property
     def linear(self) -> FloatArray:
-        """``(|X|,)`` unbiased estimates."""
+        """``(|X|,)`` unbiased linear estimates."""
         return self.decoder.decode(self.tally)
 
     @cached_property
     def second_moments(self) -> tuple[FloatArray, FloatArray]:
-        """``(A, B)`` such that n Var(p_hat_x) = A + B p - p^2."""
+        """``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2."""
         return self.decoder.second_moments(self.tally, self.linear)
 
     @property
     def intervals(self) -> ValueUncertainty:
-        """The limits that the tally gives, whatever the point estimate is."""
+        """The limits that follow from the tally, for every point estimate."""
         law = partial(self.decoder.report_law, self.tally, self.linear)
         return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, behind=law)
 
     def variance(self, at: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the linear estimates where the true frequencies are ``at``."""
+        """Return the ``(|X|,)`` variances of the linear estimates if the true frequencies are ``at``."""
         constant, slope = self.second_moments
         variances, square = np.empty(len(at)), np.empty(min(_CHUNK, len(at)))
         for start in range(0, len(at), _CHUNK):
@@ -202,7 +202,7 @@ class LinearStart:
 
     @property
     def linear_errors(self) -> FloatArray:
-        """``(|X|,)`` standard errors of the linear estimates; 0 only where there is one value, so that it is known.
+        """``(|X|,)`` standard errors of the linear estimates; 0 only for a domain of one value, whose share is known.
 
         If no report or every report has a value, the error follows from `plausible_variances`.
         """
@@ -210,12 +210,12 @@ class LinearStart:
 
     @property
     def unseen(self) -> BoolArray:
-        """``(|X|,)`` booleans: true for an estimate with a standard error below half a report, by its own variance."""
+        """``(|X|,)`` booleans: true for a value whose estimated standard error is below half a report."""
         return self._own_errors[1]
 
     @cached_property
     def _own_errors(self) -> tuple[FloatArray, BoolArray]:
-        # Where the truth is the linear estimate itself.
+        # Computed as if the linear estimate were the truth.
         size, shape = self.domain.size, self.linear.shape
         constant, slope, n = (np.broadcast_to(number, shape) for number in (*self.second_moments, self.n))
         errors, unseen = np.empty(shape), np.zeros(shape, dtype=np.bool_)
@@ -225,11 +225,11 @@ class LinearStart:
             np.subtract(slope[part], p, out=each)
             each *= p
             each += constant[part]
-            # What rounding leaves below 0 is among these few.
+            # Among these few are all variances that rounding makes negative.
             few = each < 0.25 / self.n
             each[few] = np.maximum(each[few], 0)
             unseen[part] = few & (size > 1)
-            # n - 1: with the data's own mean in it, this is unbiased.
+            # Divided by n - 1, because the mean is estimated from the same data.
             each *= 1 / np.maximum(self.n - 1, 1)
             np.sqrt(each, out=each)
         if unseen.any():
@@ -239,7 +239,7 @@ class LinearStart:
 
     @cached_property
     def safe_variance(self) -> FloatArray:
-        """``(|X|,)`` variances, above 0: as if each value had been seen once at least."""
+        """``(|X|,)`` variances above 0, computed as if each value had been reported at least once."""
         return np.maximum(self.variance(np.clip(self.linear, 1 / self.n, 1)), 1 / float(self.n) ** 2)
 
     def estimate(
@@ -251,16 +251,16 @@ class LinearStart:
         gap: float | None = None,
         passes: float | None = None,
     ) -> Estimate:
-        """Return the estimate of these frequencies, with the limits of the tally.
+        """Return an estimate with these frequencies, and with the limits of the tally.
 
-        Where `unseen` holds, or an error is below half a report, the error is at least the linear estimate's.
+        If `unseen` is true, or an error is below half a report, the error is at least the linear estimate's.
 
         Args:
-            frequencies: ``(|X|,)`` by the method.
-            errors: a function of the ``(|X|,)`` standard errors, for when they are first asked for.
-            method: its name.
-            gap: distance to the maximum of the log-likelihood, in nats per report.
-            passes: how many times the reports were gone through.
+            frequencies: ``(|X|,)`` frequencies by the method.
+            errors: a function that returns the ``(|X|,)`` standard errors; it is called on first use.
+            method: name of the method.
+            gap: upper bound on the distance of the log-likelihood from its maximum, in nats per report.
+            passes: number of passes over the reports.
         """
 
         def floored() -> FloatArray:
@@ -285,9 +285,9 @@ class LinearStart:
 
 
 def linear(start: LinearStart) -> Estimate:
-    """Solve for the frequencies: unbiased, may be negative, need not sum to one [ULDP, (3)].
+    """Return the linear estimate: unbiased; it may be negative, and need not sum to one [ULDP, (3)].
 
-    Wins where estimates are averaged or compared later, and where honest intervals are wanted.
+    It is the best method if estimates are averaged or compared later, and if intervals matter.
     """
     return start.estimate(start.linear, lambda: start.linear_errors, "linear")
 

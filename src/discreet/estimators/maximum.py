@@ -1,21 +1,21 @@
 """The certified maximum of the likelihood of blocks, for any block law.
 
-One step per pass over the reports (a product with the membership matrix and one with its transpose, the cost of one EM
-iteration): the best step of a quadratic model on the simplex, then a line search that needs no pass, because the rows'
-likelihoods are linear in the step. Every step climbs. The model's curvature is a diagonal A, corrected by the latest
-secant pairs (a step and the change of the gradient along it) in the direct BFGS form [Byrd, Nocedal, Schnabel 1994,
-Theorem 2.3],
+Each step needs one pass over the reports (a product with the membership matrix and one with its transpose, the cost of
+one EM iteration). It is the best step of a quadratic model on the simplex, followed by a line search that needs no
+pass, because the rows' likelihoods are linear in the step. Every step increases the likelihood. The model's curvature
+is a diagonal A, corrected by the latest secant pairs (a step and the change of the gradient along it) in the direct
+BFGS form [Byrd, Nocedal, Schnabel 1994, Theorem 2.3],
 
-    H = A - W' K^-1 W,  W = [S A; Y],  K = [[S A S', L], [L', -D]],
+    H = A - W' K^-1 W,  W = [S A; Y],  K = [[S A S', L], [L', -D]].
 
-S and Y the steps and the gradient's losses, rows; L and D the strictly lower triangle and the diagonal of S Y'. The
-diagonal A is the curvature of blocks whose members are independent,
+The rows of S and Y are the steps and the decreases of the gradient; L and D are the strictly lower triangle and the
+diagonal of S Y'. The diagonal A is the curvature of blocks whose members are independent,
 
     a = s2 psi (1 - psi),  s2 = (1/n) sum(m z^2),  psi = (1/n) B'(m z^2) / s2,
 
-(psi (k - psi) where the entries of a column of B are k instead of 1), taken anew when the rows' likelihoods have moved
-by more than a few percent. Passes run in single precision where that pays: they carry *changes*, whose rounding fades
-with the steps. The result is certified by a new computation in double precision.
+(psi (k - psi) if the entries of a column of B are k instead of 1). It is computed again if the rows' likelihoods have
+changed by more than a few percent. Passes are in single precision if this is faster: they compute *changes*, whose
+rounding errors decrease with the steps. A new computation in double precision certifies the result.
 """
 
 from collections import deque
@@ -30,20 +30,19 @@ from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.estimators.linear import Progress
 from discreet.estimators.simplex import projection
 
-# The step is near enough to the best on its line when the slope there is this part of the slope at
-# its start.
+# A line search stops if the slope is this share of the slope at the start of the line.
 _FLAT = 0.1
 _MOST_TRIALS = 60
-# At most this much longer from one trial length to the next.
+# Largest factor from one trial length to the next.
 _GROWTH = 10.0
 
 
 def line_search(rows: Rows, slope: float, longest: float, clear: int, clear_ratio: float) -> tuple[float, float]:
-    """Return about where the slope of the log-likelihood vanishes along a direction, and how much rows bend there.
+    """Return a step length at which the slope of the log-likelihood nearly vanishes, and the rows' curvature.
 
     Args:
-        rows: that took the direction.
-        slope: at its start, summed over reports.
+        rows: the rows, whose direction is set.
+        slope: the slope at the start of the line, summed over reports.
         longest: the largest length.
         clear: M, the number of reports in clear.
         clear_ratio: the step of the rest, over the rest.
@@ -58,17 +57,17 @@ def line_search(rows: Rows, slope: float, longest: float, clear: int, clear_rati
         low, high = (length, high) if here > 0 else (low, length)
         newton = length + here / bend if bend > 0 else np.inf
         if not low < newton < high:
-            # Newton's method leaves the bracket only where the bend changes fast.
+            # Newton's method leaves the bracket only if the curvature changes fast.
             newton = (low + high) / 2
         length = min(newton, _GROWTH * length, longest)
     return length, rows_bend
 
 
 def longest_length(point: FloatArray, step: FloatArray, face: "Face") -> float:
-    """Return the largest length at which the step stays on the face; at least 1."""
+    """Return the largest length at which a step stays feasible; at least 1."""
     down = step < 0
     room = (point[down] - face.floor[down]) / -step[down]
-    # The model's step itself ends on the face, whatever rounding says.
+    # The model's step itself is feasible, even if rounding makes it seem infeasible.
     return max(1.0, float(room.min(initial=np.inf)))
 
 
@@ -78,7 +77,7 @@ _INNER_STEPS = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Face:
-    """The points of the simplex that can be optimal.
+    """The feasible points: the simplex with lower bounds of the coordinates.
 
     Attributes:
         floor: The lower bounds of the coordinates, shape ``(length,)``.
@@ -87,25 +86,25 @@ class Face:
     floor: FloatArray
 
     def project(self, values: FloatArray, weights: FloatArray) -> FloatArray:
-        """Find the nearest point in the metric ``weights``, shape ``(length,)``."""
+        """Return the nearest feasible point in the metric ``weights``, shape ``(length,)``."""
         room = 1.0 - float(np.add.reduce(self.floor))
         return projection(values - self.floor, weights, total=max(room, 0.0))[0] + self.floor
 
 
 @dataclass(frozen=True, eq=False)
 class Curvature:
-    """Minus the Hessian, approximately: a diagonal and the latest secant pairs.
+    """An approximation of minus the Hessian: a diagonal and the latest secant pairs.
 
     Attributes:
         diagonal: ``(length,)`` positive numbers.
-        pairs: steps, and what the gradient lost along each.
+        pairs: steps, with the decrease of the gradient along each.
     """
 
     diagonal: FloatArray
     pairs: Sequence[tuple[FloatArray, FloatArray]] = ()
 
     def times(self, step: FloatArray) -> FloatArray:
-        """Multiply the curvature by a step, shape ``(length,)``."""
+        """Return the product of the curvature and a step, shape ``(length,)``."""
         product = self.diagonal * step
         if not self.pairs:
             return product
@@ -127,15 +126,14 @@ class Curvature:
                 [lower.T, -np.diag(np.diag(mixed))],
             ]
         )
-        # Scaling each pair to length one makes the cut-off of the pseudo-inverse mean the same for
-        # old and new pairs.
+        # With each pair scaled to length one, the cut-off of the pseudo-inverse is the same for old and new pairs.
         unit = 1.0 / np.sqrt(np.maximum(np.abs(np.diag(block)), 1e-300))
         wide = np.vstack([scaled, losses]) * unit[:, None]
         return wide, np.asarray(np.linalg.pinv(block * np.outer(unit, unit), rcond=1e-12), np.float64)
 
 
 def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: Face) -> FloatArray:
-    """Return the best step of the model, approximately: slope . d - d . H d / 2 with point + d on the face.
+    """Return the step d that nearly maximises slope . d - d . H d / 2, with point + d feasible.
 
     Spectral projected gradient [Birgin, Martinez, Raydan 2000] in the metric of the diagonal,
     whose first iterate is the optimum of the diagonal model.
@@ -165,37 +163,36 @@ def best_step(point: FloatArray, slope: FloatArray, curvature: Curvature, face: 
         step = step + length * change
         residual = residual - length * bent
         pace = min(max(inner(change, metric * change) / cost, 0.05), 20.0) if cost > 0 else 1.0
-    # The largest coordinate holds the coarsest rounding; off the simplex by it, a tiny step would
-    # not climb.
+    # The largest coordinate has the largest rounding error. A tiny step that leaves the simplex by this error would
+    # not increase the likelihood.
     step[np.argmax(point)] -= np.add.reduce(step)
     return step
 
 
 def inner(a: FloatArray, b: FloatArray) -> float:
-    """Sum a * b in a fixed order: BLAS may use another one for another number of threads."""
+    """Return the sum of a * b in a fixed order; BLAS may use another order for another number of threads."""
     return float(np.einsum("i,i->", a, b))
 
 
 # Below this many entries of B, single precision saves nothing that could be noticed.
 _SINGLE_ENTRIES = 1 << 22
-# Nor does it for this few values: their blocks may be counted instead, and the estimate must not depend on that.
+# Nor for at most this number of values: their blocks may be counted instead, and the estimate must not depend on that.
 _SINGLE_SIZE = 16
 # Squares of z must fit into single precision sums.
 _SINGLE_CONTRAST = 1e15
-# The diagonal is stale once the rows' likelihoods have moved by this much, relatively (root mean
-# square, added up).
+# The diagonal is outdated if the rows' likelihoods have changed by this relative amount (summed root mean squares).
 _STALE = 0.05
-# Zero frequencies hide how much their blocks bend the likelihood: start with a little of
-# everything, less where the contrast is small and there is little to bend.
+# At zero frequencies the curvature of their blocks is not visible. So the first point is mixed with a little of the
+# uniform distribution, less if the contrast is small and the curvature is low.
 _MIXED = 0.05
 _MIXED_CONTRAST = 10.0
-# A gap that has not improved in this many steps will not by more of the same.
+# In single precision, a gap without improvement in this number of steps will not improve.
 _PATIENCE = 4
-# In double precision the gap may rise and fall for a while although every step climbs.
+# In double precision the gap may rise and fall for a while, although every step increases the likelihood.
 _DESPAIR = 100
-# A value that is in all blocks has no curvature of its own, but its step must stay finite.
+# A value that is in all blocks has no curvature, but its step must stay finite.
 _LEAST_MIXED = 1e-2
-# point . gradient is 1 but for rounding; more says that rows and point have drifted apart.
+# point . gradient is 1 except for rounding; a larger difference shows that rows and point no longer agree.
 _DRIFT = 1e-12
 
 
@@ -204,12 +201,11 @@ class Solution:
     """A maximum likelihood estimate with its certificate.
 
     Attributes:
-        frequencies: Of the sensitive values, shape ``(v,)``.
-        rest: The frequency of all values that are not sensitive together; 0 if there are none.
-        gap: An upper bound on the log-likelihood that is missing to the maximum, in nats per report;
-            computed in double precision.
-        passes: Passes over the reports, of one product and one transposed product each; halves
-            occur.
+        frequencies: Frequencies of the sensitive values, shape ``(v,)``.
+        rest: The total frequency of all values that are not sensitive; 0 without such values.
+        gap: An upper bound on the distance of the log-likelihood from its maximum, in nats per report, computed in
+            double precision.
+        passes: The number of passes over the reports, of one product and one transposed product each; halves occur.
         information: Minus the diagonal of the Hessian per report on the simplex, approximately:
             shape ``(v,)``, or ``(v + 1,)`` with the rest last.
         gradient: The mean over the reports of their likelihood ratios, in double precision: shape
@@ -233,7 +229,7 @@ def maximize(
     most_passes: float = 1000,
     progress: Progress | None = None,
 ) -> Solution:
-    """Maximise the likelihood of blocks and values in clear.
+    """Return the point that maximises the likelihood of blocks and values in clear.
 
     Args:
         likelihood: The likelihood of the reports.
@@ -271,9 +267,8 @@ class _Ascent:
         self._size = likelihood.membership.size
         self._reports = likelihood.reports
         self.rows = likelihood.rows_of(likelihood)
-        # Without reports in clear a rest only loses likelihood: it is left out. With them it has
-        # at least their share at the optimum (its gradient is 1), which keeps ln(rest) away from
-        # its pole.
+        # Without reports in clear, a rest above 0 only decreases the likelihood, so it is left out. With reports in
+        # clear, the rest is at least their share at the optimum (its gradient is 1), and ln(rest) is finite.
         floor = np.zeros(self._size + (self._clear > 0))
         if self._clear > 0:
             floor[-1] = self._clear / self._reports
@@ -310,7 +305,7 @@ class _Ascent:
         return self.exhausted or self._idle >= _DESPAIR
 
     def certify(self) -> None:
-        """Compute rows and gradient from the point, in double precision, and stay there."""
+        """Compute rows and gradient at the point in double precision, and continue in double precision."""
         self.rows.single = False
         self._point /= np.add.reduce(self._point)
         self._gradient = self._fresh_gradient(self.rows.evaluate(self._point[: self._size]))
@@ -331,11 +326,11 @@ class _Ascent:
         return gradient
 
     def step(self) -> None:
-        """Climb once: one pass, and half a pass more if the diagonal of the model is stale."""
+        """Take one step: one pass, and half a pass more if the diagonal of the model is outdated."""
         if self._bends is None or self._moved > _STALE:
             self._bends = self._diagonal()
         if self._clear > 0:
-            # The rest bends by itself, and what it gains the sensitive values lose together.
+            # The curvature of the rest alone, plus the curvature of the sensitive values, which decrease as it grows.
             self._bends[-1] = self._clear / (self._reports * self._point[-1] ** 2) + self._rest_bend
         slope = self._gradient - 1.0
         step = best_step(self._point, slope, Curvature(self._bends, tuple(self._pairs)), self._face)
@@ -374,7 +369,7 @@ class _Ascent:
         before = self._gradient
         self._advance(length, step)
         step, loss = length * step, before - self._gradient
-        # By concavity the product is positive; if rounding says otherwise there is nothing to learn.
+        # By concavity the product is positive; if it is not, because of rounding, the pair has no information.
         if inner(step, loss) > 1e-14 * inner(step, bends * step):
             self._pairs.append((step, loss))
 
@@ -393,7 +388,7 @@ class _Ascent:
         self.certified = not single and drift < _DRIFT
 
     def solution(self) -> Solution:
-        """The estimate at the present point."""
+        """Return the estimate at the present point."""
         point, information = self._point, self._diagonal() if self._bends is None else self._bends
         return Solution(
             frequencies=point[: self._size].copy(),

@@ -1,17 +1,16 @@
 """The method ``mle``: maximum likelihood, certified, for the evidence of any mechanism.
 
-Errors, limits and covariances belong to the one-step estimate that starts at this estimate
+Standard errors, limits and covariances belong to the one-step estimate that starts at this estimate
 (`discreet.results.one_step`).
 
-Where blocks are single values (RR and uRR) the maximum has a closed form. A report is one symbol y, sent with
-probability q_y = f_y + s p_y: f_y > 0 is the probability with which a sensitive symbol arises as noise, f_y = 0 for a
-value in clear, and s is the probability of the truth. The log-likelihood sum(n_y ln q_y) is greatest, subject to p >= 0
-and sum(p) = 1, at
+If blocks are single values (RR and uRR), the maximum has a closed form. A report is one symbol y, sent with probability
+q_y = f_y + s p_y. The probability of a sensitive symbol as noise is f_y > 0; f_y = 0 for a value in clear; s is the
+probability of the truth. The log-likelihood sum(n_y ln q_y) is greatest, subject to p >= 0 and sum(p) = 1, at
 
     q_y = max(f_y, n_y / mu),  mu = N_A / (s + f_A),  A = {y: n_y > mu f_y},
 
-with N_A and f_A the sums over A. Taking a symbol out of A that does not belong there raises mu, so A shrinks to the
-right set.
+with N_A and f_A the sums over A. Removing a symbol that does not belong to A increases mu, so A shrinks to the right
+set.
 """
 
 from dataclasses import replace
@@ -32,24 +31,24 @@ from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.limits import all_agree, larger_of_few
 
 MOST_VALUES = 1000
-"""More values than this would take too long: their number enters in the third power."""
-# Numbers of the rows that choose values: beyond, the linear estimate's covariance is as good as any.
+"""Largest number of values; the time grows with its third power."""
+# Largest number of entries of a matrix of rows.
 _MOST_NUMBERS = 1 << 25
 
 
 def maximum_likelihood(
     start: LinearStart, *, tolerance: float | None = None, progress: Progress | None = None
 ) -> Estimate:
-    """Maximise the likelihood over the simplex, with a certificate of the gap.
+    """Return the maximum likelihood estimate on the simplex, with a certificate of the gap.
 
-    Wins where the noise is small against the frequencies (larger epsilon or n); where it is large,
-    ``threshold`` and ``em``, which stop early, are often nearer to the truth.
+    It is the best method if the noise is small compared with the frequencies (large epsilon or n). If the noise is
+    large, ``threshold`` and ``em`` are often nearer to the truth.
 
     Args:
-        start: the reports and their linear estimate; the tally is enough where blocks are single values.
-        tolerance: the largest gap to accept, in nats per report; at least 1e-12. None for a tenth of a nat
-            over all reports together, and at most 1e-4 per report.
-        progress: called with the passes done and the present gap.
+        start: the reports and their linear estimate; a tally suffices if blocks are single values.
+        tolerance: the largest accepted gap, in nats per report; at least 1e-12. None for a tenth of a nat over all
+            reports, and at most 1e-4 per report.
+        progress: a function that is called with the number of passes and the present gap.
     """
     evidence = start.evidence
     if not evidence.covered.any():
@@ -58,7 +57,7 @@ def maximum_likelihood(
         return _of_single_values(start, evidence.noise)
     missing, likelihood = missing_of(start.n, tolerance), likelihood_of(start, "mle")
     solution = maximize(likelihood, *_first_values(start), tolerance=missing, progress=progress)
-    # The rest is shared among the values that may go in clear, in proportion to their counts.
+    # The rest is divided among the values that may be reported in clear, in proportion to their counts.
     counts, total = start.tally.clear, start.tally.clear_total
     others = solution.rest * counts / total if total else np.zeros(len(counts))
     frequencies = arranged(evidence, solution.frequencies, others)
@@ -84,11 +83,11 @@ def _of_single_values(start: LinearStart, noise: float) -> Estimate:
 
 
 def singleton_maximum(counts: FloatArray, floors: FloatArray, slope: float) -> tuple[FloatArray, float]:
-    """Return the maximum likelihood estimate from counts of symbols, exact but for rounding, and its gap.
+    """Return the maximum likelihood estimate from counts of symbols, exact except for rounding, and its gap.
 
-    The gap bounds the log-likelihood that rounding leaves out, in nats per report:
-    max_x (1/n) sum_y n_y Q(y|x)/q_y - 1. With Q(y|x) = f_y + s [y = x] this needs one sum, and the mean of 1 is taken
-    out term by term, so that nothing close to 1 is subtracted from anything close to 1.
+    The gap is max_x (1/n) sum_y n_y Q(y|x)/q_y - 1, in nats per report: it bounds the log-likelihood that is lost by
+    rounding. With Q(y|x) = f_y + s [y = x] it needs one sum. The mean of 1 is subtracted term by term, so that numbers
+    close to 1 are never subtracted from each other.
 
     Args:
         counts: ``(w,)`` the number of reports of each symbol; at least one report.
@@ -116,7 +115,7 @@ def likelihood_of(start: LinearStart, method: str) -> RowLikelihood:
     """Return the likelihood of reports.
 
     Raises:
-        ParameterError: if a method needs more than the tally that there is.
+        ParameterError: if the method needs reports and there is only a tally.
     """
     evidence = start.evidence
     if evidence.membership is None:
@@ -126,7 +125,7 @@ def likelihood_of(start: LinearStart, method: str) -> RowLikelihood:
 
 
 def _first_values(start: LinearStart) -> tuple[FloatArray, FloatArray]:
-    """Return the linear estimate as a point of the likelihood, with inverse variances."""
+    """Return the linear estimate as the first point of the search, with inverse variances."""
     covered = start.evidence.covered
     values, precision = start.linear[covered], 1 / start.safe_variance[covered]
     if not covered.all():
@@ -139,9 +138,9 @@ def _first_values(start: LinearStart) -> tuple[FloatArray, FloatArray]:
 def _information_variance(start: LinearStart, solution: Solution) -> FloatArray:
     evidence, linear = start.evidence, start.safe_variance
     size = int(np.count_nonzero(evidence.covered))
-    # Of what the rows say with all other frequencies known, what all reports have in common takes away.
+    # The information with all other frequencies known, reduced by the part that is common to all reports.
     information = np.maximum(solution.information[:size] * evidence.information_left, 1e-300)
-    # Never worse than the linear estimate, which is one of its competitors.
+    # At most the variance of the linear estimate.
     variance = arranged(evidence, 1 / (start.n * information), np.zeros(len(evidence.covered) - size))
     return np.where(evidence.covered, np.minimum(variance, linear), linear)
 
@@ -159,12 +158,14 @@ def with_errors(
 def one_stepped(
     start: LinearStart, estimate: Estimate, point: tuple[FloatArray, float], gradient: FloatArray
 ) -> Estimate:
-    """Return an estimate with errors and intervals of its one-step estimate, where blocks hold more than one value.
+    """Return an estimate with the standard errors and intervals of its one-step estimate.
+
+    If blocks are single values, or values too many, the estimate is unchanged.
 
     Args:
         start: the reports.
         estimate: the estimate.
-        point: the frequencies of covered values, and of the rest, at which the gradient is.
+        point: the frequencies of covered values, and of the rest, at which the gradient was computed.
         gradient: the mean of the likelihood ratios of the reports.
     """
     evidence, covered = start.evidence, point[0]
@@ -184,7 +185,10 @@ def one_stepped(
 
 
 def _step_errors(start: LinearStart, step: OneStep | None, estimate: Estimate) -> FloatArray:
-    """Return the ``(|X|,)`` standard errors of the one-step estimate; larger ones where all reports agree."""
+    """Return the ``(|X|,)`` standard errors of the one-step estimate.
+
+    Where all reports agree, they are at least the errors of the estimate.
+    """
     closed = estimate.standard_errors
     if step is None:
         return closed
@@ -193,7 +197,7 @@ def _step_errors(start: LinearStart, step: OneStep | None, estimate: Estimate) -
 
 
 def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertainty:
-    """Return the uncertainty of the one-step estimate, or of the linear estimate without a step.
+    """Return the uncertainty of the one-step estimate; without it, of the linear estimate.
 
     Values in clear have the limits of their counts.
     """

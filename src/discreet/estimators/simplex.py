@@ -1,12 +1,12 @@
 """Projections of the linear estimate onto the simplex, and the methods ``norm-sub`` and ``projected``.
 
-The nearest distribution to an estimate, where each coordinate counts with its own weight, is
+The nearest distribution to an estimate, in a metric with a weight for each coordinate, is
 
     q_j = max(0, values_j - lam / weights_j),  with lam such that sum(q) = total.
 
 The excess sum(q) - total is convex, decreasing and piecewise linear in lam. So Newton's method, started below the root,
-climbs to the root and stops exactly there, after a number of rounds that grows only with the logarithm of the range of
-the data. Standard errors assume a piecewise linear function of nearly normal estimates.
+increases to the root and stops exactly there. The number of rounds grows with the logarithm of the range of the data.
+Standard errors assume a piecewise linear function of nearly normal estimates.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ _LEAST_RELATIVE_WEIGHT = 1e-290
 
 
 def projection(values: FloatArray, weights: FloatArray, *, total: float = 1.0) -> tuple[FloatArray, float]:
-    """Return the point of the simplex that is nearest to an estimate in a weighted metric, and lam.
+    """Return the nearest point of the simplex to an estimate in a weighted metric, and the multiplier lam.
 
     The point minimises sum_j weights_j (q_j - values_j)^2 over q >= 0 with sum(q) = total, to rounding.
 
@@ -37,9 +37,8 @@ def projection(values: FloatArray, weights: FloatArray, *, total: float = 1.0) -
     largest = float(weights.max())
     relative = np.maximum(weights / largest, _LEAST_RELATIVE_WEIGHT)
     inverse = 1.0 / relative
-    # Here one coordinate alone reaches the total, so the excess is not negative. Newton's method
-    # from the multiplier with every coordinate active would cancel between coordinates of very
-    # different weight.
+    # With this multiplier one coordinate has the whole total, so the excess is not negative. A start with every
+    # coordinate active would lose digits if weights are very different.
     multiplier = float(np.max(relative * (values - total)))
     q = np.empty_like(values)
     for _ in range(_MOST_ROUNDS):
@@ -47,7 +46,7 @@ def projection(values: FloatArray, weights: FloatArray, *, total: float = 1.0) -
         q += values
         np.maximum(q, 0.0, out=q)
         excess = float(np.add.reduce(q)) - total
-        # Not @: the threads that BLAS starts for long vectors spin for a while, and compete with the next product's.
+        # Not @: the threads that BLAS starts for long vectors stay busy for a while, and slow down the next product.
         slope = float(np.add.reduce(inverse * (q > 0)))
         step = excess / slope if slope > 0 else 0.0
         if multiplier + step == multiplier or excess <= 0:
@@ -57,11 +56,11 @@ def projection(values: FloatArray, weights: FloatArray, *, total: float = 1.0) -
 
 
 def norm_sub(values: FloatArray, *, total: float = 1.0) -> tuple[FloatArray, float]:
-    """Take one number off all values and drop what falls below 0.
+    """Subtract one number from all values, and replace negative results by 0.
 
-    The number is the one that leaves a sum of ``total``: the unweighted projection, Norm-Sub
-    [Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", 2020].
-    It is the mean excess of the values above it, found by dropping those below it until none is.
+    The number is chosen so that the sum is ``total``: the unweighted projection, Norm-Sub
+    [Wang et al., "Locally Differentially Private Frequency Estimation with Consistency", 2020]. It is the mean excess
+    of the values above it; values below it are dropped until no value is below it.
 
     Args:
         values: Any finite numbers, shape ``(v,)``.
@@ -91,8 +90,7 @@ def _rescaled(q: FloatArray, total: float) -> FloatArray:
     mass = float(np.add.reduce(q))
     if mass > 0:
         return q * (total / mass)
-    # Everything was lost to rounding (the values dwarf the total): any point of the face is as
-    # near.
+    # The values are so much larger than the total that all digits are lost: any point of the simplex is as near.
     return np.full_like(q, total / q.size)
 
 
@@ -103,11 +101,11 @@ _DENSITY_AT_0 = 1 / np.sqrt(2 * np.pi)
 
 
 def positive_deviation(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the standard deviation of max(Z, 0), Z normal.
+    """Return the standard deviation of max(Z, 0) for a normal Z.
 
     Args:
-        mean: ``(|X|,)`` of Z.
-        deviation: ``(|X|,)`` of Z; 0 gives 0.
+        mean: ``(|X|,)`` means of Z.
+        deviation: ``(|X|,)`` standard deviations of Z; 0 gives 0.
     """
     # A smallest deviation in place of 0 avoids a division by 0.
     scale = np.maximum(deviation, _LEAST)
@@ -137,10 +135,10 @@ def projected_deviation(
 
     Args:
         start: the linear estimates.
-        frequencies: ``(|X|,)`` the projected estimates, by which C is formed.
-        mean: ``(|X|,)`` estimates before they are cut off at zero.
-        variance: ``(|X|,)`` V, of the linear estimates.
-        share: ``(|X|,)`` h, the share of each value in a correction: 0 where it is not positive, 1 in all.
+        frequencies: ``(|X|,)`` the projected estimates, from which C is computed.
+        mean: ``(|X|,)`` estimates before negative ones become zero.
+        variance: ``(|X|,)`` V, the variances of the linear estimates.
+        share: ``(|X|,)`` h, the share of each value in a correction: 0 if it is not positive; their sum is 1.
     """
     covariance = start.decoder.covariance_with_sum(start.tally, frequencies, variance)
     total, deviations = float(np.add.reduce(covariance * (share > 0))), np.empty(len(mean))
@@ -154,7 +152,7 @@ def projected_deviation(
 
 
 def upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
-    """Return the standard normal's upper tail, to 1e-7: enough for a standard error; its density is known."""
+    """Return the standard normal's upper tail at ``place``, to 1e-7, given the density at ``place``."""
     # Abramowitz and Stegun 26.2.17.
     t = np.abs(place)
     t *= 0.2316419
@@ -165,7 +163,7 @@ def upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
         tail += coefficient
         tail *= t
     tail *= density
-    # 1 - tail below 0; without a branch, which noise would have guessed wrong half of the time.
+    # 1 - tail below 0, without a branch: a processor would predict it wrong half of the time.
     negative = (place < 0).astype(np.float64)
     tail *= 1 - 2 * negative
     tail += negative
@@ -173,10 +171,10 @@ def upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:
 
 
 def norm_subtracted(start: LinearStart) -> Estimate:
-    """Take one number off every linear estimate and drop what falls below zero: Norm-Sub [Wang 2020].
+    """Return the Norm-Sub estimate: one number is subtracted from all, and negative results become 0 [Wang 2020].
 
-    The nearest distribution in the plain metric; good where all values are equally noisy (plain
-    LDP), up to several times worse than ``projected`` where some are told in clear.
+    It is the nearest distribution in the unweighted metric: good if all values are equally noisy (plain LDP), and
+    several times worse than ``projected`` if some values are reported in clear.
     """
     frequencies, correction = norm_sub(start.linear)
     pull = np.broadcast_to(1.0, frequencies.shape)
@@ -185,9 +183,9 @@ def norm_subtracted(start: LinearStart) -> Estimate:
 
 
 def projected(start: LinearStart) -> Estimate:
-    """Project the linear estimate onto the simplex in the metric of its inverse variances.
+    """Return the projection of the linear estimate onto the simplex, in the metric of its inverse variances.
 
-    Close to maximum likelihood at none of its cost, and needs the tally only.
+    It is close to maximum likelihood, costs nearly nothing, and needs only the tally.
     """
     variance = start.safe_variance
     frequencies, correction = projection(start.linear, 1 / variance)

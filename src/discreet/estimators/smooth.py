@@ -1,20 +1,21 @@
 """The method ``smooth``: penalised maximum likelihood, with a certificate, for values in order.
 
-Neighbouring numbers are about as frequent. So the likelihood is lessened by how rough a distribution is,
+Neighbouring numbers usually have similar frequencies. So a penalty on roughness is subtracted from the likelihood,
 
     F(p) = (1/n) sum_i m_i ln(a_i + B_i p) - L sum_j (sqrt(p_(j+1)) - sqrt(p_j))^2,
 
 summed over neighbours: Good and Gaskins' roughness [Biometrika 1971], which is jointly convex, so that F is concave and
 its maximum certified. EM with a smoothing step (EMS, as Square Wave is decoded by) is about the same estimate [Nychka,
-JASA 1990], but has to be stopped. L = smoothing (d/256)^2, d the number of values, is one density's for any bins.
+JASA 1990], but needs a stopping rule. With L = smoothing (d/256)^2, d the number of values, the same smoothing suits
+one density for any number of bins.
 
-Where values are heaped, 1 smooths too much. Unless it is named, the smoothing is less, by powers of 4, if that makes
-the reports far likelier under the prior density L^(r/2) e^(-n L roughness) of roots of frequencies, r the number of
-pairs of neighbours, by Laplace's approximation [MacKay, Neural Computation 1992]: heaps change it by tens to hundreds
-of nats, and which of two neighbouring powers is better for a density with none, by less than ten.
+If values are heaped, a smoothing of 1 is too much. If the caller sets none, the smoothing is reduced by powers of 4 as
+long as the reports become far likelier. Their probability is computed by Laplace's approximation [MacKay, Neural
+Computation 1992] under the prior density L^(r/2) e^(-n L roughness) of roots of frequencies, with r the number of pairs
+of neighbours. Heaps change it by tens to hundreds of nats. Without heaps, neighbouring powers differ by less than ten.
 
-The maximum lies inside the simplex and is found by Newton's method; to first order it is linear in the reports, which
-gives its covariance. To it comes the square of what the penalty moves the estimate by, to first order too.
+The maximum lies inside the simplex and is found by Newton's method. To first order it is linear in the reports, which
+gives its covariance. The squared shift by the penalty, also to first order, is added to the variances.
 """
 
 import warnings
@@ -34,21 +35,21 @@ from discreet.estimators.mle import likelihood_of
 from discreet.results.estimate import Estimate
 
 MOST_VALUES = 1024
-"""More values than this would take too long: their number enters in the third power."""
+"""Largest number of values; the time grows with its third power."""
 _MOST_NUMBERS = 1 << 25
 _REFERENCE_BINS = 256
 _MOST_STEPS = 200
 _LESS, _MOST_TIMES = 1 / 4, 6
 # Nats by which reports must be likelier under less smoothing.
 _FAR_LIKELIER = 10.0
-# A step goes this part of the way to where a frequency would be 0.
+# Share of the length at which a frequency would be 0 that a step may have.
 _INSIDE = 0.9
 _MOST_HALVINGS = 40
 _ROUNDING = 1e-14
-# The gap may grow while the value climbs; after this number of steps without improvement it will not improve.
+# The gap may grow while F increases; after this number of steps without improvement it will not improve.
 _PATIENCE = 30
 _SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
-# Of noise: the likelihood ratio of two estimates of d values exceeds d by a few times sqrt(2 d) at most.
+# By noise, the likelihood ratio of two estimates of d values exceeds d by at most a few times sqrt(2 d).
 _NOISE = 3.0
 
 
@@ -59,14 +60,14 @@ def smooth(
     tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
-    """Maximise the likelihood less the roughness of the distribution, with a certificate of the gap.
+    """Return the estimate that maximises the likelihood minus the roughness, with a certificate of the gap.
 
     Args:
         start: the reports of values in order: numbers, integers, or labels as they are listed.
-        smoothing: how much roughness counts, above 0: 1 is about as much as in EMS, 1/256 fits heaped values; None for
-            1, or what makes the reports likeliest where less makes them far likelier.
-        tolerance: the largest gap to accept, in nats per report; as for ``mle``.
-        progress: called with the steps done and the present gap.
+        smoothing: weight of the roughness, above 0: 1 is about as in EMS, 1/256 suits heaped values; None for 1, or for
+            less if the reports are then far likelier.
+        tolerance: the largest accepted gap, in nats per report; as for ``mle``.
+        progress: a function that is called with the number of steps and the present gap.
 
     Raises:
         ParameterError: if the values have no order, or there are more than 1,024 of them.
@@ -96,7 +97,7 @@ def smooth(
 def _likeliest(
     problem: "Smoother", solution: "_Solution", n: int, maximum: "Callable[[Smoother, FloatArray], _Solution]"
 ) -> tuple["Smoother", "_Solution"]:
-    """Return the problem and solution with less smoothing if reports are far likelier; else those it takes."""
+    """Return a problem with less smoothing and its solution, if reports are far likelier; else the given pair."""
     likelihood, needed = problem.evidence(solution.point, n), _FAR_LIKELIER
     for _ in range(_MOST_TIMES):
         less = replace(problem, strength=problem.strength * _LESS)
@@ -109,7 +110,7 @@ def _likeliest(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Solution:
-    """A maximum: the point, the gap in nats per report, and the steps taken."""
+    """A maximum: the point, the gap in nats per report, and the number of steps."""
 
     point: FloatArray
     gap: float
@@ -118,12 +119,12 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """The penalised likelihood as a function of a point: the covered values' frequencies, and the rest if any is seen.
+    """The penalised likelihood at a point: the covered values' frequencies, and the rest if any is reported.
 
     Attributes:
-        rows: ``(m, k)`` the likelihoods of distinct reports, a factor apart.
-        counts: ``(m,)`` their numbers.
-        first: ``(l,)`` places of values that have a neighbour above them.
+        rows: ``(m, k)`` the likelihoods of distinct reports, each row up to a factor.
+        counts: ``(m,)`` shares of these reports among all reports.
+        first: ``(l,)`` indices of values that have a neighbour above them.
         strength: L.
         size: v, the number of covered values.
     """
@@ -136,7 +137,7 @@ class Smoother:
 
     @classmethod
     def of(cls, start: LinearStart, strength: float) -> "Smoother":
-        """Return the problem of some reports."""
+        """Return the penalised likelihood of reports."""
         likelihood, codes = likelihood_of(start, "smooth"), np.flatnonzero(start.evidence.covered)
         _check_order(start.domain)
         blocks, size = likelihood.membership, len(codes)
@@ -153,7 +154,7 @@ class Smoother:
         rows += 1 / likelihood.contrast
         counts = np.ones(len(rows)) if blocks.multiplicity is None else blocks.multiplicity
         if likelihood.clear:
-            # Values that are not covered act as one, which blocks do not tell from noise.
+            # Values that are not covered act as one value, under which every block is noise.
             rows = np.pad(rows, ((0, 1), (0, 1)), constant_values=1 / likelihood.contrast)
             rows[-1] = np.append(np.zeros(size), 1.0)
             counts = np.append(counts, likelihood.clear)
@@ -161,11 +162,11 @@ class Smoother:
         return cls(rows[came], counts[came] / start.n, np.flatnonzero(np.diff(codes) == 1), strength, size)
 
     def log_likelihood(self, point: FloatArray) -> float:
-        """Return the log-likelihood per report, a constant apart."""
+        """Return the log-likelihood per report, up to a constant."""
         return float(self.counts @ np.log(self.rows @ point))
 
     def value(self, point: FloatArray) -> float:
-        """Return F."""
+        """Return F, the penalised log-likelihood per report."""
         root = np.sqrt(point)
         steps = root[self.first + 1] - root[self.first]
         return self.log_likelihood(point) - self.strength * float(steps @ steps)
@@ -184,7 +185,7 @@ class Smoother:
         return gradient
 
     def bend(self, point: FloatArray) -> FloatArray:
-        """Return minus the Hessian of F: positive definite, but for what neither reports nor penalty tell apart."""
+        """Return minus the Hessian of F, which is positive definite if reports or penalty determine all values."""
         relative = self.rows / (self.rows @ point)[:, None]
         bend = (relative.T * self.counts) @ relative
         low, high = self.first, self.first + 1
@@ -196,17 +197,17 @@ class Smoother:
         return bend
 
     def evidence(self, point: FloatArray, n: int) -> float:
-        """Return the log-probability of n reports under the prior, a constant apart, from the maximum."""
+        """Return the log-probability of n reports under the prior, up to a constant, from the maximum."""
         bend = self.bend(point)
-        # Roots of frequencies lie on a sphere: the bend in its tangent space is 4 R H R, R = diag(roots), less a row.
+        # Roots of frequencies lie on a sphere, in whose tangent space the curvature is 4 R H R, with R = diag(roots).
         even = np.linalg.solve(bend, np.ones(len(point))).sum()
         volume = np.log(point).sum() + np.linalg.slogdet(bend)[1] + np.log(even)
         return float(n * self.value(point) + (len(self.first) * np.log(self.strength) - volume) / 2)
 
     def solved(self, point: FloatArray, sides: FloatArray) -> FloatArray:
-        """Return the steps that gradients call for, which sum to 0 each: ``(k, r)`` from ``(k, r)``."""
+        """Return the Newton steps for gradients, each with the sum 0: ``(k, r)`` from ``(k, r)``."""
         bend = self.bend(point)
-        # A touch on the diagonal where the bend is flat but for rounding.
+        # A slightly larger diagonal, in case the curvature is 0 except for rounding.
         bend[np.diag_indices_from(bend)] *= 1 + 1e-12
         solved = np.linalg.solve(bend, np.column_stack([sides, np.ones(len(point))]))
         even = solved[:, -1:]
@@ -216,14 +217,14 @@ class Smoother:
     def maximum(
         self, tolerance: float, progress: Callable[[float, float], None] | None, point: FloatArray | None = None
     ) -> _Solution:
-        """Return the maximum, to a gap of ``tolerance`` nats per report, or the best that rounding lets through.
+        """Return the maximum, to a gap of ``tolerance`` nats per report, or the best that rounding permits.
 
-        It is looked for from a point inside the simplex; None for even shares.
+        The search starts at ``point``, inside the simplex; None for equal shares.
         """
         if point is None:
             rest = self.rows.shape[1] - self.size
             in_clear = float(self.counts[-1]) if rest else 0.0
-            # The rest at its least, which leaves every value a share.
+            # The rest at its least possible share, so that every value has a share.
             point = np.append(np.full(self.size, (1 - in_clear) / self.size), np.full(rest, in_clear))
             point = (point + 1e-3 / len(point)) / (1 + 1e-3)
         best = _Solution(point, np.inf, 0)
@@ -240,7 +241,7 @@ class Smoother:
         return best
 
     def _climbed(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Return the point after a step that loses nothing but rounding."""
+        """Return the point after a step that does not decrease F, except for rounding."""
         step = self.solved(point, gradient[:, None])[:, 0]
         longest = float((-step / point).max())
         length, here = min(1.0, _INSIDE / longest) if longest > 0 else 1.0, self.value(point)
@@ -252,7 +253,7 @@ class Smoother:
         return np.asarray(after / after.sum(), np.float64)
 
     def spread(self, point: FloatArray, start: LinearStart) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the domain's order; the rest is shared by the counts of values in clear."""
+        """Return ``(|X|,)`` numbers in the domain's order; counts in clear divide the rest among its values."""
         covered, counts = start.evidence.covered, start.tally.clear
         whole = np.zeros(len(covered))
         whole[covered] = point[: self.size]
@@ -267,7 +268,7 @@ def _check_order(domain: Domain) -> None:
 
 
 def _scatter(start: LinearStart, problem: Smoother, point: FloatArray) -> FloatArray:
-    """Return ``(|X|,)`` standard deviations of the estimate, to first order, with what the penalty moves it by."""
+    """Return ``(|X|,)`` standard errors to first order, from the estimate's scatter and its shift by the penalty."""
     relative = problem.rows / (problem.rows @ point)[:, None]
     influence = problem.solved(point, relative.T).T
     influence -= problem.counts @ influence
@@ -282,10 +283,10 @@ def _scatter(start: LinearStart, problem: Smoother, point: FloatArray) -> FloatA
 
 
 def _warn_of_spikes(start: LinearStart, problem: Smoother, point: FloatArray) -> None:
-    """Warn where the maximum likelihood estimate fits better than noise explains.
+    """Warn if the maximum likelihood estimate fits better than noise explains.
 
     Warns:
-        UserWarning: if it does.
+        UserWarning: if the likelihood ratio is above the limit.
     """
     allowed = _NOISE * sqrt(2 * problem.size)
     likelihood, rest = likelihood_of(start, "mle"), problem.rows.shape[1] - problem.size

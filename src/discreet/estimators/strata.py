@@ -1,8 +1,9 @@
 """Strata of people with known shares: their moments, and the post-stratified estimate.
 
-A stratum of share W_h with weights w_i has the estimate m_h = sum(w_i phi_i) / sum(w_i) of the worths phi_i of its
-reports. The estimate of all strata is sum(W_h m_h), with the variance sum(W_h^2 v_h), where
-v_h = sum(w_i^2 (phi_i - m_h)^2) / sum(w_i)^2. Covariances have products of worths. A weighted sample is one stratum.
+A stratum of share W_h with weights w_i has the estimate m_h = sum(w_i phi_i) / sum(w_i), with phi_i the contributions
+of its reports. The estimate of all strata is sum(W_h m_h), with the variance sum(W_h^2 v_h), where
+v_h = sum(w_i^2 (phi_i - m_h)^2) / sum(w_i)^2. Covariances have products of contributions. A weighted sample is one
+stratum.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,10 +31,10 @@ class Stratum:
         people: number of reports.
         weight: sum of w.
         squares: sum of w^2.
-        mean: ``(|X|,)`` mean worth, weighted by w: the linear estimate.
-        square_mean: ``(|X|,)`` mean worth, weighted by w^2.
+        mean: ``(|X|,)`` mean contribution, weighted by w: the linear estimate.
+        square_mean: ``(|X|,)`` mean contribution, weighted by w^2.
         lasting: ``(|X|,)`` variance of the pool bias; see `discreet.theory.linear_decoder`.
-        moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's worth is A + B p - p^2.
+        moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's contribution is A + B p - p^2.
         simulated: whether any report was simulated.
         weighted: whether people have weights.
     """
@@ -65,13 +66,13 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strata:
-    """The strata of a batch, one at a time: for large domains they do not fit into memory together.
+    """The strata of a batch, computed one at a time, because for large domains they need much memory.
 
     Attributes:
         decoder: the linear decoder.
-        counts: a tally of each stratum, never empty; a single tally for people who were all drawn alike.
-        parts: a function that returns tallies of some of these people, for example of each group, to recognise these
-            people.
+        counts: a tally of each stratum, never empty; a single tally for a sample without strata.
+        parts: a function that returns tallies of some of these people, for example of each group, by which the same
+            people are recognised.
     """
 
     decoder: Decoder
@@ -89,7 +90,7 @@ class Strata:
         known = {key: batch for each in theirs for key, batch in _batches(each).items()}
         for each in ours:
             both = [(batch, known[key]) for key, batch in _batches(each).items() if key in known]
-            # Two parts of a batch may be of different people.
+            # Two parts of a batch may belong to different people.
             numbers.append(sum(max(left.n + right.n - max(left.size, right.size), 0) for left, right in both))
         return max(numbers, default=0)
 
@@ -100,13 +101,13 @@ def _batches(counts: Tally | WeightedTally) -> Mapping[tuple[str, str], NamedBat
 
 
 def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: str) -> Estimate:
-    """Return the sum over strata of the share times the estimate.
+    """Return the estimate of all strata: the sum of each share times the stratum's estimate.
 
     Args:
-        mechanism: what made the reports.
+        mechanism: the mechanism of the reports.
         strata: k strata of different people.
-        shares: ``(k,)`` of the strata in the population; they sum to 1.
-        method: its name.
+        shares: ``(k,)`` shares of the strata in the population, with the sum 1.
+        method: name of the method.
     """
     people, squares, simulated = 0, 0.0, False
     frequencies = variance = lasting = constant = slope = np.zeros(1)
@@ -116,24 +117,24 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         squares += factor**2 * stratum.squares
         simulated |= stratum.simulated
         frequencies = frequencies + share * stratum.mean
-        # The sum of w^2 (worth - mean)^2 over the reports.
+        # The sum of w^2 (contribution - mean)^2 over the reports.
         mean_square = stratum.moments[0] + stratum.moments[1] * stratum.square_mean
         away = stratum.squares * (mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
         variance = variance + factor**2 * free * away
-        # The bias of a pool is the same for all who use it.
+        # All strata have the same pool bias.
         lasting = lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
         constant, slope = constant + share * stratum.moments[0], slope + share * stratum.moments[1]
-    # The number of reports of one weight that tell as much, as far as weights are concerned [Kish].
+    # The number of equally weighted reports with the same information [Kish].
     effective, lasting = 1 / squares, lasting**2
     moments = constant + effective * lasting, slope
     errors: FloatArray = np.sqrt(np.maximum(variance, 0) + lasting)
-    # Where all reports agree, those that are plausible.
+    # Where all reports agree, plausible errors.
     few = all_agree(errors, effective) & (len(errors) > 1)
     plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
     errors = larger_of_few(errors, np.sqrt(plausible), few)
     model = moments[0] + slope * frequencies - frequencies**2
     least = np.finfo(float).tiny
-    # The number of reports of one weight that would have this very variance.
+    # The number of equally weighted reports with the same variance.
     alike = np.where((model > least) & (errors > 0), model / np.maximum(errors**2, least), effective)
     return Estimate(
         mechanism.domain,
@@ -153,11 +154,11 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
 
 
 def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray) -> ReportLaw | None:
-    """Return the law behind a sum over strata; None where a pool bias is in it.
+    """Return the sampling distribution of a sum over strata; None if it has a pool bias.
 
-    With c_h the share of a stratum, squared, times sum(w^2) / sum(w)^2, this is about the law of 1 / sum(c_h) reports
-    of one weight. Errors exclude differences between strata: the sum of c_h ((m_h - p_hat) . w)^2 is subtracted from
-    the variance.
+    Let c_h be the squared share of a stratum times sum(w^2) / sum(w)^2. The result is approximately the distribution
+    for 1 / sum(c_h) equally weighted reports. Errors exclude differences between strata: the sum of
+    c_h ((m_h - p_hat) . w)^2 is subtracted from the variance.
     """
     if next(iter(strata)).lasting.any():
         return None

@@ -1,11 +1,12 @@
 """Estimates of the distribution of values from reports of a personalized mechanism [ULDP, (22) and Theorem 1].
 
-The common mechanism gives r_hat, the distribution of values and placeholders. No report contains pi_k, the distribution
-of the values behind placeholder k. Its estimate pi_hat_k is background knowledge, or a guess from values in clear. Then
+The common mechanism gives r_hat, the distribution of values and placeholders. Reports say nothing about pi_k, the
+distribution of the values behind placeholder k. The estimate pi_hat_k is background knowledge, or is taken from values
+in clear. Then
 
     p_hat(x) = r_hat(x) + sum_k r_hat(⊥_k) pi_hat_k(x),
 
-and for every pi_hat_k the error of the guess is at most 2 sum_k |r_hat(⊥_k)| in l1.
+and for every pi_hat_k the error due to pi_hat_k is at most 2 sum_k |r_hat(⊥_k)| in l1.
 """
 
 import warnings
@@ -30,17 +31,17 @@ from discreet.theory.binomial import CountLaw, Ends
 IN_CLEAR, DROP = "in-clear", "drop"
 
 Background: TypeAlias = "Mapping[str, Any] | str | None"
-"""For every tag, or for all together: "in-clear", "drop", or a distribution; see `estimate_personalized`."""
+"""By tag, or once for all tags: "in-clear", "drop", or a distribution; see `estimate_personalized`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """The shares of values in the mass of a placeholder: pi_hat_k, where it is above 0.
+    """The distribution pi_hat_k of the values behind a placeholder, where it is above 0.
 
     Attributes:
         codes: ``(m,)`` values.
         weights: ``(m,)`` their probabilities, given the placeholder.
-        base: r_hat of these values, clipped at 0 and summed, if the weights are in proportion to it; else infinite.
+        base: the sum of r_hat of these values, clipped at 0, if the weights are proportional to r_hat; else infinite.
     """
 
     codes: IntArray
@@ -53,8 +54,9 @@ class TagEstimate:
     """An estimate from reports of a personalized mechanism.
 
     Attributes:
-        estimate: p_hat, over the values. Its standard errors take pi_hat as right, and the errors of r_hat as
-            independent. Placeholders and values in clear have negatively correlated errors, so these are too large.
+        estimate: p_hat, over the values. Its standard errors assume that pi_hat is right, and that the errors of r_hat
+            are independent. Placeholders and values in clear have negatively correlated errors, so the standard errors
+            are too large.
         intermediate: r_hat, over the values and the placeholders.
         tags: one name per placeholder.
         shares: pi_hat of every placeholder.
@@ -70,7 +72,7 @@ class TagEstimate:
 
     @property
     def placeholders(self) -> dict[str, float]:
-        """r_hat of every placeholder, by tag: the share of values that their users hold secret."""
+        """r_hat of every placeholder, by tag: the share of values that the placeholder replaced."""
         masses = self.intermediate.frequencies[self.estimate.domain.size :]
         return dict(zip(self.tags, masses.tolist(), strict=True))
 
@@ -94,14 +96,14 @@ def estimate_personalized(
         personalized: the mechanism of the reports.
         data: reports of any number of users, a tally of them, or the result of `discreet.engines.observe`.
         method: the method of r_hat; see `discreet.estimators.estimate`.
-        background: the distributions of the values behind placeholders, by tag, or one word for all. For a tag that
-            is missing: "in-clear".
+        background: the distributions of the values behind placeholders, by tag, or one word for all tags. A tag that is
+            missing has "in-clear".
 
-            - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to them;
-            - ``"in-clear"`` or None: in proportion to r_hat over the values that may be behind the placeholder: X_N,
-              inside its cell where placeholders stand for cells;
-            - ``"drop"``: in proportion to r_hat over all values, which is dropping the placeholder and normalising.
-        options: of the method, by name.
+            - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to probabilities;
+            - ``"in-clear"`` or None: proportional to r_hat over the values that may be behind the placeholder: X_N, or
+              if placeholders stand for cells, the values of X_N in the cell;
+            - ``"drop"``: proportional to r_hat over all values: the placeholder is dropped, and the rest normalised.
+        options: options of the method, by name.
 
     Warns:
         UserWarning: if a background has mass on values that are sensitive for everybody; these never become
@@ -130,7 +132,7 @@ def estimate_personalized(
 
 
 def _by_tag(personalized: Personalized, background: Background) -> list[Any]:
-    """Return the background of each placeholder: a word or a distribution, checked."""
+    """Return the checked background of each placeholder: a word or a distribution."""
     if background is None or isinstance(background, str):
         return [_known(personalized.domain, "every tag", background)] * len(personalized.tags)
     if not isinstance(background, Mapping):
@@ -188,7 +190,7 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
 
 
 def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
-    """Return p_hat with its standard errors, from r_hat's standard errors and the placeholders' shares."""
+    """Return p_hat with standard errors, from r_hat and the distributions of values behind placeholders."""
     frequencies, factors = r.frequencies[: domain.size].copy(), np.ones(domain.size)
     for mass, share in zip(r.frequencies[domain.size :], shares, strict=True):
         frequencies[share.codes] += mass * share.weights
@@ -201,10 +203,10 @@ def _shared(domain: Domain, r: Estimate, shares: tuple[Share, ...]) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class SharedCounts(CountLaw):
-    """The law of p_hat: of sums of values and placeholders, from the limits of r_hat [Zou and Donner 2008].
+    """The sampling distribution of p_hat, whose limits combine the limits of r_hat [Zou and Donner 2008].
 
-    The squared distances of limits from their estimates add up, as variances of independent estimates do; those here
-    are negatively correlated, so that this errs on the safe side. pi_hat is taken as right.
+    Squared distances of limits from estimates are added, as variances of independent estimates are. The estimates here
+    are negatively correlated, so the limits are conservative. pi_hat is assumed to be right.
 
     Attributes:
         common: r_hat, over the values and the placeholders.
@@ -223,11 +225,11 @@ class SharedCounts(CountLaw):
 
     @property
     def remark(self) -> str:  # type: ignore[override]
-        """A sentence on where the limits of r_hat come from, if not from where its method says."""
+        """A sentence on limits of r_hat that do not come from its method; otherwise empty."""
         return self.common.remark
 
     def summed(self, centre: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` estimates inside the limits, from the ``(|X| + placeholders,)`` ones of r_hat."""
+        """Return ``(|X|,)`` estimates of p_hat, from ``(|X| + placeholders,)`` estimates of r_hat."""
         size = len(self.factors)
         sums = centre[:size].copy()
         for mass, share in zip(centre[size:], self.shares, strict=True):
@@ -242,13 +244,13 @@ class SharedCounts(CountLaw):
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
     def variances(self, p: Floats) -> FloatArray:
-        """Return the variances where all of the true frequencies are p, placeholders included."""
+        """Return the variances if all true frequencies are p, placeholders included."""
         known = self.common.uncertainty
         assert isinstance(known, ValueUncertainty)
         return self.combined(np.sqrt(known.variances(float(np.max(p))))) ** 2
 
     def combined(self, deviations: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` deviations of p_hat, from the ``(|X| + placeholders,)`` ones of r_hat."""
+        """Return ``(|X|,)`` deviations of p_hat, from ``(|X| + placeholders,)`` deviations of r_hat."""
         size = len(self.factors)
         squares = np.zeros(size)
         for deviation, share in zip(deviations[size:], self.shares, strict=True):

@@ -10,21 +10,21 @@ from discreet.estimators.simplex import projection, upper_tail
 from discreet.results.estimate import Estimate
 from discreet.theory.limits import half_a_report
 
-# Of a share, of all people.
+# Largest rounding error of a frequency.
 _ROUNDING = 1e-12
 
 
 def threshold_error(truth: FloatArray, deviation: FloatArray, cut: FloatArray, *, uniform: bool) -> FloatArray:
-    """Return the root mean squared errors of thresholded estimates, where the truth is given.
+    """Return the root mean squared errors of thresholded estimates, for a given truth.
 
-    What falls below its threshold becomes 0, or its share of the mass that is expected to be left. It is what
-    simulations from that truth come to, to some percent.
+    An estimate below its threshold becomes 0, or an equal share of the mass that is expected to remain. The results
+    agree with simulations from this truth to a few percent.
 
     Args:
         truth: ``(|X|,)`` frequencies, the means of the linear estimates.
-        deviation: ``(|X|,)`` standard deviations of these, above 0.
+        deviation: ``(|X|,)`` standard deviations of the linear estimates, above 0.
         cut: ``(|X|,)`` thresholds.
-        uniform: whether the mass that is not kept is shared evenly.
+        uniform: whether the remaining mass is divided evenly.
     """
     place = (cut - truth) / deviation
     density = np.exp(-place * place / 2) / np.sqrt(2 * np.pi)
@@ -37,20 +37,20 @@ def threshold_error(truth: FloatArray, deviation: FloatArray, cut: FloatArray, *
 
 
 def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str = "uniform") -> Estimate:
-    """Keep the frequencies that are significantly above zero [ULDP, section 4: emp+thr].
+    """Return the frequencies that are significantly above zero [ULDP, section 4: emp+thr].
 
-    Wins where a few values have most of the mass and n is too small for the rest.
+    It is the best method if a few values have most of the mass, and n is too small for the others.
 
     Args:
         start: the reports and their linear estimate.
         significance: level of all |X| one-sided tests together (Bonferroni), in (0, 1).
-        remainder: the use of the mass that is not kept: ``"uniform"`` shares it among the values
-            below the threshold [ULDP], ``"zero"`` drops it [PIE].
+        remainder: use of the remaining mass: ``"uniform"`` divides it among the values below the threshold [ULDP],
+            ``"zero"`` drops it [PIE].
     """
     frequencies, cut = thresholded(start, significance, uniform=remainder == "uniform")
 
     def errors() -> FloatArray:
-        # Not at the thresholded frequencies: there an error is stated for values that happened to pass.
+        # At plausible frequencies, not at the thresholded ones, which were selected by chance.
         likely, _ = projection(start.linear, 1 / start.safe_variance)
         deviation = np.sqrt(half_a_report(start.variance(likely), start.n))
         return threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
@@ -63,7 +63,7 @@ def thresholded(start: LinearStart, significance: float, *, uniform: bool) -> tu
     size = start.domain.size
     z = -NormalDist().inv_cdf(significance / size)
     cut = z * np.sqrt(start.variance(np.zeros(size)))
-    # Of a channel's values in clear whose outputs did not occur, both are 0, the estimate but for rounding.
+    # A channel's value in clear whose outputs did not occur has the threshold 0, and 0 or a rounding error as estimate.
     significant = start.linear > cut + _ROUNDING
     frequencies = np.where(significant, start.linear, 0.0)
     mass = float(frequencies.sum())

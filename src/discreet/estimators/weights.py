@@ -20,7 +20,7 @@ from discreet.estimators.strata import Strata, combine
 from discreet.mechanisms import Mechanism
 from discreet.results.estimate import Estimate
 
-# Up to 64 different weights have a tally each; more are added by binary digits, 61 tallies of half of the reports.
+# Up to 64 different weights: one tally per weight. More: one tally per binary digit, 61 tallies of half of the reports.
 FEW = 64
 _LOW = (1 << DIGIT) - 1
 
@@ -44,14 +44,14 @@ class Weights:
 
     @classmethod
     def of(cls, weights: Any, rows: int) -> "Weights":
-        """Return the weights of a column of numbers above 0, one for each report.
+        """Return the weights in a column of numbers above 0, one for each report.
 
         Args:
-            weights: ``(n,)`` numbers; one below 2^-20 of the largest counts as that.
+            weights: ``(n,)`` numbers; a smaller weight than 2^-20 of the largest counts as 2^-20 of the largest.
             rows: n, the number of reports.
 
         Raises:
-            DataError: if some are missing, infinite or not above 0, or there are more or fewer than reports.
+            DataError: if weights are missing, infinite or not above 0, or there is not one weight per report.
         """
         if isinstance(weights, Weights):
             return weights
@@ -89,13 +89,13 @@ def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> 
 
 
 def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
-    """Return the weighted tally of reports of one weight, from their plain tally."""
+    """Return the weighted tally of reports that all have one weight, from their plain tally."""
     low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
     return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
 
 
 def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
-    """Return the tally in which each report counts so often; a tally for each binary digit."""
+    """Return the tally in which each report counts a given number of times, from a tally per binary digit."""
     places = range(int(numbers_of.max(initial=0)).bit_length())
     digits = ((1 << place, ((numbers_of >> place) & 1).astype(np.bool_)) for place in places)
     parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in digits)
@@ -119,7 +119,7 @@ def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estim
 
 
 def of_sample(mechanism: Mechanism, counts: Tally | WeightedTally) -> Estimate:
-    """Return the linear estimate of one sample of people, by their tally."""
+    """Return the linear estimate from the tally of one sample of people."""
     if isinstance(counts, Tally):
         return linear(LinearStart.of(mechanism, counts))
     return combine(mechanism, Strata(mechanism.decoder, (counts,)), np.ones(1), "linear, weighted")

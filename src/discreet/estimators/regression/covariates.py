@@ -1,4 +1,4 @@
-"""Covariates: public columns as the matrix of a regression, with an intercept."""
+"""Covariates: public columns, and the matrix of a regression, which has an intercept."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -18,10 +18,10 @@ _MOST_LABELS = 100
 
 @dataclass(frozen=True)
 class CovariateDesign:
-    """The columns of covariates as a regression reads them.
+    """The design of a regression: its covariates and their labels.
 
     Attributes:
-        labels: of each column of categories the labels, that which the others are against first; None for numbers.
+        labels: by column, the labels of a column of categories, with the reference label first; None for numbers.
     """
 
     labels: Mapping[str, tuple[Any, ...] | None]
@@ -36,14 +36,14 @@ class CovariateDesign:
         return (INTERCEPT, *(name for column in columns for name in column))
 
     def matrix(self, covariates: Any, rows: int | None = None) -> FloatArray:
-        """Return the ``(n, k)`` matrix of covariates: numbers, and 1 and 0 for each label but the first.
+        """Return the ``(n, k)`` matrix of covariates: numbers, and an indicator of each label but the first.
 
         Args:
             covariates: a table or a mapping with these columns.
             rows: n, the number of reports; None for as many as the columns have.
 
         Raises:
-            DataError: if a column is not there, has more or fewer rows, is missing or infinite somewhere, or has other
+            DataError: if a column is missing, has another number of rows, has missing or infinite entries, or has other
                 labels.
         """
         columns, absent = [], [name for name in self.labels if name not in (names_of(covariates) or ())]
@@ -66,14 +66,14 @@ def design_of(
     """Return the design of covariates, and their ``(n, k)`` matrix, the intercept first.
 
     Args:
-        covariates: a table or a mapping of columns: numbers, as they are; true and false, as 1 and 0; texts, as 1 and 0
-            for each label but one. Labels stay in the order that the column gives its categories; else they are sorted.
+        covariates: a table or a mapping of columns: numbers, unchanged; booleans, as 1 and 0; texts, as an indicator of
+            each label but one. Labels have the order of the column's categories, or are sorted.
         rows: n, the number of reports.
-        reference: by column, the label that the others are against; by default the first.
+        reference: by column, the reference label, which has no indicator; by default the first.
 
     Raises:
-        DataError: if columns do not fit the reports, hold missing or infinite entries, or follow from each other.
-        ParameterError: if this is no table of columns, or a reference is of no label.
+        DataError: if columns do not fit the reports, have missing or infinite entries, or are collinear.
+        ParameterError: if this is no table of columns, or a reference is no label.
     """
     names, asked = names_of(covariates) or [], dict(reference or {})
     if not names:
@@ -103,7 +103,7 @@ def _listed(names: Iterable[Any]) -> str:
 
 
 def _numbers(name: str, column: Any) -> FloatArray | None:
-    """Return a column of numbers, or of true and false as 1 and 0; None for categories."""
+    """Return a column of numbers, or of booleans as 1 and 0; None for a column of categories."""
     with suppress(DataError):
         return numbers(column, f"covariates {name!r}")
     codes, labels = categories(column, f"covariates {name!r}")
@@ -112,7 +112,7 @@ def _numbers(name: str, column: Any) -> FloatArray | None:
 
 
 def _labels(name: str, column: Any) -> tuple[Any, ...] | None:
-    """Return the labels of a column of categories, in order; None for numbers, and for true and false."""
+    """Return the labels of a column of categories, in order; None for numbers and for booleans."""
     if _numbers(name, column) is not None:
         return None
     _, labels = categories(column, f"covariates {name!r}")
@@ -125,10 +125,10 @@ def _labels(name: str, column: Any) -> tuple[Any, ...] | None:
 
 
 def _finite(name: str, column: Any) -> FloatArray:
-    """Return a column of numbers, or of true and false as 1 and 0."""
+    """Return a column of numbers, or of booleans as 1 and 0; raise an error if an entry is not finite."""
     values = _numbers(name, column)
     if values is None:
-        # It says why these are no numbers.
+        # This call raises the error that describes the column.
         values = numbers(column, f"covariates {name!r}")
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
@@ -139,7 +139,7 @@ def _finite(name: str, column: Any) -> FloatArray:
 
 
 def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
-    """Return 1 and 0 for each label but the first."""
+    """Return an indicator, 1 or 0 in each row, for each label but the first."""
     codes, names = categories(column, f"covariates {name!r}")
     if strange := [label for label in names if label not in labels]:
         rows = np.flatnonzero(np.isin(codes, [names.index(label) for label in strange]))
@@ -150,7 +150,7 @@ def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
 
 
 def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
-    """Refuse covariates that follow from those before them, by their names."""
+    """Raise an error for covariates that are linear combinations of the covariates before them."""
     basis = np.zeros((len(matrix), 0))
     following = []
     for name, column in zip(names, matrix.T, strict=True):
