@@ -42,7 +42,7 @@ _OF_GROUPS = ("groups", "shares", "minimum", "small")
 
 
 def method_of(name: object) -> Method[Estimate]:
-    """Return a method by its name.
+    """Return the method with a name.
 
     Raises:
         ParameterError: if no method has this name.

@@ -32,8 +32,6 @@ from discreet.theory.limits import all_agree, larger_of_few
 
 MOST_VALUES = 1000
 """Largest number of values; the time grows with its third power."""
-# Largest number of entries of a matrix of rows.
-_MOST_NUMBERS = 1 << 25
 
 
 def maximum_likelihood(

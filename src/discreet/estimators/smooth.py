@@ -172,7 +172,7 @@ class Smoother:
         return self.log_likelihood(point) - self.strength * float(steps @ steps)
 
     def pull(self, point: FloatArray) -> FloatArray:
-        """Return the gradient of the penalty."""
+        """Return the gradient of the penalty on roughness."""
         ratio = np.sqrt(point[self.first + 1] / point[self.first])
         pull = np.zeros(len(point))
         np.add.at(pull, self.first, 1 - ratio)

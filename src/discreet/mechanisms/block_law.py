@@ -237,12 +237,17 @@ class BlockLaw(ABC):
     @property
     @abstractmethod
     def inclusion(self) -> Fraction:
-        """Return pi = P(x in A), the same for every x, exactly as the sampler draws the block."""
+        """Return pi = P(x in A), the probability that a noise block contains x.
+
+        It is the same for every x, and exactly as the sampler draws blocks.
+        """
 
     @property
     @abstractmethod
     def conditional_inclusion(self) -> Fraction | None:
-        """Return rho = P(x' in A given x in A), the same for any two values.
+        """Return rho = P(x' in A given x in A), the probability that a block of x contains x' too.
+
+        It is the same for any two values.
 
         If v = 1, the value of rho has no effect. If it depends on the two values, the result is None, and the mechanism
         has a decoder without rho.

@@ -308,7 +308,7 @@ class Mechanism(ABC):
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """The columns of a report: the code of a value in clear, where there are such values, and the block."""
+        """The columns of a report: the code of a value in clear, if there are such values, and the block."""
         return report_columns(self.domain.size, self.tally_sizes[1] > 0, self.block_columns)
 
     def block_count(self, n: int, in_clear: int) -> int:

@@ -112,7 +112,7 @@ class OutcomeWorths(Worths):
         return bool(np.abs(self.worth(np.ones((1, self.size))) - 1).max() < _ROUNDING)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the moments; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
         moments, power = [], self.chances(at)
         worth = self.worth(weights.each) + weights.constant[:, None]
         for _ in range(3):
@@ -121,7 +121,7 @@ class OutcomeWorths(Worths):
         return np.array(moments)
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return the covariances; see `Worths`."""
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Worths`."""
         worth, mean = self.worth(rows), rows @ p
         return np.asarray((worth * self.chances(p)) @ worth.T - np.outer(mean, mean))
 
@@ -144,11 +144,11 @@ class MatrixWorths(OutcomeWorths):
         return len(self.matrix)
 
     def worth(self, each: FloatArray) -> FloatArray:
-        """Return the contributions of the outputs; see `OutcomeWorths`."""
+        """Return the ``(m, |Y|)`` contributions of the outputs to sums with ``(m, |X|)`` weights."""
         return each @ self.inverse.T
 
     def chances(self, at: FloatArray) -> FloatArray:
-        """Return the probabilities of the outputs; see `OutcomeWorths`."""
+        """Return the ``(..., |Y|)`` probabilities of the outputs under ``(..., |X|)`` distributions."""
         return at @ self.matrix
 
 
@@ -178,7 +178,7 @@ class BlockWorths(OutcomeWorths):
         return np.array([self.membership.dot(row) for row in rows]).reshape(*each.shape[:-1], len(self.noise))
 
     def worth(self, each: FloatArray) -> FloatArray:
-        """Return the contributions of blocks, and of values in clear; see `OutcomeWorths`."""
+        """Return the contributions of blocks, and of values in clear, to sums with ``(m, |X|)`` weights."""
         (inside, outside, _), chosen = self.coefficients.kinds[0].worth, each[:, self.domain.sensitive_codes]
         whole = chosen.sum(axis=1, keepdims=True)
         blocks: FloatArray = (inside - outside) * self._dot(chosen) + outside * whole
@@ -188,7 +188,7 @@ class BlockWorths(OutcomeWorths):
         return np.hstack([blocks, own_worth * each[:, self.domain.clear_codes] + silent * whole])
 
     def chances(self, at: FloatArray) -> FloatArray:
-        """Return the probabilities of blocks, and of values in clear; see `OutcomeWorths`."""
+        """Return the probabilities of blocks, and of values in clear, under ``(..., |X|)`` distributions."""
         numbers, chosen = self.coefficients, at[..., self.domain.sensitive_codes]
         # A truthful block of x has the probability of noise, divided by the probability of noise that contains x.
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
@@ -234,7 +234,7 @@ class AlikeWorths(Worths):
         return np.asarray(np.where(same, own_moments, whole) - np.outer(q, q))
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return the covariances; see `Worths`."""
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Worths`."""
         used = np.flatnonzero(rows.any(axis=0))
         return rows[:, used] @ self.covariances(p, used) @ rows[:, used].T
 
@@ -250,7 +250,7 @@ class AlikeWorths(Worths):
         return np.asarray(rows @ self.coefficients.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the moments; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         moments = sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds)
         return np.asarray(np.einsum("kmg,dmg->kdm", moments, at))
@@ -303,7 +303,7 @@ def block_worths(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) ->
 
 
 def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
-    """Return J_1 to J_4 of a kind of block."""
+    """Return J_1 to J_4 of a kind of block: the probabilities that it contains 1 to 4 given values as noise."""
     pi, rho = kind.inclusion, kind.conditional_inclusion
     known = [(kind.joint or (lambda count: joint_inclusion(law, count)))(count) for count in (1, 2, 3, 4)]
     return tuple(pi * rho**j if each is None else float(each) for j, each in enumerate(known))

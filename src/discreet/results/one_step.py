@@ -161,7 +161,7 @@ class StepWorths(Worths):
         return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the moments; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
         w = self._condensed(weights.each)
         gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
         q = at[..., self.codes]
@@ -185,7 +185,7 @@ class StepWorths(Worths):
         return whole
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the covariances: J^-1 - f f', and covariances of shares in clear; see `Worths`."""
+        """Return n times the covariances of weighted sums, from J^-1 - f f' and the shares in clear; see `Worths`."""
         del p
         w = self._condensed(rows)
         matrix = w @ self.step.covariance @ w.T

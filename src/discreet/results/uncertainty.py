@@ -73,7 +73,7 @@ class Uncertainty(ABC):
 
     @property
     def known_law(self) -> ReportLaw:
-        """The sampling distribution of the estimates.
+        """The sampling distribution of the estimates; an error is raised if it is not known.
 
         Raises:
             ParameterError: if it is not known.
@@ -363,7 +363,7 @@ class SumUncertainty(Uncertainty):
 
     @cached_property
     def cells(self) -> Sums:
-        """The sums over the cells."""
+        """The sums over the cells, with their errors and limits."""
         return Sums.over(self.law, self.chain, self.size)
 
     @property
@@ -373,11 +373,11 @@ class SumUncertainty(Uncertainty):
 
     @property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors."""
+        """The ``(m,)`` standard errors of the sums."""
         return self.cells.errors
 
     def ends(self, alpha: float) -> Ends:
-        """Return the limits; see `Uncertainty.ends`."""
+        """Return the lower and upper limits of the sums, not clipped; see `Uncertainty.ends`."""
         return self.cells.limits(alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
@@ -425,11 +425,11 @@ class ShareUncertainty(SumUncertainty):
 
     @property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors, to first order."""
+        """The ``(m,)`` standard errors of the shares, to first order."""
         return self._of_cells[1]
 
     def ends(self, alpha: float) -> Ends:
-        """Return the limits, within [0, 1]; see `Uncertainty.ends`."""
+        """Return the lower and upper limits of the shares, within [0, 1]; see `Uncertainty.ends`."""
         return self._of_cells[2](alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:

@@ -169,7 +169,7 @@ class Inputs:
 
     @property
     def contrast(self) -> float:
-        """Return e^eps - 1."""
+        """Return the contrast e^eps - 1."""
         return expm1(self.epsilon)
 
 

@@ -453,12 +453,12 @@ class LinearDecoder(DecoderCoefficients):
 
     @property
     def offset(self) -> float:
-        """The coefficient c = (pi - rho)(1 - s)."""
+        """The decoder's coefficient c = (pi - rho)(1 - s)."""
         return (self.inclusion - self.conditional_inclusion) * self.noisy
 
     @property
     def scale(self) -> float:
-        """D = s(1 - rho)."""
+        """The decoder's coefficient D = s(1 - rho)."""
         return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property

@@ -105,16 +105,16 @@ class IndependentBits(BlockLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = d1."""
+        """Return pi = d1, the probability that a noise block contains a given value."""
         return Fraction(self.threshold, 1 << self.depth)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = d1, because bits are independent."""
+        """Return rho = d1, the probability that a block of one value contains another, because bits are independent."""
         return self.inclusion
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return d1^count."""
+        """Return d1^count, the probability that ``count`` given values are all in a noise block."""
         return self.inclusion**count
 
     def rare_chances(self, has_others: bool) -> list[Fraction] | None:
@@ -144,7 +144,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return 2^v."""
+        """Return 2^v, the number of possible blocks."""
         return 1 << self.size
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -273,7 +273,7 @@ class UnaryEncoding(BlockMechanism):
 
     @cached_property
     def law(self) -> IndependentBits:
-        """The block law."""
+        """The law of the blocks: independent bits."""
         size = sensitive_size(self.domain)
         object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:

@@ -35,21 +35,21 @@ class HadamardColumns(IndexedLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = 1/2."""
+        """Return pi = 1/2, the probability that a noise block contains a given value."""
         return Fraction(1, 2)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = 1/2, because rows are orthogonal."""
+        """Return rho = 1/2, the probability that a block of one value contains another, because rows are orthogonal."""
         return Fraction(1, 2)
 
     @property
     def alphabet_size(self) -> int:
-        """Return V, the smallest power of two above v."""
+        """Return V, the number of possible blocks: the smallest power of two above v."""
         return 1 << self.size.bit_length()
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`."""
+        """Draw blocks into ``out``; see `BlockLaw.draw`."""
         drawn = fresh_words(random, len(members)) & np.uint64(self.alphabet_size - 1)
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
@@ -136,5 +136,5 @@ class HadamardResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> HadamardColumns:
-        """The block law."""
+        """The law of the blocks: Hadamard columns."""
         return HadamardColumns(sensitive_size(self.domain))

@@ -84,7 +84,7 @@ class HashedBlocks(BlockLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = 1/g."""
+        """Return pi = 1/g, the probability that a noise block contains a given value."""
         return Fraction(1, self.buckets)
 
 
@@ -106,7 +106,7 @@ class HashBuckets(HashedBlocks):
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check the parameters and find the prime.
+        """Raise an error for a size or a g out of range, and find the prime P.
 
         Raises:
             ParameterError: if the size is below 1, or g is not in 2..2^32 - 5.
@@ -117,7 +117,7 @@ class HashBuckets(HashedBlocks):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the collision probability of two values."""
+        """Return rho, the probability that a block of one value contains another: their collision probability."""
         full, over = divmod(self.prime, self.buckets)
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
 
@@ -136,11 +136,11 @@ class HashBuckets(HashedBlocks):
 
     @property
     def alphabet_size(self) -> int:
-        """Return (P - 1) P g."""
+        """Return (P - 1) P g, the number of possible blocks."""
         return (self.prime - 1) * self.prime * self.buckets
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Hash function and noise use separate random words."""
+        """Draw blocks; see `BlockLaw.draw`. Hash function and noise use separate random words."""
         n, lane = len(members), self._lane
         alpha = uniform_below(self.prime - 1, n, random, lane=lane)
         z = uniform_below(self.prime, n, random, lane=lane)
@@ -309,7 +309,7 @@ class LocalHashing(BlockMechanism):
 
     @cached_property
     def law(self) -> HashBuckets:
-        """The block law."""
+        """The law of the blocks: buckets of random hash functions."""
         size = sensitive_size(self.domain)
         if self.g is not None:
             return HashBuckets(size, checked_buckets(self.g))
@@ -374,7 +374,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
     prime: int = _LARGEST_POOL_PRIME
 
     def __post_init__(self) -> None:
-        """Check the parameters.
+        """Raise an error for a parameter out of range.
 
         Raises:
             ParameterError: if a parameter is out of range, or there would be too many blocks to count.
@@ -394,7 +394,10 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the collision probability of two values, averaged over all functions."""
+        """Return rho, the probability that a block of one value contains another: their mean collision probability.
+
+        The mean is over all functions of the family.
+        """
         return sum((count * share**2 for count, share in self._shares), Fraction(0))
 
     @property
@@ -418,7 +421,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return m g."""
+        """Return m g, the number of possible blocks."""
         return self.functions * self.buckets
 
     @classmethod
@@ -427,7 +430,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. Cohort and noise use separate random words."""
+        """Draw blocks; see `BlockLaw.draw`. Cohort and noise use separate random words."""
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(members, 0))
@@ -596,7 +599,7 @@ class PooledHashing(BlockMechanism):
 
     @cached_property
     def law(self) -> PooledHashBlocks:
-        """The block law."""
+        """The law of the blocks: buckets of a public pool of hash functions."""
         size, functions = sensitive_size(self.domain), self.functions
         choices = promising_buckets(size, self.epsilon) if self.g is None else [checked_buckets(self.g)]
         laws = [

@@ -42,12 +42,12 @@ class Singletons(BlockLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = 1/v."""
+        """Return pi = 1/v, the probability that a noise block contains a given value."""
         return Fraction(1, self.size)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = 0."""
+        """Return rho = 0, because a block has one member."""
         return Fraction(0)
 
     def joint_inclusion(self, count: int) -> Fraction:
@@ -61,7 +61,7 @@ class Singletons(BlockLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return v."""
+        """Return v, the number of possible blocks."""
         return self.size
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -70,7 +70,7 @@ class Singletons(BlockLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """The counts of values."""
+        """The number of blocks of each value."""
         symbols = PlaceCounts(self.size, itemgetter("symbol"))
         return ValueCounts(self, symbols.add, symbols.add_by_group)
 
@@ -84,7 +84,7 @@ class Singletons(BlockLaw):
         chosen(coins.truth, ranks, noise, out["symbol"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`."""
+        """Draw blocks into ``out``; see `BlockLaw.draw`."""
         chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
 
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
@@ -132,5 +132,5 @@ class RandomizedResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> Singletons:
-        """The block law."""
+        """The law of the blocks: single values."""
         return Singletons(sensitive_size(self.domain))

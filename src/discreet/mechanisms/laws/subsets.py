@@ -245,7 +245,7 @@ class Subsets(MembersLaw):
     count: int
 
     def __post_init__(self) -> None:
-        """Check the parameters.
+        """Raise an error for a size or a k out of range.
 
         Raises:
             ParameterError: if k is not in 1..v - 1.
@@ -257,16 +257,19 @@ class Subsets(MembersLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = k/v."""
+        """Return pi = k/v, the probability that a noise block contains a given value."""
         return Fraction(self.count, self.size)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = (k - 1)/(v - 1)."""
+        """Return rho = (k - 1)/(v - 1), the probability that a block of one value contains another."""
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return k (k - 1) ... / v (v - 1) ..., with ``count`` factors each."""
+        """Return the probability that ``count`` given values are all in a noise block.
+
+        It is k (k - 1) ... / v (v - 1) ..., with ``count`` factors each.
+        """
         return joint_share(self.size, self.count, count)
 
     @property
@@ -276,11 +279,11 @@ class Subsets(MembersLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return v choose k."""
+        """Return v choose k, the number of possible blocks."""
         return comb(self.size, self.count)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`.
+        """Draw blocks into ``out``; see `BlockLaw.draw`.
 
         In a uniform k-subset, a required member that is missing replaces a uniform member. The result is uniform among
         the k-subsets with that member. Members are in ascending order, so that no place reveals the required one.
@@ -374,7 +377,7 @@ class SubsetSelection(BlockMechanism):
 
     @cached_property
     def law(self) -> Subsets:
-        """The block law."""
+        """The law of the blocks: uniform k-subsets."""
         size = sensitive_size(self.domain)
         if self.k is not None:
             if size == 1:
@@ -409,7 +412,7 @@ class MixedSubsets(MembersLaw):
     larger: int
 
     def __post_init__(self) -> None:
-        """Check the parameters.
+        """Raise an error for a parameter out of range.
 
         Raises:
             ParameterError: if a parameter is out of range.
@@ -432,12 +435,12 @@ class MixedSubsets(MembersLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi."""
+        """Return pi, the probability that a noise block contains a given value: the mean of k/v over both sizes."""
         return sum((t * k for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0)) / self.size
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho."""
+        """Return rho, the probability that a block of one value contains another."""
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
@@ -447,7 +450,7 @@ class MixedSubsets(MembersLaw):
         return [share / comb(self.size, k) for k, share in shares if has_others or k < self.size]
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return the probability that ``count`` values are in a noise block: the mean over both sizes."""
+        """Return the probability that ``count`` given values are all in a noise block: the mean over both sizes."""
         shares = (t * joint_share(self.size, k, count) for k, t in zip(self.sizes, self.shares, strict=True))
         return sum(shares, Fraction(0))
 
@@ -458,11 +461,11 @@ class MixedSubsets(MembersLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return the number of subsets of both sizes."""
+        """Return the number of possible blocks: subsets of both sizes."""
         return sum(comb(self.size, k) for k in self.sizes)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`.
+        """Draw blocks into ``out``; see `BlockLaw.draw`.
 
         A block of k is a uniform block of k + 1 without one member, drawn uniformly from the members that are not
         required.
@@ -561,7 +564,7 @@ class BlockDesign(BlockMechanism):
 
     @cached_property
     def law(self) -> Subsets | MixedSubsets:
-        """The block law."""
+        """The law of the blocks: uniform subsets of one size, or of two."""
         if self.design is None:
             return Subsets(sensitive_size(self.domain), 1)
         size, sizes = self.design.size, self.design.mixture.sizes

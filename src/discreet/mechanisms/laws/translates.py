@@ -180,7 +180,7 @@ class SetTranslates(TranslatesLaw):
     _elements: IntArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check the parameters.
+        """Raise an error for a V out of range, or a D that is no set of residues modulo V.
 
         Raises:
             ParameterError: if V is out of range, or D is not a set of residues modulo V.
@@ -197,12 +197,12 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = |D|/V."""
+        """Return pi = |D|/V, the probability that a noise block contains a given value."""
         return Fraction(len(self.base), self.modulus)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, counted from pairs of elements of D.
+        """Return rho, the probability that a block of one value contains another, counted from pairs of elements of D.
 
         Raises:
             ParameterError: if rho differs between pairs of values: devices can draw such blocks, but nothing can be
@@ -215,12 +215,12 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return V."""
+        """Return V, the number of possible blocks."""
         return self.modulus
 
     @property
     def choices(self) -> int:
-        """Return |D|."""
+        """Return |D|, the number of uniform integers from which an element of D is drawn."""
         return len(self.base)
 
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -300,7 +300,7 @@ class TranslateResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> SetTranslates:
-        """The block law."""
+        """The law of the blocks: translates of the set ``base``."""
         law = SetTranslates(sensitive_size(self.domain), self.modulus, self.base)
         _ = law.conditional_inclusion
         return law
@@ -325,7 +325,7 @@ class PaleyTranslates(TranslatesLaw):
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Find the prime.
+        """Raise an error for a size out of range, and find the prime q.
 
         Raises:
             ParameterError: if the size is below 1 or above 2^20.
@@ -335,22 +335,22 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = (q - 1)/(2 q)."""
+        """Return pi = (q - 1)/(2 q), the probability that a noise block contains a given value."""
         return Fraction(self.prime - 1, 2 * self.prime)
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = (q - 3)/(2 (q - 1))."""
+        """Return rho = (q - 3)/(2 (q - 1)), the probability that a block of one value contains another."""
         return Fraction(self.prime - 3, 2 * (self.prime - 1))
 
     @property
     def alphabet_size(self) -> int:
-        """Return q."""
+        """Return q, the number of possible blocks."""
         return self.prime
 
     @property
     def choices(self) -> int:
-        """The number of uniform integers for a draw: q - 1, because every square has two roots."""
+        """Return q - 1, the number of uniform integers from which a square is drawn: every square has two roots."""
         return self.prime - 1
 
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -401,5 +401,5 @@ class PaleyResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> PaleyTranslates:
-        """The block law."""
+        """The law of the blocks: translates of the non-zero squares modulo a prime."""
         return PaleyTranslates(sensitive_size(self.domain))

@@ -54,7 +54,7 @@ class WindowBlocks(TranslatesLaw):
     starts: tuple[int, ...] = (0,)
 
     def __post_init__(self) -> None:
-        """Check the parameters.
+        """Raise an error for a width or a start out of range, or too many positions.
 
         Raises:
             ParameterError: if the width or a start is out of range, or there are too many positions.
@@ -69,7 +69,7 @@ class WindowBlocks(TranslatesLaw):
 
     @property
     def inclusion(self) -> Fraction:
-        """Return pi = k/V."""
+        """Return pi = k/V, the probability that a noise block contains a given value."""
         return Fraction(self.width, self.alphabet_size)
 
     @property
@@ -79,16 +79,16 @@ class WindowBlocks(TranslatesLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return V."""
+        """Return V, the number of possible blocks: the positions of windows."""
         return self.size + (self.width - 1) * len(self.starts)
 
     @property
     def choices(self) -> int:
-        """The number of uniform integers for a draw: k."""
+        """Return k, the number of uniform integers from which a place in a window is drawn."""
         return self.width
 
     def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return the integers themselves; see `TranslatesLaw`."""
+        """Return the drawn integers, which are the elements 0..k - 1; see `TranslatesLaw`."""
         return drawn
 
     def residues(self, ranks: AnyArray) -> AnyArray:
@@ -152,7 +152,7 @@ class Windows(BlockMechanism):
 
     @cached_property
     def law(self) -> WindowBlocks:
-        """The block law."""
+        """The law of the blocks: windows of neighbouring values."""
         size, codes = sensitive_size(self.domain), self.domain.sensitive_codes
         starts = (0, *(np.flatnonzero(np.diff(codes) > 1) + 1).tolist())
         longest = max(np.diff([*starts, size]).tolist())
@@ -163,7 +163,7 @@ class Windows(BlockMechanism):
 
     @cached_property
     def decoder(self) -> PlaceDecoder:
-        """The linear decoder of tallies."""
+        """The linear decoder of tallies: a right inverse of the channel."""
         # Rows are independent: in any sum of rows, the first value is alone in the first window that contains it.
         return PlaceDecoder(self, matrix_of(self.domain, self.law, self.coefficients), True, law=self.law)
 
