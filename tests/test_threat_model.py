@@ -64,7 +64,7 @@ def test_most_reports_are_simulated_alike() -> None:
 def test_what_a_survey_for_one_person_tells() -> None:
     """By the odds, which a report multiplies by at most e^epsilon; one report has no central guarantee."""
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
-    pattern = r"At epsilon = 1 whoever .*? can be (\d+%) .*?, at epsilon = 2 (\d+%), at epsilon = 4 (\d+%);"
+    pattern = r"can reach (\d+%) after a report at epsilon = 1, (\d+%) at epsilon = 2, and (\d+%) at epsilon = 4"
     assert re.findall(pattern, page) == [tuple(f"{1 / (1 + exp(-epsilon)):.0%}" for epsilon in (1, 2, 4))]
     with pytest.raises(ParameterError, match=r"n.too-few-hidden"):
         discreet.shuffled(discreet.RandomizedResponse(DOMAIN, 1.0), n=1)
