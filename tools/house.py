@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import grimp
-from messages import of_messages, of_riddles
+from messages import of_documents, of_messages, of_riddles
 from wings import PACKAGE, ROOT, too_much
 
 _NO_CODE = {
@@ -254,7 +254,7 @@ def broken() -> list[str]:
     graph = grimp.build_graph("discreet", "papers", cache_dir=None)
     sentences += [*of_circles(list(circles(graph)), CIRCLES), *too_much(sizes, graph)]
     of_package = {path: tree for path, tree in trees.items() if (ROOT / path).is_relative_to(PACKAGE)}
-    sentences += [*of_messages(of_package), *of_riddles(of_package)]
+    sentences += [*of_messages(of_package), *of_riddles(of_package), *of_documents()]
     return [*sentences, *public_classes(trees), *of_tests(ROOT / "tests")]
 
 

@@ -1,4 +1,4 @@
-"""The rules of words: catalogues of messages agree with the code, and sentences are plain.
+"""The rules of words: catalogues of messages agree with the code, and sentences of code and documents are plain.
 
 A room's ``messages.toml`` holds the sentence of each error. Each is raised somewhere in its room, with a value for each
 of its places; ``argument`` is a place too. `tools/house.py` prints what is wrong.
@@ -27,6 +27,15 @@ RIDDLES = re.compile(
 RIDDLES_LEFT: dict[str, int] = {"collector": 87, "spark": 9, "tables": 1}
 """The most riddles in docstrings and comments of a room, where it is not 0; a number may only become smaller."""
 
+MOST_WORDS_OF_DOCUMENTS = 30
+"""Words of a sentence of a document."""
+
+DOCUMENTS_LEFT: dict[str, int] = {"docs/explanation/risk.md": 4}
+"""The most sentences of a document that are long or riddles, where it is not 0; a number may only become smaller.
+
+Pages in docs/evidence are written by programs that measure, and are not read here.
+"""
+
 _CODE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _PLACE = re.compile(r"(?<!\{)\{(\w+)(?:![rsa])?(?::[^{}]*)?\}(?!\})")
 _OF_PLACES_ALONE = {"ParameterError", "DataError", "MismatchError", "EngineError", "SecretError"}
@@ -46,12 +55,12 @@ def room_of(path: Path) -> Path:
     return PACKAGE / (parts[0] if len(parts) > 1 else "core")
 
 
-def long_or_riddling(sentence: str) -> str:
+def long_or_riddling(sentence: str, most: int = MOST_WORDS) -> str:
     """Return the fault of a sentence in a few words; empty if it is plain."""
     if (riddle := RIDDLES.search(sentence)) is not None:
         return f"{riddle[0]!r} makes readers go back"
     longest = max(len(part.split()) for part in re.split(r"(?<=[.?!:;])\s", sentence))
-    return f"a sentence of {longest} words, and it may have {MOST_WORDS}" if longest > MOST_WORDS else ""
+    return f"a sentence of {longest} words, and it may have {most}" if longest > most else ""
 
 
 def of_messages(trees: Mapping[Path, ast.Module]) -> Iterator[str]:
@@ -131,3 +140,34 @@ def of_riddles(files: Mapping[Path, ast.Module]) -> Iterator[str]:
         if counts[room] != most:
             more = "may have" if counts[room] > most else "is listed with"
             yield f"tools/messages.py:1: {room} has {counts[room]} riddles in docstrings and comments; it {more} {most}"
+
+
+def sentences_of(document: str) -> Iterator[str]:
+    """Yield the sentences of a Markdown text: of paragraphs, points of lists and cells of tables, without code."""
+    prose = re.sub(r"```.*?```|<[a-z/!][^>\n]*>", "\n\n", document, flags=re.DOTALL)
+    # Each point, heading and cell is a paragraph of its own.
+    prose = re.sub(r"^\s*(?:[-*>]|\d+\.|#+)\s", "\n\n", prose, flags=re.MULTILINE)
+    prose = re.sub(r"^\|.*$", lambda row: f"\n\n{row[0]}\n\n".replace("|", "\n\n"), prose, flags=re.MULTILINE)
+    prose = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "X", prose))
+    for paragraph in re.split(r"\n\s*\n", prose):
+        yield from re.split(r"(?<=[.?!:;])[\"')*]*\s+", " ".join(paragraph.split()))
+
+
+def of_documents() -> Iterator[str]:
+    """Yield the sentences of documents that are long or riddles, where there are more than are listed."""
+    pages = [*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md"))]
+    for page in pages:
+        name = page.relative_to(ROOT).as_posix()
+        if name.startswith("docs/evidence/"):
+            continue
+        sentences = [*sentences_of(page.read_text(encoding="utf-8"))]
+        found = [
+            f"{fault}: {sentence[:60]}..."
+            for sentence in sentences
+            if (fault := long_or_riddling(sentence, MOST_WORDS_OF_DOCUMENTS))
+        ]
+        most = DOCUMENTS_LEFT.get(name, 0)
+        if len(found) > most:
+            yield from (f"{name}: {fault}" for fault in found)
+        elif len(found) < most:
+            yield f"tools/messages.py:1: {name} is listed with {most} sentences, and has {len(found)}"
