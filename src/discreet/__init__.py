@@ -1,6 +1,6 @@
-"""discreet: local privacy, with estimates and exact statements of how well each person is protected.
+"""discreet: local privacy, with estimates and exact guarantees for each person.
 
-Names are imported when they are used, from the core or from a wing. Their types are in ``__init__.pyi``.
+Names are imported from their modules when they are first used. Their types are in ``__init__.pyi``.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""``python -m discreet``: the same as ``discreet``, where the command itself is not on the path."""
+"""The command ``python -m discreet``, the same as ``discreet``, for machines without ``discreet`` on the path."""
 
 from discreet.cli import main
 

@@ -1,4 +1,4 @@
-"""Array types of the whole package, and read-only arrays."""
+"""Types of arrays for the whole package, and read-only arrays."""
 
 import sys
 from typing import Any, TypeAlias, TypeGuard
@@ -24,14 +24,14 @@ AnyArray: TypeAlias = NDArray[Any]
 
 
 def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
-    """Return true if an array has a mask; NumPy's masked arrays are imported by whoever makes one."""
-    # A lazy "numpy.ma" is in `sys.modules` before anybody uses it; its core is not. Another thread may be importing it.
+    """Return true if an array is a masked array of NumPy; the module of masked arrays is not imported."""
+    # A lazy "numpy.ma" is in `sys.modules` before its first use; its core is not. Another thread may import it now.
     masked: Any = getattr(sys.modules.get("numpy.ma.core"), "MaskedArray", None)
     return masked is not None and isinstance(array, masked)
 
 
 def sealed(array: AnyArray) -> AnyArray:
-    """Return an array that nobody else holds, made read-only."""
+    """Return an array that nobody else uses, after making it and its bases read-only."""
     owner: AnyArray | None = array
     while owner is not None:
         owner.flags.writeable = False

@@ -1,6 +1,6 @@
-"""Errors and warnings that discreet raises on purpose, and the catalogues of their messages.
+"""Errors and warnings of discreet, and the catalogues of their messages.
 
-Every room of the package has a ``messages.toml``. It holds the sentence of each error under a code of two words,
+Each folder of the package has a ``messages.toml`` with the sentence of each error under a code of two words, such as
 ``[epsilon]`` and ``not-positive``. Code raises ``ParameterError("epsilon.not-positive", value=epsilon)``. Messages
 quote parameters and positions, never a person's value.
 """
@@ -13,12 +13,12 @@ from typing import Self, TypeVar
 
 _Other = TypeVar("_Other", bound="DiscreetError")
 _ARGUMENT = re.compile(r"`(\w+)(?:='?([^`]*?)'?)?`")
-"""An argument in a sentence of a catalogue, with a value or without: `unknown='drop'`."""
+"""An argument in a message, with or without a value: `unknown='drop'`."""
 
 
 @cache
 def catalogue() -> dict[str, str]:
-    """Return the sentences of all errors, by code; they are read when the first error is shown."""
+    """Return the messages of all errors by code, read from the catalogues when the first error is shown."""
     import tomllib
 
     rooms = [room / "messages.toml" for room in files("discreet").iterdir()]
@@ -29,16 +29,16 @@ def catalogue() -> dict[str, str]:
 
 
 class DiscreetError(Exception):
-    """Base of every error that discreet raises on purpose.
+    """The base class of all errors of discreet.
 
     Args:
-        code: a code of the catalogue, as "epsilon.not-positive"; any other text is the sentence itself.
-        argument: name of the argument at fault. It takes the place of the word "argument" in a code.
-        values: what stands in the places of the sentence.
+        code: a code of the catalogue, such as "epsilon.not-positive"; any other text is used as the message.
+        argument: the name of the invalid argument. It replaces the word "argument" in a code.
+        values: the values for the placeholders of the message.
 
     Attributes:
-        code: of the error; empty if the sentence is in no catalogue.
-        argument: name of the argument at fault; empty if none is.
+        code: the code of the error; empty if the message is in no catalogue.
+        argument: the name of the invalid argument; empty if there is no such argument.
 
     Example:
         >>> str(ParameterError("argument.not-positive", argument="epsilon", value=-1))
@@ -52,21 +52,22 @@ class DiscreetError(Exception):
         self.code = re.sub(r"^argument\b", argument, self._key)
 
     def at(self, place: object) -> Self:
-        """Put the place of the fault, a file or a row, before the sentence; return this error."""
+        """Put the file or row of the fault before the message, and return this error."""
         self._place = f"{place}: {self._place}"
         return self
 
     def of_kind(self, kind: type[_Other]) -> _Other:
-        """Return an error of another class with the same message and place."""
+        """Return an error of another class with the same message and the same place."""
         other = kind(str(self.args[0]), argument=self.argument, **self._values)
         other._place = self._place
         return other
 
     def sentence(self, name: Callable[[str, str | None], str] | None = None) -> str:
-        """Return the message without its code.
+        """Return the message without the code.
 
         Args:
-            name: the words for an argument, from its name and its value or None; the command line has options for them.
+            name: a function that returns the text for an argument, from its name and its value or None. The command
+                line replaces arguments by its options.
         """
         text = catalogue().get(self._key, "") if self._key else ""
         argument = self.argument if name is None else name(self.argument, None)
@@ -80,19 +81,19 @@ class DiscreetError(Exception):
 
 
 class ParameterError(DiscreetError, ValueError):
-    """A parameter of a domain, mechanism, plan or estimator is not usable."""
+    """Raised if a parameter of a domain, mechanism, plan or estimator is not valid."""
 
 
 class SurveyDocumentError(ParameterError):
-    """The document of a survey was read where a plan, a domain or a study is needed.
+    """Raised if a file with a survey is given instead of a plan, a domain or a study.
 
     Args:
-        path: of the survey.
-        question: that was named behind it, as in ``survey.toml#age``.
+        path: the path of the survey.
+        question: the name of the question that was given with it, as in ``survey.toml#age``.
 
     Attributes:
-        path: of the survey.
-        question: its name; empty if none was named.
+        path: the path of the survey.
+        question: the name of the question; empty if none was given.
     """
 
     def __init__(self, path: object, question: str = "") -> None:
@@ -101,28 +102,28 @@ class SurveyDocumentError(ParameterError):
 
 
 class DataError(DiscreetError, ValueError):
-    """Values, reports or tallies are malformed or outside the domain."""
+    """Raised if values, reports or tallies are malformed or outside the domain."""
 
 
 class MismatchError(DataError):
-    """Reports, tallies or mechanisms of different plans were put together."""
+    """Raised if reports, tallies or mechanisms of different plans are combined."""
 
 
 class SecretError(DiscreetError, TypeError):
-    """A secret was to be copied, changed or written down outside its device."""
+    """Raised if a program tries to copy, change or write a secret outside its device."""
 
 
 class OutputExistsError(DiscreetError, FileExistsError):
-    """The output file is already there and was not to be overwritten."""
+    """Raised if an output file exists and must not be replaced."""
 
 
 class MissingExtraError(DiscreetError, ImportError):
-    """An optional dependency is not installed."""
+    """Raised if an optional dependency is not installed."""
 
 
 class SourceWarning(UserWarning):
-    """Something of the files that are read, which the caller is to judge."""
+    """A warning about files of reports, for example about files that do not name their plan."""
 
 
 class EngineError(DiscreetError, RuntimeError):
-    """An engine is not available, or broke down."""
+    """Raised if an engine is not available, or fails."""

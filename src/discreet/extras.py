@@ -1,4 +1,4 @@
-"""Optional dependencies: imported where they are used, with a sentence that says what to install."""
+"""Imports of optional dependencies, with an error message that names the extra to install."""
 
 from importlib import import_module
 from typing import Any
@@ -16,10 +16,10 @@ _EXTRAS = {
 
 
 def optional(module: str) -> Any:
-    """Import an optional module.
+    """Return an optional module.
 
     Raises:
-        MissingExtraError: if it is not installed; it names the extra that brings it.
+        MissingExtraError: if the module is not installed; the message names the extra to install.
     """
     try:
         return import_module(module)
@@ -31,7 +31,7 @@ def optional(module: str) -> Any:
 
 
 def check_drawing() -> None:
-    """Refuse to draw without the extra ``plot``.
+    """Raise an error if the extra ``plot`` is not installed.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.

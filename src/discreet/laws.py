@@ -1,9 +1,9 @@
-"""The face for authors of block laws: all that they import, so that the rooms behind it may move.
+"""The names that authors of block laws import, from one module, so that other modules may change.
 
     from discreet.laws import BlockLaw, BlockMechanism, Column, IndexedLaw, ValueCounts, uniform_below
 
-A law whose block is one index, uniform as noise, is an `IndexedLaw`; any other is a `BlockLaw`. CONTRIBUTING.md lists
-what each needs; examples/own_law is a whole package, and `discreet.testing.check_mechanism` its test.
+A law whose block is one index with uniform noise is an `IndexedLaw`; any other law is a `BlockLaw`. CONTRIBUTING.md
+lists the methods of both. examples/own_law is a complete package, and `discreet.testing.check_mechanism` tests it.
 
 Example:
     >>> import discreet.laws

@@ -1,7 +1,8 @@
 """Charts of results with Altair: shares with intervals, differences, densities, delta curves, and maps.
 
-Every chart is self-contained: a static picture in a notebook, or an HTML file with all scripts inside. By default an
-Altair chart loads three scripts from a public host. It fails without a network, and the host learns about its readers.
+Every chart is self-contained: a static picture in a notebook, or an HTML file with all scripts inside. By default,
+Altair's charts load three scripts from a public host. So they fail without a network, and the host learns who reads
+them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -31,7 +32,7 @@ _Arguments = ParamSpec("_Arguments")
 
 
 def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]:
-    """Return a decorator for chart functions; the charts load nothing when they are shown or saved."""
+    """Return a decorator for chart functions whose charts load nothing when they are shown or saved."""
 
     @wraps(draw)
     def drawn(*arguments: _Arguments.args, **named: _Arguments.kwargs) -> Any:
@@ -41,7 +42,7 @@ def self_contained(draw: Callable[_Arguments, Any]) -> Callable[_Arguments, Any]
 
 
 def _with_head(page: str, chart: Any) -> str:
-    """Return an HTML page with the chart's title and the device's width; a fragment of a page is returned unchanged."""
+    """Return an HTML page with the chart's title and the device's width; return page fragments unchanged."""
     text = getattr(chart.title, "text", chart.title)
     words = escape(text if isinstance(text, str) else " ".join(text) if isinstance(text, list) else "")
     viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -70,7 +71,7 @@ def _self_contained(plain: Any) -> Any:
         return plain
 
     class SelfContained(plain):  # type: ignore[misc]
-        """An Altair chart that is shown as a static picture and saved as self-contained HTML by default."""
+        """An Altair chart that is shown as a static picture, and saved as self-contained HTML by default."""
 
         loads_nothing = True
 
@@ -80,7 +81,7 @@ def _self_contained(plain: Any) -> Any:
             return {"image/svg+xml": written.getvalue()}
 
         def save(self, fp: Any, format: Any = None, **options: Any) -> None:  # noqa: A002
-            """Write the chart as Altair does; ``inline=False`` makes small HTML that loads its scripts."""
+            """Write the chart to a file; ``inline=False`` makes small HTML that loads its scripts."""
             kind = format or Path(str(fp)).suffix.removeprefix(".")
             if kind == "html":
                 page = StringIO()
@@ -91,15 +92,15 @@ def _self_contained(plain: Any) -> Any:
             plain.save(self.properties(padding=_ROOM) if bare else self, fp, format=format, **options)
 
         def to_html(self, *arguments: Any, **options: Any) -> str:
-            """Return the chart as HTML, as Altair does; ``inline=False`` makes small HTML that loads its scripts."""
+            """Return the chart as HTML; ``inline=False`` makes small HTML that loads its scripts."""
             return _with_head(str(super().to_html(*arguments, **_WHOLE | options)), self)
 
         def __or__(self, other: Any) -> Any:
-            """Return this chart with another one beside it."""
+            """Return a chart with this chart and another one side by side."""
             return _made_whole(super().__or__(other))
 
         def __and__(self, other: Any) -> Any:
-            """Return this chart with another one below it."""
+            """Return a chart with this chart above another one."""
             return _made_whole(super().__and__(other))
 
     SelfContained.__name__ = SelfContained.__qualname__ = plain.__name__
@@ -145,7 +146,7 @@ class Panel:
 
     @property
     def legend(self) -> str:
-        """Legend of the marks."""
+        """The legend of the marks."""
         known = "" if self.truth is None else "; black tick: true share"
         kind = "simultaneous " if self.simultaneous else ""
         chosen = "" if self.shown is None or self.simultaneous else f" for the {self.shown:,} largest"
@@ -153,7 +154,7 @@ class Panel:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """One record per value."""
+        """The records to draw, one per value."""
         rows = []
         for place, name in enumerate(self.names):
             row: dict[str, Any] = {"name": name, "class": SENSITIVE if self.columns["sensitive"][place] else CLEAR}
@@ -165,7 +166,7 @@ class Panel:
 
     @property
     def end(self) -> float:
-        """The largest number drawn."""
+        """The largest number in the chart."""
         highest = [float(np.nan_to_num(self.columns[field]).max()) for field in DRAWN]
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 
@@ -174,7 +175,7 @@ class Panel:
 def frequency_chart(
     panel: Panel, *, width: int = 520, end: float | None = None, names: bool = True, limit: int | None = None
 ) -> Any:
-    """Return a chart with a row per value: the estimate, its interval, and the truth if known.
+    """Return a chart with a row per value: the estimate, its interval, and the true share if it is known.
 
     Args:
         panel: the contents.
@@ -210,7 +211,7 @@ def frequency_chart(
 
 
 def kind_of(channel: Any, marks: Mapping[str, str]) -> Any:
-    """Return a channel, ``altair.Color`` or ``altair.Shape``, that marks the kind of a value."""
+    """Return an Altair channel (``Color`` or ``Shape``) that distinguishes sensitive values from others."""
     alt = optional("altair")
     legend = alt.Legend(orient="top", direction="horizontal")
     scale = alt.Scale(domain=list(marks), range=list(marks.values()))
@@ -247,7 +248,7 @@ class Differences:
 
 @self_contained
 def forest_chart(differences: Differences) -> Any:
-    """Return a chart with a row per value: its difference with the confidence interval.
+    """Return a chart with a row per value: its difference, with the confidence interval.
 
     Args:
         differences: the contents.
@@ -287,7 +288,7 @@ _WIDTH = 230
 
 @self_contained
 def small_multiples(panels: Sequence[Panel], title: str) -> Any:
-    """Return panels with the same values, in rows of three with one axis.
+    """Return panels for the same values, in rows of three with one axis.
 
     Args:
         panels: one for each group.
@@ -321,7 +322,8 @@ def delta_chart(
 
     Args:
         curves: for each name, the points (epsilon, delta), with delta above 0.
-        title: the title above the chart, in one or several lines; the chart is as wide as a phone, which folds no line.
+        title: the title above the chart, in one or several lines. The chart is as wide as a phone, and lines are not
+            broken.
         subtitle: the lines below the title.
         delta: the position of the dashed line.
 
@@ -357,8 +359,8 @@ class Density:
         title: the title of the chart.
         borders: ``(m + 1,)`` borders of the bins, ascending.
         shares: ``(m,)`` estimated shares.
-        low: ``(m,)`` lower ends of the intervals.
-        high: ``(m,)`` upper ends.
+        low: ``(m,)`` lower bounds of the intervals.
+        high: ``(m,)`` upper bounds of the intervals.
         sensitive: ``(m,)`` booleans; None if all bins are sensitive.
         level: confidence level of each interval.
         logarithmic: whether bins have one width of ln(1 + x).
@@ -429,7 +431,7 @@ class Map:
 
     @property
     def regions(self) -> list[dict[str, Any]]:
-        """One record per region with a share."""
+        """The records to draw, one per region with a share."""
         framed = np.zeros(len(self.shares), np.bool_) if self.sensitive is None else self.sensitive
         regions = zip(self.places["row"], self.places["col"], self.shares, framed, strict=True)
         return [
@@ -441,7 +443,7 @@ class Map:
 
 @self_contained
 def region_chart(regions: Map) -> Any:
-    """Return a map of one estimate.
+    """Return a map of estimated shares.
 
     Returns:
         An Altair chart.
@@ -452,7 +454,7 @@ def region_chart(regions: Map) -> Any:
 
 @self_contained
 def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
-    """Return maps in rows, with one colour scale; north is up.
+    """Return maps in rows, with one colour scale and north at the top.
 
     Returns:
         An Altair chart.

@@ -1,4 +1,4 @@
-"""Pictures of curves by epsilon or by a size, on logarithmic axes, and charts side by side."""
+"""Charts of curves by epsilon or by a size, on logarithmic axes, and charts side by side."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ class Curves:
 
     @property
     def scale(self) -> dict[str, Any]:
-        """The scale of the vertical axis."""
+        """The scale of the vertical axis, as options for Altair."""
         if self.even:
             return {"domain": [0.0, 1.0], "nice": False}
         return {"type": "log", "domain": list(self.span), "clamp": True, "nice": False}
@@ -106,7 +106,7 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
 
 
 def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
-    """Return heading and style as one set, because Altair copies each panel for every property that is set later."""
+    """Return heading and style together, because Altair copies all panels for every property that is set later."""
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=11.5)
     # Letters may be wider on the viewer's machine, so labels and the legend get more space.
     view, axis = alt.ViewConfig(stroke="#d6d3d1"), alt.AxisConfig(gridColor="#f0efed")
@@ -115,7 +115,7 @@ def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
 
 @self_contained
 def curves_beside(panels: Sequence[Curves], title: str, subtitle: Sequence[str]) -> Any:
-    """Return figures with one panel each side by side, with one legend."""
+    """Return figures of one panel each, side by side, with one legend."""
     alt = optional("altair")
     drawn = [_panel(alt, curves, "", curves.columns[0], 400, 360) for curves in panels]
     return alt.hconcat(*drawn, spacing=30, **_looks(alt, title, subtitle))
@@ -170,7 +170,7 @@ def _colour(alt: Any, curves: Curves) -> Any:
 
 @self_contained
 def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: Sequence[str] = ()) -> Any:
-    """Return panels side by side, where each row has the same values and axis."""
+    """Return rows of panels, where the panels of a row have the same values and axis."""
     alt = optional("altair")
     drawn = []
     for panels in rows:

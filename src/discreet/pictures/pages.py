@@ -1,4 +1,4 @@
-"""Self-contained HTML pages with Jinja2: every text is escaped, and a missing name is an error."""
+"""Self-contained HTML pages with Jinja2; all texts are escaped, and a missing name is an error."""
 
 import base64
 import re

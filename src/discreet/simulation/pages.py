@@ -1,4 +1,4 @@
-"""Pages of a study: self-contained HTML, and the files of its findings (page, picture and numbers)."""
+"""HTML pages of studies, and the files of their findings (page, picture and numbers)."""
 
 import json
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ def page(findings: Findings) -> str:
         about=document.about,
         simulated=any(run.linear.simulated for run in outcomes),
         sentences=findings.sentences(),
-        runs=replace(findings.table(), title="Each mechanism, and how far its estimates are from the truth"),
+        runs=replace(findings.table(), title="The errors of each mechanism"),
         caption=caption,
         picture=f"{caption} The same numbers are in the tables below.",
         panels=panels,
@@ -50,7 +50,7 @@ def _numbers(panel: Panel) -> ResultTable:
 
 
 def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> list[Path]:
-    """Write page.html, chart.png and results.json into a folder: all of them, or none.
+    """Write page.html, chart.png and results.json into a folder, or none of them if one fails.
 
     Args:
         findings: the findings of a study.
@@ -75,7 +75,7 @@ def save_findings(findings: Findings, folder: Path, *, force: bool = False) -> l
 
 
 def written(folder: Path, contents: Mapping[str, Any], *, force: bool) -> list[Path]:
-    """Write texts, or results of functions of a path, into files of a folder: all or none; return their paths."""
+    """Write files into a folder, or none of them if one fails, and return their paths."""
     make_folder(folder)
     files = [folder / name for name in contents]
     with replacing_all(files, force=force) as besides:

@@ -39,7 +39,7 @@ def shipped(name: str) -> Path | None:
 
 
 def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
-    """Copy every example into a folder, which is created if necessary.
+    """Copy all examples into a folder, which is created if necessary.
 
     Args:
         folder: the target folder.
@@ -66,7 +66,7 @@ StepCallback = Callable[[str, int, int], None]
 
 
 class CountsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table with one row per value: its label, its number of people, and a mark if it is sensitive.
+    """The path and columns of a table with a row per value.
 
     Attributes:
         path: the path of the table.
@@ -118,7 +118,7 @@ class StudyDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A study that is ready to run: its document, people and domain.
+    """A study that is ready to run: its document, its people and its domain.
 
     Attributes:
         document: the contents of the study file.
@@ -152,12 +152,12 @@ class Study:
 
     @property
     def truth(self) -> FloatArray:
-        """``(|X|,)`` true frequencies."""
+        """The ``(|X|,)`` true frequencies."""
         shares: FloatArray = self.counts / self.counts.sum()
         return shares
 
     def mechanism(self, spec: RunSpec) -> BlockMechanism:
-        """Return the mechanism of one run."""
+        """Return the mechanism for one run."""
         domain = self.domain if spec.protect == "sensitive" else Domain(self.domain.table()["value"].tolist())
         return build_mechanism(spec.mechanism, domain, self.document.epsilon)
 
@@ -198,7 +198,7 @@ class RunOutcome:
 
     @property
     def protects(self) -> str:
-        """The privacy notion of the guarantee: LDP, or ULDP for sensitive values only."""
+        """The privacy notion: LDP, or ULDP if only sensitive values are protected."""
         return self.mechanism.guarantee.notion
 
     @property
@@ -212,17 +212,17 @@ class RunOutcome:
         return self.estimates["linear"]
 
     def distance(self, method: str, truth: FloatArray) -> float:
-        """Return the total variation distance to the truth."""
+        """Return the total variation distance between an estimate and the truth."""
         return float(np.abs(self.estimates[method].frequencies - truth).sum() / 2)
 
     def squared_error(self, method: str, truth: FloatArray) -> float:
-        """Return the sum of squared errors."""
+        """Return the sum of the squared errors of an estimate."""
         return float(((self.estimates[method].frequencies - truth) ** 2).sum())
 
     def expected_squared_error(self, truth: FloatArray) -> float:
-        """Return the expected squared error of the linear estimate, given these people, of whom n were drawn."""
+        """Return the expected squared error of the linear estimate for these people, or for a sample of them."""
         n = self.linear.n
-        # The people are the whole population: drawing all of them adds no error, and a sample adds less than usual.
+        # The people are a finite population: drawing all of them adds no error, and a sample adds less than usual.
         share = (n - 1) / max(self.people - 1, 1)
         return self.mechanism.decoder.mse(n, truth) - share * (1 - float(truth @ truth)) / n
 
@@ -292,9 +292,9 @@ def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
 
 _SHOWN = 20
 _LEGEND = (
-    "MSE / expected: squared error of the linear estimate over its exact expectation, near 1 when all is well.",
+    "MSE / expected: squared error of the linear estimate, divided by its exact expectation; it should be near 1.",
     "Worst s.e.: the largest standard error of the linear estimate.",
-    "TV: total variation distance to the truth, the share of the people that an estimate puts in the wrong place.",
+    "TV: total variation distance to the truth, the share of the people that an estimate counts for a wrong value.",
 )
 
 
@@ -348,7 +348,7 @@ class Findings(TabularResult):
         return ResultTable(self.study.document.title or "Study", columns, _LEGEND)
 
     def best(self, notion: str) -> RunOutcome | None:
-        """Return the run with the smallest expected squared error for a privacy notion; None if there is no run."""
+        """Return the run for a privacy notion with the smallest expected squared error; None if there is no run."""
         of_notion = [outcome for outcome in self.outcomes if outcome.protects == notion]
         return min(of_notion, key=lambda run: run.expected_squared_error(self.study.truth), default=None)
 
@@ -358,7 +358,7 @@ class Findings(TabularResult):
         return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
 
     def sentences(self) -> list[str]:
-        """Return sentences on the protected values, the other values, and the gain of ULDP."""
+        """Return sentences on the protected values, the other values, and the gain from ULDP."""
         study, domain = self.study, self.study.domain
         people = int(study.counts.sum())
         answered = self.outcomes[0].linear.n
@@ -390,14 +390,14 @@ class Findings(TabularResult):
         gain = plain.expected_squared_error(truth) / optimized.expected_squared_error(truth)
         before, after = plain.distance(method, truth), optimized.distance(method, truth)
         return [
-            f"What that bought: with the same epsilon for what is sensitive, the best plain LDP mechanism "
-            f"({plain.mechanism.name}) is off by {before:.1%} of the people (total variation, {method}), the best ULDP "
-            f"mechanism ({optimized.mechanism.name}) by {after:.1%}; plain LDP would need about {gain:.0f} times as "
-            f"many people for the same expected squared error."
+            f"With the same epsilon for sensitive values, the best plain LDP mechanism ({plain.mechanism.name}) counts "
+            f"{before:.1%} of the people for a wrong value (total variation, {method}). The best ULDP mechanism "
+            f"({optimized.mechanism.name}) counts {after:.1%} for a wrong value. Plain LDP would need about {gain:.0f} "
+            f"times as many people for the same expected squared error."
         ]
 
     def chart(self) -> Any:
-        """Return a chart of truth and estimates for the best runs, with sensitive values above the others."""
+        """Return a chart of the truth and the estimates of the best runs, with sensitive values above the others."""
         title = self.study.document.title or "Study"
         subtitle = [
             f"{int(self.study.counts.sum()):,} people, epsilon = {self.study.document.epsilon:g}; "

@@ -1,4 +1,4 @@
-"""Simulated tallies of people with known values, drawn from the joint distribution instead of counted from reports.
+"""Simulated tallies of people with known values, drawn from the exact joint distribution without reports.
 
 For blocks of single values or independent bits, the joint distribution consists of a few binomials and multinomials. So
 a draw costs O(|X|) for any number of people. Every other law makes real reports and counts them. Either way the result
@@ -15,12 +15,12 @@ from discreet.mechanisms import BlockMechanism
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
-    """Return true if the law can draw a tally without making reports."""
+    """Return true if the law can draw a tally without reports."""
     return hasattr(mechanism.law, "draw_support")
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
-    """Return the tally of one report per person, drawn from the exact joint distribution if the law has one.
+    """Return the tally of one simulated report per person, drawn without reports if the law allows it.
 
     Probabilities are the sampler's own integers, rounded to 53 bits.
 
@@ -46,7 +46,7 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
 
 
 def checked_counts(counts: AnyArray, size: int) -> IntArray:
-    """Return counts of people as ``(size,)`` integers.
+    """Return the numbers of people as ``(size,)`` integers.
 
     Raises:
         DataError: if they are not one integer of at least 0 per value.

@@ -1,12 +1,12 @@
-"""The contract of a block mechanism, as checks for the tests of your own mechanism.
+"""The contract of a block mechanism: checks for the tests of your own mechanism.
 
     from discreet.testing import CHECKS, check_mechanism
 
     def test_my_response() -> None:
         check_mechanism(MyResponse(Domain(range(5), sensitive=[1, 3]), epsilon=1.0))
 
-Domains must be small, up to about ten values, some sensitive and some not, so that most checks can enumerate. With
-pytest, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each check.
+Domains must be small, with up to about ten values, because most checks enumerate all outputs. Some values should be
+sensitive and some not. With pytest, ``@pytest.mark.parametrize("check", CHECKS)`` makes a test of each check.
 """
 
 from collections.abc import Callable
@@ -54,17 +54,17 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     reports_survive_the_wire,
     devices_know_the_law,
 )
-"""The promises of every block mechanism, one check each; a check raises AssertionError with a sentence."""
+"""One check for each requirement of block mechanisms; a check raises AssertionError with a sentence."""
 
 
 def check_mechanism(mechanism: Any) -> None:
-    """Check all promises of a block mechanism.
+    """Check all requirements of a block mechanism.
 
     Args:
-        mechanism: over a small domain, at a moderate epsilon, so that draws can detect a wrong law.
+        mechanism: a mechanism over a small domain, at a moderate epsilon, so that draws can detect a wrong law.
 
     Raises:
-        AssertionError: if a promise is broken; its sentence has the expected and the actual result.
+        AssertionError: if a check fails; its sentence has the expected and the actual result.
         ParameterError: if it is not a block mechanism, or has too many blocks for an enumeration.
 
     Example:

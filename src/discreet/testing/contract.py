@@ -1,13 +1,13 @@
 """The contract of a block mechanism: checks that raise AssertionError with a sentence.
 
-The checks examine every output of a mechanism, with its probability as an integer (`Outputs`). They do not ask the
-mechanism how it combines truth and noise. They compute it again from the law's alphabet and from the integer that the
-sampler compares its words with. Most checks enumerate: the block law, the promise, the estimate and its errors, flaws,
-tallies, files. Others draw with seeded words: blocks follow the law, reports follow the channel, and the number of
-words reveals nothing. Counts of draws are tested with Pearson's chi-square, with bounds of its tails that need no table
-[Laurent and Massart 2000, lemma 1; Birge 2001, lemma 8.1]. A false alarm has a probability of about 1e-12. A check that
-would miss its alternative with probability above 1e-6 is refused as too weak. Under the alternative, one draw in ten
-comes from every second outcome.
+The checks examine every output of a mechanism, with its probability as an integer (`Outputs`). They do not use the
+mechanism's own channel. They compute the probabilities again, from the law's alphabet and from the integer that the
+sampler compares with its random words. Most checks enumerate: the block law, the promise, the estimate and its errors,
+flaws, tallies, files. Others draw with seeded words: blocks follow the law, reports follow the channel, and the number
+of words reveals nothing. Counts of draws are tested with Pearson's chi-square, with bounds of its tails that need no
+table [Laurent and Massart 2000, lemma 1; Birge 2001, lemma 8.1]. A false alarm has a probability of about 1e-12. A
+check raises an error if it would miss the alternative with a probability above 1e-6. Under the alternative, a tenth of
+the draws comes from every second outcome.
 """
 
 import json
@@ -44,17 +44,17 @@ from discreet.mechanisms.registry import (
 
 
 def hold(promise: bool, broken: str) -> None:
-    """Fail unless a promise holds; unlike the assert statement, also with Python's ``-O``.
+    """Raise an AssertionError if a condition is false; unlike the assert statement, also with Python's ``-O``.
 
     Raises:
-        AssertionError: if it does not hold, with a sentence on the expected and the actual result.
+        AssertionError: if the condition is false; ``broken`` is its sentence.
     """
     if not promise:
         raise AssertionError(broken)
 
 
 def no_fault(faults: Iterable[str]) -> None:
-    """Fail with the first fault, if any.
+    """Raise an AssertionError with the first fault, if there is one.
 
     Raises:
         AssertionError: if there is a fault.
@@ -70,7 +70,7 @@ _KEPT = "_outputs"
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """Every output of a mechanism once: the blocks of its alphabet, then the values that may be in clear.
+    """All outputs of a mechanism: the blocks of its alphabet, then the values that may be reported in clear.
 
     Attributes:
         mechanism: the mechanism.
@@ -96,24 +96,24 @@ class Outputs:
 
     @cached_property
     def matrix(self) -> FloatArray:
-        """Q(y|x), ``(|X|, |Y|)``."""
+        """The ``(|X|, |Y|)`` probabilities Q(y|x)."""
         return (self.numerators / self.denominator).astype(np.float64)
 
     @cached_property
     def counts(self) -> tuple[IntArray, IntArray]:
-        """The counts that a report of each output adds to a tally: of blocks, and of values in clear."""
+        """The counts that a report of each output adds to a tally: counts of blocks, and of values in clear."""
         tallies = [self.mechanism.tally(self.reports.part(row, row + 1)) for row in range(self.reports.n)]
         return np.array([tally.support for tally in tallies]), np.array([tally.clear for tally in tallies])
 
     @cached_property
     def worths(self) -> FloatArray:
-        """The ``(|Y|, |X|)`` linear estimates from one report of each output."""
+        """The ``(|Y|, |X|)`` linear estimates from a single report of each output."""
         tally, parts = self.mechanism.tally, (self.reports.part(row, row + 1) for row in range(self.reports.n))
         return np.array([estimate(self.mechanism, tally(part), method="linear").frequencies for part in parts])
 
     @cached_property
     def aim(self) -> FloatArray:
-        """The ``(|X|, |X|)`` means that the linear estimate must have for each true value: the indicator of that value.
+        """The ``(|X|, |X|)`` expected linear estimates for each true value: 1 for this value, and 0 for others.
 
         If a law draws something public for all reports, its rho is a mean over such draws. The actual draw shifts the
         estimate of x by (R_xx' - rho) / (1 - rho) for each x', where R_xx' is the actual rho of x and x'.
@@ -130,12 +130,14 @@ class Outputs:
         return moved
 
     def places(self, reports: Reports) -> IntArray:
-        """Return the ``(n,)`` output of each report; -1 for a report that is not an output."""
+        """Return the ``(n,)`` number of each report's output; -1 if it is not an output."""
         return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
 def outputs_of(mechanism: BlockMechanism) -> Outputs:
-    """Return all outputs of a mechanism with their probabilities, from a cache: truth with S / 2^64, else noise.
+    """Return all outputs of a mechanism with their probabilities, from a cache.
+
+    The truth has the probability S / 2^64, and noise the rest.
 
     Raises:
         ParameterError: if the mechanism has too many outputs.
@@ -209,12 +211,12 @@ _CUTS = (0, 1, 2, 700, 700, 2999, 3001)
 
 
 def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
-    """Of all blocks that fit into the columns, exactly those outside the alphabet are flawed."""
+    """Check that a law rejects exactly the blocks outside its alphabet, among all that fit into the columns."""
     no_fault(Enumeration(mechanism.law).flaw_faults(_MOST_WRITTEN))
 
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
-    """A tally decodes to its reports' mean contributions, tallies add up, and other plans' tallies are refused."""
+    """Check that tallies decode to the mean of their reports, can be added, and reject reports of other plans."""
     outputs, reports = outputs_of(mechanism), _reports(mechanism)
     whole = mechanism.tally(reports)
     worths = outputs.worths[outputs.places(reports)]
@@ -243,7 +245,7 @@ def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
 
 
 def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
-    """The membership operator, which the likelihood uses, equals the matrix of the blocks' members, with counts."""
+    """Check that the law's membership operator equals the matrix of the blocks' members."""
     law, random = mechanism.law, np.random.default_rng(3)
     blocks = _reports(mechanism).blocks
     contained, operator = law.contains(blocks).astype(np.float64), law.membership(blocks)
@@ -268,7 +270,7 @@ def membership_is_what_blocks_contain(mechanism: BlockMechanism) -> None:
 
 
 def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
-    """Every possible report is unchanged after writing and reading, in every format."""
+    """Check that every possible report is unchanged after writing and reading, in every format."""
     from discreet.formats.reports import read_reports, write_reports
 
     one_of_each = replace(outputs_of(mechanism).reports, simulated=True)
@@ -286,7 +288,7 @@ def reports_survive_the_wire(mechanism: BlockMechanism) -> None:
 
 
 def devices_know_the_law(mechanism: BlockMechanism) -> None:
-    """The law can be rebuilt from its description as JSON, and the mechanism names the classes of its laws."""
+    """Check that the law can be rebuilt from its description as JSON, and that its class is in ``laws``."""
     law: Any = mechanism.law
     try:
         rebuilt = law_from_description(type(law), json.loads(json.dumps(description_of(law))))
@@ -318,7 +320,7 @@ _SEED = 31
 
 
 def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
-    """Noise follows Lambda, and a block drawn for a value follows Lambda given that it contains the value."""
+    """Check the probabilities of drawn blocks: Lambda for noise, and Lambda given the value for a value."""
     law = mechanism.law
     blocks, weights = law.alphabet()
     chances, contained, alphabet = weights.astype(np.float64), law.contains(blocks), keys(blocks)
@@ -330,7 +332,7 @@ def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
 
 
 def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
-    """In a mixed batch, every block drawn for a value contains the value, and noise follows Lambda."""
+    """Check that in a mixed batch every block for a value contains the value, and that noise follows Lambda."""
     law = mechanism.law
     blocks, weights = law.alphabet()
     rows = np.arange(2 * DRAWS)
@@ -342,7 +344,7 @@ def members_and_noise_keep_their_rows(mechanism: BlockMechanism) -> None:
 
 
 def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
-    """Reports of each value have the frequencies of the enumerated channel."""
+    """Check that the reports of each value have the probabilities of the enumerated channel."""
     outputs = outputs_of(mechanism)
     for code in range(mechanism.domain.size):
         reports = mechanism.obfuscate_codes(np.full(DRAWS, code), random=SeededRandom(_SEED + code))
@@ -350,7 +352,7 @@ def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
 
 
 def words_tell_nothing(mechanism: BlockMechanism) -> None:
-    """Drawing makes the same calls for random words, whichever value the block must contain, or none."""
+    """Check that the number of random words does not depend on the value, or on whether there is one."""
     law, n = mechanism.law, 4096
     wanted = [np.full(n, member) for member in range(-1, law.size)]
     wanted.append(np.random.default_rng(1).integers(-1, law.size, n))
@@ -371,7 +373,7 @@ DRAWN = (blocks_follow_the_law, members_and_noise_keep_their_rows, reports_follo
 
 
 def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
-    """Return the calls for random words in a batch, with coins as the members require."""
+    """Return the numbers of random words that a batch draws, call by call."""
     source, law = _Counted(), mechanism.law
     coins = coins_of(law, len(members), mechanism.threshold, source)
     fill(law, np.maximum(members, 0), coins._replace(truth=members >= 0), source, _empty(mechanism, len(members)))
@@ -379,7 +381,7 @@ def _calls_of_batch(mechanism: BlockMechanism, members: IntArray) -> list[int]:
 
 
 class _Counted:
-    """Seeded words with a record of the calls and their numbers of words."""
+    """Seeded random words, with a record of the number of words in each call."""
 
     secure = False
 
@@ -388,7 +390,7 @@ class _Counted:
         self._random = SeededRandom(_SEED)
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words."""
+        """Return ``(n,)`` new words."""
         self.calls.append(n)
         return self._random.words(n)
 
@@ -400,7 +402,7 @@ def _drawn(mechanism: BlockMechanism, members: IntArray, random: SeededRandom | 
 
 
 def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
-    """Return columns full of impossible entries, so that an entry that a law forgets to write is not valid."""
+    """Return columns of invalid entries, so that an entry which a law does not write is detected."""
     return {
         column.name: np.full(column.shape(n), np.iinfo(column.dtype).max, dtype=column.dtype)
         for column in mechanism.law.columns
@@ -408,7 +410,7 @@ def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
 
 
 def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
-    """Check that ``(n,)`` draws, given as outcome numbers, have the given probabilities."""
+    """Check that ``(n,)`` draws, as numbers of outcomes, have the given probabilities."""
     impossible = np.count_nonzero(places < 0) + np.count_nonzero(chances[np.maximum(places, 0)] == 0)
     hold(impossible == 0, f"{name} must be possible ones, {impossible} of {len(places)} are not.")
     counts = np.bincount(places, minlength=len(chances))
@@ -425,7 +427,7 @@ def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
 
 
 def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Group rare outcomes, the likeliest first, so that each group has a sufficient expected count."""
+    """Group rare outcomes, the most probable first, so that each group has a sufficient expected count."""
     order, starts, gathered = np.argsort(-expected, kind="stable"), [0], 0.0
     for place, chance in enumerate(expected[order]):
         if gathered >= _LEAST_EXPECTED:
@@ -438,7 +440,7 @@ def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArr
 
 
 def _shift_of_rival(expected: FloatArray) -> float:
-    """Return the noncentrality of chi-square under the alternative."""
+    """Return the noncentrality parameter of chi-square under the alternative."""
     second = np.arange(len(expected)) % 2 == 1
     if not second.any():
         return 0.0
@@ -451,19 +453,22 @@ _PEOPLE = 57
 
 
 def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
-    """The alphabet lists every block once, with probabilities that add up to 1, in the columns of the law."""
+    """Check that the alphabet lists every block once in the law's columns, with probabilities that add up to 1."""
     law = mechanism.law
     hold(law.size == max(mechanism.domain.sensitive_count, 1), f"the law must be over X_S, got size {law.size}.")
     no_fault(Enumeration(law).form_faults())
 
 
 def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Pi and rho equal the alphabet's, exactly; rho only if nothing public was drawn for all reports."""
+    """Check that Pi and rho equal the exact ones from the alphabet.
+
+    Rho is checked only if nothing public was drawn for all reports.
+    """
     no_fault(Enumeration(mechanism.law).number_faults())
 
 
 def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
-    """Every row of the enumerated channel adds up to 1, and `channel` returns this channel."""
+    """Check that the enumerated channel is a channel, and that the method ``channel`` returns it."""
     outputs = outputs_of(mechanism)
     hold(
         bool((outputs.numerators.sum(axis=1) == outputs.denominator).all()),
@@ -476,9 +481,10 @@ def channel_equals_enumeration(mechanism: BlockMechanism) -> None:
 
 
 def epsilon_is_kept(mechanism: BlockMechanism) -> None:
-    """No report is more than e^epsilon times likelier for a sensitive value than for any other; others may be in clear.
+    """Check that no report is more than e^epsilon times likelier for a sensitive value than for any other.
 
-    Epsilon comes from the sampler's integers, with 60 digits; the guarantee must state the realised epsilon.
+    Epsilon is computed from the sampler's integers with 60 digits, and the guarantee must state it. Reports that no
+    sensitive value can cause must come from one value only.
     """
     outputs, worst = outputs_of(mechanism), Fraction(1)
     least = outputs.numerators.min(axis=0)
@@ -519,7 +525,7 @@ def _decimal(ratio: Fraction) -> Decimal:
 
 
 def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
-    """For every true value, the mean of the linear estimate from one report is the indicator of that value."""
+    """Check that the linear estimate is unbiased for every true value."""
     outputs = outputs_of(mechanism)
     off = abs(outputs.matrix @ outputs.worths - outputs.aim)
     room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
@@ -527,7 +533,7 @@ def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
 
 
 def worths_keep_their_range(mechanism: BlockMechanism) -> None:
-    """No report contributes less or more to an estimate than the stated range, and some reports attain its ends."""
+    """Check that the stated range of contributions is the exact range over all reports."""
     worths, stated_ends = outputs_of(mechanism).worths, mechanism.decoder.contribution_range
     ends = worths.min(axis=0), worths.max(axis=0)
     for name, stated, actual in zip(("smallest", "largest"), stated_ends, ends, strict=True):
@@ -537,7 +543,7 @@ def worths_keep_their_range(mechanism: BlockMechanism) -> None:
 
 
 def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Stated errors equal the enumerated ones for several distributions, and the worst case is at least as large.
+    """Check that the stated errors equal the enumerated ones, and do not exceed the stated worst case.
 
     It does not apply if something public was drawn for all reports: errors are then means over such draws.
     """
