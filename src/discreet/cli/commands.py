@@ -171,7 +171,7 @@ def place_of(error: Exception) -> str:
 _DEFECT = 70
 
 HELP = ["-h", "--help"]
-"""The options of every verb that ask for help, whoever calls it."""
+"""The options of every command that show its help."""
 
 WIDTH = 100
 """The most columns of a help text."""
@@ -191,7 +191,7 @@ class RuledOption(click.Option):
     """An option with rules: the options that it needs, and the options that it cannot be combined with.
 
     A condition is a list of other options, or of ``name=value``, separated by spaces. It holds if one of these is
-    given. The text of a rule is a reason, or a whole sentence with a full stop; ``{}`` stands for the option.
+    given. The text of a rule is a reason, or a whole sentence with a full stop; ``{}`` is replaced by the option.
 
     Args:
         needs: conditions that must all hold, and the reason why.

@@ -31,7 +31,7 @@ def console(out: TextIO | None, most: int) -> Console:
 
 
 def print_line(out: Console, line: str) -> None:
-    """Print a sentence on one line, whatever its length, so that it can be copied from the terminal.
+    """Print a sentence on one line of any length, so that it can be copied from the terminal.
 
     It may quote an unchecked document, so characters that control the terminal are replaced by a mark.
     """

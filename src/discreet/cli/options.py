@@ -1,7 +1,7 @@
 """`OptionGroup`, classes of options that belong together, and types and options that several commands share.
 
 A command takes options that belong together as one dataclass; the decorator ``options`` of the class declares them.
-Rules for combining an option with others stand at the option (`discreet.cli.commands.RuledOption`).
+Rules for combining an option with others are part of the option (`discreet.cli.commands.RuledOption`).
 """
 
 import re
@@ -60,7 +60,7 @@ class Count(_Whole):
         if isinstance(value, int):
             return value
         number = Decimal(value.replace("_", "")) if _COUNT.fullmatch(value) else Decimal("NaN")
-        # 1.5e0 is not a whole number. 1.0 is refused too, because measured numbers are written like that.
+        # 1.5e0 is not a whole number. 1.0 is an error too, because measured numbers are written like that.
         point = "." in value and "e" not in value.lower()
         if not number.is_finite() or point or number != number.to_integral_value():
             self.fail(f"{value!r} is no whole number; write it as 100000, 100_000 or 1e5.", param, ctx)

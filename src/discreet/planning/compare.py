@@ -42,7 +42,7 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
             - ``reports_per_user``: t (1); each report then has epsilon/t, and n t of them count as independent (see
               `discreet.planning.requirements.Requirements`).
             - ``within``: the additional error that a smaller report may cost, as a share of the smallest error (0.05);
-              0 for the smallest error, whatever the size of a report.
+              0 for the smallest error with reports of any size.
 
     Raises:
         ParameterError: if a number is out of range, or no mechanism has reports small and quick enough.

@@ -73,7 +73,7 @@ def obfuscate_survey(
 ) -> dict[str, int]:
     """Write the reports of a survey into a folder with one file for each question; return the numbers of reports.
 
-    A survey with rounds needs all rows in memory. The round stands beside each report.
+    A survey with rounds needs all rows in memory. The round is a column beside the reports.
 
     Args:
         survey: the survey.

@@ -22,7 +22,7 @@ from discreet.surveys.rounds import MOST_ROUNDS, How, Rounds
 from discreet.surveys.survey import Survey
 
 SHOWN_ROUNDS = (1, 2, 3)
-"""Numbers of rounds for which the epsilon of a memo is shown, beside all rounds."""
+"""Numbers of rounds for which the epsilon of permanent reports is shown, in addition to all rounds."""
 
 _FIRST = (0.5, 0.9)
 """Epsilons of one round of a memo with a second coin, as shares of the whole epsilon."""

@@ -15,7 +15,7 @@ from discreet.simulation.pages import save_findings
 from discreet.simulation.study import Findings, Study, copy_examples, run_study
 
 FOLDER = OutputFolder("page.html", "chart.png", "results.json")
-"""The folder of what a study finds."""
+"""The folder of a study's findings."""
 
 
 def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.privacy.publication import Publication
 
 _ROUNDS = (1, 2, 3, 12)
-"""For which it is verified what permanent reports tell."""
+"""The numbers of rounds for which permanent reports are verified."""
 _NOT_SEALED = {"sealed": "{} cannot be used with --sealed."}
 _OF_BATCHES: dict[str, Any] = {
     "needs": {"statement": "{} needs --statement with a number of reports."},
