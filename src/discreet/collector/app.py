@@ -491,7 +491,7 @@ class Application:
         log("started", listen=self.settings.listen, collections=len(self.catalogue.by_id))
 
     def end_jobs(self) -> None:
-        """End what is sealed, estimated and drawn, and begin nothing more of it; reports are taken until the close."""
+        """End all sealing, estimating and drawing, and begin none; reports are accepted until `close`."""
         self.housekeeper.end()
         self.workers.stop()
 

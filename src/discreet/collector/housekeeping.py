@@ -23,7 +23,7 @@ class Housekeeper(threading.Thread):
 
     Args:
         keeper: of the data.
-        measures: what is counted.
+        measures: the counts of the collector.
         sealing: whether epochs are sealed when they are over.
     """
 
@@ -37,7 +37,7 @@ class Housekeeper(threading.Thread):
         self.oldest_unsealed = 0.0
 
     def end(self) -> None:
-        """Begin nothing more; what is ended from now on has not failed."""
+        """Begin no more work; work that ends from now on has not failed."""
         self._ended.set()
 
     def stop(self) -> None:
@@ -63,7 +63,7 @@ class Housekeeper(threading.Thread):
                 log("defect", level="error", place=place_of(error))
 
     def look(self) -> None:
-        """Do once what is due, unless a verb is at work."""
+        """Do all due work once, unless a verb is at work."""
         with self._looking:
             self._look()
 
@@ -102,7 +102,7 @@ class Housekeeper(threading.Thread):
                 self._keeper.upkeep.release()
 
     def _done(self, event: str, entry: Entry, batch: tuple[int, ...], what: Callable[[], None]) -> None:
-        """Do what is due of a batch; what fails is logged, and tried again a while later."""
+        """Do the due work of a batch; if it fails, log it and try again later."""
         at = entry.key, batch
         if self._ended.is_set() or self._failed.get(at, -_AGAIN_SECONDS) > time.monotonic() - _AGAIN_SECONDS:
             return

@@ -1,7 +1,7 @@
 """Intake of reports: frames are read, checked in groups, written by one thread, and answered once they are on disk.
 
 The path of reports is plain ASGI. All rows of a collection in a group are checked at once, and flawed rows name their
-frames. A refusal has a status, a code and a sentence, and quotes nothing of what was sent.
+frames. A refusal has a status, a code and a sentence, and quotes no part of the request.
 """
 
 import asyncio
@@ -196,7 +196,7 @@ class Writer(threading.Thread):
 
     Args:
         keeper: of the data.
-        measures: what is counted and shown.
+        measures: the counts that the collector shows.
         answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
         gather: seconds that lie between the beginnings of two groups at least: meanwhile frames join the next one.
         frames: how many may wait.
@@ -310,7 +310,7 @@ class Writer(threading.Thread):
         return outcomes
 
     def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
-        """Write what is to be kept, a record for each epoch, and note the outcome of what cannot be."""
+        """Write the good frames, one record for each epoch, and note why the others cannot be stored."""
         with self._keeper.inboxes.turn:
             now = self._keeper.clock.now()
             by_epoch: dict[At, list[bytes]] = {}
@@ -383,7 +383,7 @@ class Intake:
 
     Args:
         keeper: of the data.
-        measures: what is counted and shown.
+        measures: the counts that the collector shows.
         rates: how often an address may send; None for any number of times.
         queue: limits of the frames that wait; see `Writer`.
     """
@@ -458,7 +458,7 @@ class Intake:
         """Return the collection of an id, if it takes reports of an epoch now."""
         entry = self._catalogue.by_id.get(collection)
         if entry is None and collection in self._catalogue.refused:
-            # Until somebody sees to it: a device would drop what is refused for good.
+            # Until an operator mends it: a device drops a report after a final refusal.
             raise Refused(STORE)
         if entry is None:
             self._keeper.refuse(None, NO_EPOCH, UNKNOWN.code)

@@ -1,13 +1,12 @@
 """The owner of a collector's data: one process at a time, a server or a verb, reads and writes all of it.
 
-It knows the collections, their mechanisms
-and epochs, and what is closed; tokens, printed once and kept as hashes; and rates of requests, without a record of
-addresses.
+It knows the collections, their mechanisms, epochs and closed epochs. It has the tokens, which are printed once and
+stored as hashes. It counts the rates of requests, and stores no addresses.
 
-An epoch ends by the time of day, which somebody sets, and a clock that jumps ahead would close epochs for good. So a
-step ahead against the time that has passed since the start of the machine, or since a collector that stopped an hour
-ago and longer was seen last, is doubted for ten minutes: who is late meanwhile is asked to send again, and nothing is
-sealed by itself. Then it is believed.
+An epoch ends by the system's clock. A clock that jumps ahead would close epochs for good. So a jump ahead is doubted
+for ten minutes. A jump is a difference to the time since the machine's start, or a collector that comes back after more
+than an hour. While the clock is doubted, late devices are asked to send again, and nothing is sealed automatically.
+Afterwards the clock is believed.
 """
 
 import hashlib
@@ -149,7 +148,7 @@ class Catalogue:
     Attributes:
         by_id: all that pass every check of a device.
         newest: of each name the newest version, if it passes.
-        refused: sentences on those that do not pass, as after an update of discreet; what is theirs is left alone.
+        refused: sentences on collections that fail the checks, as after an update; their reports are left alone.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -201,7 +200,7 @@ _MOST = 100_000
 class Rates:
     """Buckets of tokens in memory, under a hash of the address whose key is made anew every hour and stored nowhere.
 
-    Addresses of IPv6 are told apart by their first 64 bits: a household has all those behind them.
+    Only the first 64 bits of an IPv6 address count, because one household has all addresses behind them.
 
     Args:
         rate: requests per second that one address may make in the long run; 0 for any number.
@@ -304,11 +303,11 @@ class Tokens:
         self._rows = tuple(rows)
 
     def holder(self, token: str, address: str) -> TokenRow | None:
-        """Return the holder of a token; None if it is none that is in use.
+        """Return the holder of a token; None if the token is not in use.
 
         Raises:
-            TooManyTriesError: if it is none, and five others from this address were none within a minute. A good token
-                is good all the same: behind a proxy everybody comes from one address, and nobody shall lock out others.
+            TooManyTriesError: if the token is wrong, and five others from this address were wrong within a minute. A
+                good token always works: behind a proxy all requests have one address, and nobody can lock out others.
         """
         digest, now = _hash(token), time.time()
         holder = None
@@ -335,7 +334,7 @@ class Keeper:
 
     Attributes:
         folder: of the data.
-        store: what is no report.
+        store: the database of everything except reports.
         inboxes: reports that are not sealed yet.
         catalogue: the collections.
         tokens: in use.
@@ -384,7 +383,7 @@ class Keeper:
         return Store(self.folder.database)
 
     def _tell_cuts(self) -> None:
-        """Write down what was cut off files of reports, torn by a crash: nobody was told that it was kept."""
+        """Note in the audit how much was cut off torn files of reports; none of it was acknowledged."""
         if self.inboxes.cuts:
             with self.store.transaction():
                 for name, size in self.inboxes.cuts.items():
@@ -395,7 +394,7 @@ class Keeper:
         self._opened.close()
 
     def load(self) -> None:
-        """Take over what was written of collections and tokens: it holds from the next frame on."""
+        """Read collections and tokens from the database; they hold from the next frame on."""
         with self.inboxes.turn:
             self._load()
 
@@ -408,7 +407,7 @@ class Keeper:
         """Return a collection.
 
         Raises:
-            ParameterError: if there is none of this name, or version.
+            ParameterError: if no collection has this name or version.
         """
         entries = [entry for entry in self.catalogue.by_id.values() if entry.row.name == name]
         entries = [entry for entry in entries if version in {None, entry.row.version}]
@@ -488,7 +487,7 @@ class Keeper:
         """Delete all versions of a collection, with their reports and files; return how many of what there were.
 
         Raises:
-            ParameterError: if there is none of this name, or its files cannot be deleted.
+            ParameterError: if no collection has this name, or its files cannot be deleted.
         """
         with self.upkeep:
             keys = {row.key for row in self.store.collections() if row.name == name}

@@ -51,7 +51,7 @@ class _Lines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""
         facts: Mapping[str, Any] = getattr(record, "facts", {})
-        # What others log may quote what was sent; where it comes from suffices.
+        # Other libraries may log parts of requests. The name of the logger suffices.
         event = record.msg if hasattr(record, "facts") else record.name
         if record.exc_info and record.exc_info[1] is not None:
             facts = {**facts, "place": place_of(record.exc_info[1])}
@@ -60,7 +60,7 @@ class _Lines(logging.Formatter):
 
 
 def write_logs(level: str) -> None:
-    """Write logs to the error stream, from this level on; those of the server only where it fails."""
+    """Write logs to the error stream, from this level on; logs of the server only for errors."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Lines())
     for name, least in {"discreet.collector": level.upper(), **dict.fromkeys(_OTHERS, "ERROR")}.items():

@@ -1,8 +1,7 @@
 """Releases: estimates of sealed epochs, none of too few reports, and the facts of a collection.
 
-A query says which epochs, by which method, with intervals of which level; each release is made once whoever asks for
-it, and is answered as JSON, CSV or Parquet. Facts say what is promised, what it costs people, and how precise estimates
-are.
+A query has the epochs, the method and the level of the intervals. Each release is made once, and returned as JSON, CSV
+or Parquet. Facts are the promise, the cost to people, and the precision of estimates.
 """
 
 import asyncio
@@ -117,7 +116,7 @@ def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
     """Return the collection that a request names, its newest version if it names none.
 
     Raises:
-        Refused: if there is none.
+        Refused: if there is no such collection.
     """
     entry = catalogue.newest.get(name)
     if entry is not None and version is not None:
@@ -142,7 +141,7 @@ class Release:
     """An estimate that was released.
 
     Attributes:
-        epochs: of which.
+        epochs: the epochs of the estimate.
         found: the estimate.
         noise_floor: ``(|X|,)`` above which a frequency is significant, all tests together at 5%.
         tally: that it was made of.
@@ -259,9 +258,9 @@ class Releases:
             self._store.note(int(time.time()), who, f"saw {what}", f"{detail} {query.method} n={release.found.n}")
 
     def apart(self, entry: Entry, seals: Sequence[SealRow]) -> list[tuple[SealRow, Release]]:
-        """Return the linear estimates of batches, each alone; those of fewer reports than estimates need are left out.
+        """Return the linear estimate of each batch that has enough reports.
 
-        They are not kept: who shows them keeps what is shown.
+        They are not cached here: the caller caches its pages.
         """
         least = entry.collection.least
         return [(seal, self._release(entry, [seal], "linear")) for seal in seals if seal.n >= least]
@@ -426,7 +425,7 @@ def spelled(release: Release, entry: Entry, counts: Counts, *, level: float, acc
     """Return a release in the first known form that is accepted, JSON if none is said, and its media type.
 
     Args:
-        release: what is released.
+        release: the estimate.
         entry: of this collection.
         counts: all batches that are sealed: estimates can be subtracted, so each states what all of them tell.
         level: confidence of the intervals.

@@ -1,10 +1,8 @@
-"""Sealing of epochs that are over.
+"""Sealing: the reports of epochs that are over, each once, in canonical order, in a file without ids and times.
 
-Reports by their ids: of each id the report that came first, however many there are.
+Of each id the first report counts, however many there are.
 
-Sealing: the reports of epochs that are over, each once, in canonical order, into a file that says nothing else.
-
-Nothing is published of fewer reports than the collection's ``least``: an epoch that has fewer waits, and is sealed
+Nothing is published of fewer reports than the collection's ``least``. An epoch that has fewer waits, and is sealed
 together with the next one as one batch.
 """
 
@@ -37,7 +35,7 @@ def first_reports(batches: Iterable[AnyArray], rows: RowSort, counts: Counter[st
     """Yield reports, ``(m, 16 + W)`` at a time: of each id the one that came first, in order of the ids.
 
     Args:
-        batches: ``(n, 16 + W)`` rows, ids and what is reported under them, in order of their arrival.
+        batches: ``(n, 16 + W)`` rows, each an id and its record, in order of arrival.
         rows: a sorter of such rows with the number of their arrival, 8 bytes more.
         counts: to which ``duplicates`` are added, reports that came more than once, and ``conflicts``, reports under an
             id that another one had before.
@@ -112,7 +110,7 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         The seal; None if the batch has too few different reports, and waits for the next epoch.
 
     Raises:
-        DiscreetError: if the disk refuses, or what is stored is damaged.
+        DiscreetError: if the disk refuses, or stored reports are damaged.
         ParameterError: if they are sealed.
         OSError: if the reports cannot be unlinked; the seal holds, and they are unlinked later.
     """
@@ -186,7 +184,7 @@ def write_batch(
         Its seal; None, and nothing is written, if it has too few different reports.
 
     Raises:
-        DataError: if what is stored is damaged.
+        DataError: if stored reports are damaged.
     """
     folder, entry = DataFolder(place, make=False), Entry.of(row)
     which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}

@@ -1,11 +1,8 @@
-"""Serving: deadlines around the server of HTTP.
+"""Serving: the application on a socket until it is told to end, with deadlines and limits around the HTTP server.
 
-Deadlines and limits of connections and requests, which the server of HTTP leaves to others.
-
-They stand around the server and not in it: bytes pass a protocol of asyncio on their way in, requests pass an
-application of ASGI on their way out, and what one of them learns the other acts upon.
-
-The server: the application on a socket, until it is told to end.
+The HTTP server leaves deadlines and limits of connections and requests to others. They stand around the server: bytes
+pass a protocol of asyncio on their way in, requests pass an ASGI application on their way out. Each acts on what the
+other learns.
 """
 
 import asyncio
@@ -46,7 +43,7 @@ class Guarded:
 
     Args:
         app: answers requests.
-        measures: what is counted.
+        measures: the counts of the collector.
         seconds: within which a request must be whole, and a piece of an answer taken.
         most: connections at once.
         busy: requests at once.
@@ -65,7 +62,7 @@ class Guarded:
         return partial(Connection, self)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse what is beyond the limits."""
+        """Answer a request, or refuse it if it exceeds a limit."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -176,7 +173,7 @@ class Connection(asyncio.BufferedProtocol):
         self._inner.data_received(bytes(self._guarded.buffer[:nbytes]))
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer what is no whole request, and end the connection."""
+        """Answer an incomplete request, and end the connection."""
         head = b"".join(name + b": " + value + b"\r\n" for name, value in refusal.headers)
         line = f"HTTP/1.1 {refusal.status} Refused\r\n".encode()
         self._guarded.measures.requests.labels(refusal.status).inc()
@@ -274,7 +271,7 @@ def bound(settings: Settings) -> Iterator[list[socket.socket]]:
         sockets, one for each kind of address that a name has.
 
     Raises:
-        ParameterError: if it is none of this machine's, or not free; or the files of ``tls`` cannot be used.
+        ParameterError: if the address is not free or belongs to another machine, or the files of ``tls`` are wrong.
     """
     _check_tls(settings)
     host, port = settings.address

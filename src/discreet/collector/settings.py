@@ -77,12 +77,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         tls: files of the certificate and its key; None without.
         behind_proxy: whether a proxy in front ends TLS and limits rates.
         insecure: whether other machines may send without TLS.
-        limits: what is held and borne at once.
+        limits: the limits of connections, requests and waiting frames.
         gather_ms: how long after the beginning of a group of frames the next one may begin.
         least_free_disk: bytes below which the collector says that it is not ready.
         embed_origins: of pages that may have surveys of this collector in them, ``https://www.example.org``.
         sealing: ``auto`` when an epoch is over, or ``manual`` by ``discreet collector seal``.
-        log: the least level of what is logged.
+        log: the least level of log messages.
     """
 
     listen: str = "127.0.0.1:8080"

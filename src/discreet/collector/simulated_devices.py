@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 
 
 def chosen(codes: IntArray, devices: int, random: SeededRandom) -> IntArray:
-    """Return the codes of so many devices, each that of a row of the table, with replacement."""
+    """Return a code for each device, drawn from the codes of a table with replacement."""
     return np.asarray(codes[uniform_below(len(codes), devices, random).astype(np.int64)], np.int64)
 
 

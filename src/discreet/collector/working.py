@@ -1,7 +1,7 @@
 """Work in a process of its own: sealing and long estimates, so that intake neither waits nor grows, with a time limit.
 
-A job is a function, and what it is given; both are pickled, as is its answer: they go through pipes of which the other
-end is in no other hands than those of this process and of the one that it started.
+A job is a function with its arguments. Both are pickled, and so is the answer. They go through pipes that only this
+process and the process it started have.
 """
 
 import os

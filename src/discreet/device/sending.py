@@ -229,7 +229,7 @@ def _reason(error: Exception) -> str:
 
 
 def fetch(address: str, proxy: str | None = None) -> bytes:
-    """Fetch an envelope, or a proof of a public log, from an address. The bytes are not checked.
+    """Fetch an envelope from an address. The bytes are not checked.
 
     Args:
         address: such as ``https://collect.example.org/v1/collections/habits``.

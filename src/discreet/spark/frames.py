@@ -106,7 +106,7 @@ class Clustered:
     """Scanned reports on a cluster.
 
     Attributes:
-        frame: what is cut into tasks.
+        frame: the frame that is cut into tasks.
         read: makes what folds add of the batches of a task.
     """
 
@@ -175,7 +175,7 @@ def clustered(spark: Any, scan: ScannedSources, *, omit_invalid: bool) -> Cluste
     return Clustered(spark.range(0, len(tasks), 1, max(len(tasks), 1)), read)
 
 
-# A file that is opened costs as much as so many bytes that are read; a task has at least so many, and at most.
+# Bytes that could be read in the time of opening a file; the least and the most bytes of a task.
 _OPENING, _LEAST_TASK, MOST_TASK_BYTES = 1 << 17, 1 << 20, 1 << 24
 # Tasks for each core: the last ones are not waited for long.
 _TASKS_A_CORE = 2
@@ -235,7 +235,7 @@ def obfuscate(
         progress: called now and then.
 
     Returns:
-        A frame of reports (see `discreet.spark.frames`), with what was to be kept.
+        A frame of reports (see `discreet.spark.frames`), with the kept columns.
 
     Raises:
         DataError: if a value is missing or not in the domain, or there is no such column.

@@ -143,7 +143,7 @@ class RowsOnSpark(Rows):
     first one will do, a step of the ascent is one job.
 
     Args:
-        likelihood: of which rows.
+        likelihood: the likelihood to which the rows belong.
         spark: the session.
         blocks: the frame of blocks.
         law: the block law.

@@ -139,7 +139,7 @@ QUIET = {
     "spark_ui_showConsoleProgress": "false",
     "spark_driver_extraJavaOptions": f"-Dlog4j2.configurationFile={_LOGGING}",
 }
-"""Settings of a session of which nobody wants to see more than what goes wrong."""
+"""Settings of a session that shows errors only."""
 
 _SAID = re.compile(r"discreet\.errors\.(\w+): (.+)")
 
@@ -154,7 +154,7 @@ def session(master: str | None = None, **settings: str) -> Any:
 
     Raises:
         MissingExtraError: if PySpark is not installed.
-        ParameterError: if the master is none of Spark's.
+        ParameterError: if Spark does not know the form of the master.
         EngineError: if there is no Java, or Spark does not start.
     """
     if master is not None and not master.startswith(_MASTERS):

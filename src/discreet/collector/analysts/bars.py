@@ -61,9 +61,9 @@ class TimeBands:
 
     Attributes:
         title: above the chart.
-        names: of what is shown, from the top down.
+        names: names of the panels, from the top down.
         rows: records with ``name``, ``start`` and ``stop`` in milliseconds since 1970, ``share``, ``lower`` and
-            ``upper``; where there is none the chart has a gap.
+            ``upper``; the chart has a gap where a record is missing.
     """
 
     title: str
@@ -73,7 +73,7 @@ class TimeBands:
 
 @self_contained
 def time_chart(bands: TimeBands) -> Any:
-    """Return a chart with a panel per name: over each stretch of time its share, and a band for the limits.
+    """Return a chart over time: a panel for each name, with its shares and a band for the limits.
 
     Returns:
         an Altair facet chart.

@@ -1,7 +1,7 @@
-"""Pages for analysts, under ``/analyst``: who is signed in sees collections, and of each what its panels show.
+"""Pages for analysts, under ``/analyst``: a list of collections, and panels for each, for people who are signed in.
 
-They have no scripts. Numbers are those of the releases that programs get, under the same conditions. A look at them is
-a line of the audit too.
+Pages have no scripts. Their numbers come from the same releases as the numbers for programs, under the same conditions.
+Each look is a line of the audit.
 """
 
 import io
@@ -64,7 +64,7 @@ class Gallery:
         """Return a picture.
 
         Args:
-            wanted: what is asked for.
+            wanted: the picture to return.
             beside: other pictures of its page, which are asked for next.
             kind: ``"svg"`` or ``"png"``.
 
@@ -233,7 +233,7 @@ class AnalystPages:
     ) -> tuple[list[CollectionPanel], str]:
         """Return the panels of a collection, and why there is no estimate among them; empty if there is one.
 
-        A look at a page is written down; what it loads, and what is saved from it within an hour, is the same look.
+        A look at a page is a line of the audit. Pictures and files that follow within an hour belong to the same look.
         """
         counts, waiting = self._releases.counts(entry), self._keeper.waiting(entry)
         try:
@@ -268,7 +268,7 @@ class AnalystPages:
             del self._seen[next(iter(self._seen))]
         self._seen[look] = time.monotonic() + _SEEN_SECONDS
 
-    # What pages load, and what is saved from them
+    # Pictures and files of a page
 
     async def part(self, request: Request) -> Response:
         """Return the picture or the numbers of a panel."""

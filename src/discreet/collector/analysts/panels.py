@@ -65,7 +65,7 @@ class Drawing:
 
     @cached_property
     def mark(self) -> str:
-        """Hash of what is drawn, by which it is drawn once; taken once, as objects remember what they work out."""
+        """Hash of the picture's data: equal pictures are drawn once. Computed once, before objects cache results."""
         return hashlib.sha256(pickle.dumps((self.chart, self.content))).hexdigest()
 
 
@@ -96,7 +96,7 @@ class Look:
 
     Attributes:
         entry: the collection.
-        query: what is asked for.
+        query: the query.
         release: the estimate.
         batches: the sealed batches it is of, the last ones, each with its own.
         counts: of reports.
@@ -312,7 +312,7 @@ def _fakes(look: Look) -> CollectionPanel:
 
 
 def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str, str, bool]]:
-    """Yield the checks of counts against the law of honest devices: what is seen, what they leave, and whether it fits.
+    """Yield checks of counts against the law of honest devices: the count, the possible counts, and whether it fits.
 
     Each fails about one of ten thousand batches of honest devices. Fakes that draw as devices do pass all of them,
     whatever value they claim: only their number would betray them.

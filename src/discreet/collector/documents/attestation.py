@@ -1,8 +1,8 @@
 """Attestations: a page on a plan or a collection for whoever answers for the protection of people's data.
 
-It is made of the sentences of the nouns that it is about, and words none of theirs anew: `Guarantee` and `Verification`
-for the promise, `Publication` for what is published, `Bounds` for who is identified, the notice for what people are
-told. A plan that verification denies is denied here, and nothing else is said of it.
+The page repeats the sentences of other classes: `Guarantee` and `Verification` on the promise, `Publication` on
+published results, `Bounds` on identification, and the notice that people read. If verification denies a plan, the page
+denies the plan too, and says nothing else about it.
 """
 
 from collections.abc import Iterator, Sequence

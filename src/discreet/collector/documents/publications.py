@@ -79,14 +79,14 @@ def _batches(collection: Collection, n: int, epochs: int) -> list[int]:
 
 
 def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> tuple[float, float] | None:
-    """Return the epsilon that readers get to with all of a person's answers to a survey, and the chance of more.
+    """Return the epsilon of all published answers of one person to a survey, and the chance of a larger loss.
 
-    The privacy losses of the questions that one person can answer are composed. What is published of a question whose
-    collection is not at hand may tell all that its reports do: the survey's epsilon at most.
+    The privacy losses of the questions that one person can answer are composed. If the collection of a question is
+    missing, the survey's epsilon is the bound.
 
     Args:
         collection: one of its questions.
-        others: collections, those of the survey among them.
+        others: further collections, which include the other questions.
 
     Returns:
         Both; None where a person answers one question.
@@ -112,8 +112,8 @@ def _with_local(collection: Collection) -> tuple[Publication, float]:
 def facts_on_published(collection: Collection, others: Iterable[Collection] = ()) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
 
-    The first one says it in brief; the others say all of it: of a survey of which one person answers several questions,
-    with the figures of all of these together.
+    The first sentence is a summary, and the others have the details. If one person answers several questions of a
+    survey, the figures are for all of these questions together.
 
     Args:
         collection: that people are asked about.

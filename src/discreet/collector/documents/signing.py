@@ -61,7 +61,7 @@ _MOST_KEY_BYTES = 1 << 14
 
 @dataclass(frozen=True, kw_only=True)
 class Terms:
-    """The terms of a collection; see `Collection` for what is not said here.
+    """The terms of a collection; `Collection` explains the fields.
 
     Attributes:
         name: of the collection.
@@ -77,8 +77,8 @@ class Terms:
         least: reports.
         retention: days.
         simulated: whether it is for a simulation alone.
-        memo: epsilon of all reports on one permanent answer, in nats; the plan's is then that of one report, and a
-            second coin decides in each epoch whether the answer is sent or noise; None without one.
+        memo: epsilon of all reports on one permanent answer, in nats. The plan's epsilon is then for one report, and a
+            second coin decides in each epoch whether the answer or noise is sent. None without a second coin.
         people: devices expected; needed for permanent answers.
         linkable: allow permanent reports that are as good as names.
         listed: whether collectors list it for everybody.
@@ -112,7 +112,7 @@ class Terms:
 
 
 def read_texts(path: Path) -> dict[str, Any]:
-    """Return the terms that a TOML file states of languages: that of the texts, the question, and other languages.
+    """Return the texts of a TOML file: their language, the question, and texts in other languages.
 
     Raises:
         ParameterError: if there is no such file, or anything else in it.
@@ -210,7 +210,7 @@ def sign(
         terms: who asks, how often, until when.
         keys: one or several; every one signs.
         version: of the name.
-        survey: of which it is one question; None if it asks alone.
+        survey: the survey, if the collection is one of its questions; None for a single question.
 
     Raises:
         ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
@@ -251,13 +251,13 @@ def sign_survey(
 
     Args:
         questionnaire: with its questions.
-        terms: of all of them; that of the name NAME-1 are those of the first question, and so on.
+        terms: the terms of all questions; the collection of the first question gets the name NAME-1, and so on.
         keys: one or several; every one signs.
         texts: by names of questions: its ``question``, and ``languages``; see `read_texts`.
 
     Raises:
-        ParameterError: as for `sign`; if texts are of no question, a device could not draw, or terms are not those of
-            the survey's rounds.
+        ParameterError: as for `sign`; also if texts name an unknown question, a device could not draw, or the terms
+            differ from the survey's rounds.
     """
     survey = questionnaire.survey()
     for name in texts:
@@ -409,7 +409,7 @@ def renew(
     Args:
         envelope: of the version before.
         keys: that sign.
-        trust: public keys that may have signed the version before, beside those of ``keys``.
+        trust: further public keys that may have signed the version before.
         plan: another plan; None for the same one.
         changes: of the terms, by name.
 
@@ -430,7 +430,7 @@ def renew(
 
 
 def _unchanged_people(before: Collection, changes: dict[str, Any]) -> dict[str, Any]:
-    """Keep what was found of permanent reports, where the plan stays and nothing is said of it anew."""
+    """Keep the number of people for permanent reports, if neither the plan nor these terms change."""
     said_anew = {"people", "linkable", "answers"} & set(changes)
     if before.answers != PERMANENT or said_anew or before.linkable:
         return changes

@@ -62,7 +62,7 @@ class DataFolder:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Hold the folder: one process at a time owns what is in it.
+        """Lock the folder, so that one process at a time owns it.
 
         Raises:
             HeldError: if another one does.
@@ -139,7 +139,7 @@ class Part:
         path: the file.
         end: bytes up to the end of the last good record.
         n: reports up to there, those among them that were sent again.
-        flaw: the sentence on its damage; empty if there is none.
+        flaw: the sentence on its damage; empty without damage.
         ended: whether nothing is written to it any more.
     """
 
@@ -289,7 +289,7 @@ class Inboxes:
         synchronize(self._folder)
 
     def check(self) -> Iterator[str]:
-        """Yield a sentence for each file that is not what was written here, read anew."""
+        """Read all files again, and yield a sentence for each file that has changed."""
         with self.turn:
             known = {at: self.parts(at) for at in self._parts}
         names = {part.path.name for parts in known.values() for part in parts}
@@ -411,7 +411,7 @@ def _part_of(path: Path, width: int) -> tuple[Part, int]:
 
 
 def _scanned(path: Path, width: int, end: int | None = None) -> Part:
-    """Return the good records of a file, up to an end where one is known, and what is wrong with it."""
+    """Return the good records of a file, up to its known end if there is one, and its damage."""
     part = Part(path)
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size if end is None else end

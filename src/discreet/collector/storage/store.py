@@ -127,7 +127,7 @@ class CollectionRow:
 
 @dataclass(frozen=True, slots=True)
 class SealRow:
-    """A sealed batch: the reports of an epoch, or of several of which the earlier ones had too few.
+    """A sealed batch: the reports of one epoch, or of several epochs if the earlier ones had too few.
 
     Attributes:
         collection: key of the collection.
@@ -339,7 +339,7 @@ class Store:
         self._write("INSERT INTO clock VALUES (1, ?) ON CONFLICT (one) DO UPDATE SET seen = excluded.seen", now)
 
     def clock_seen(self) -> int | None:
-        """Return the time that was remembered last, in Unix seconds; None if there is none."""
+        """Return the last time that was noted, in Unix seconds; None before the first."""
         rows = self._rows("SELECT seen FROM clock")
         return int(rows[0][0]) if rows else None
 
@@ -382,7 +382,7 @@ class Store:
 
 @contextmanager
 def told(done: str) -> Iterator[None]:
-    """Turn SQLite's errors into one sentence, without what was to be written."""
+    """Turn SQLite's errors into one sentence, without any data."""
     try:
         yield
     except sqlite3.DatabaseError as error:

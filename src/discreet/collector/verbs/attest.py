@@ -54,8 +54,9 @@ def attest(
 
     PLAN may be a signed collection. Exit code 1 says that its promise does not hold.
 
-    What is asked and protected, promised and realised epsilon, what is published tells, who is identified, what is not
-    protected; a place to sign, and all sensitive values at the end. Of a survey there is a page for each question.
+    The page lists the question and the protected answers, the promised and the realised epsilon, the effect of
+    publishing, the risk of identification, and the limits of the protection. It ends with a place to sign and all
+    sensitive values. A survey gets a page for each question.
     """
     if _is_collection(plan):
         refuse_idle(["allow_outside"], "a collection names no files")

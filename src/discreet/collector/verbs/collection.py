@@ -48,7 +48,7 @@ _UNLISTED = "Not public: collectors do not list it, and people need its name to 
 
 @dataclass(frozen=True, slots=True)
 class _Said(OptionGroup):
-    """Terms as they are given on the command line; None, or nothing, for what is not said."""
+    """Terms as they are given on the command line; None, or nothing, for an option that is missing."""
 
     title: str | None = option("--title", help="For people: what it is called. [the plan's]")
     purpose: str | None = option("--purpose", help="For people: what it is for.")
@@ -92,7 +92,7 @@ class _Said(OptionGroup):
 
     @property
     def _terms(self) -> dict[str, Any]:
-        """The terms by name, with those of the file of texts in its place."""
+        """The terms by name; the terms of the file of texts replace the file's name."""
         terms = asdict(self)
         texts = terms.pop("texts")
         return terms if texts is None else {**terms, **read_texts(texts)}
@@ -131,7 +131,7 @@ class _Said(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class _Signing(Writing):
-    """The keys that sign, and the file of what is signed."""
+    """The keys that sign, and the file of the signed collection."""
 
     keys: tuple[Path, ...] = option(
         "--key", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
@@ -155,7 +155,7 @@ class _Signing(Writing):
         return list(map(public_key, self.private))
 
     def write(self, envelope: bytes) -> None:
-        """Write what is signed, and print it; refused if nobody could answer."""
+        """Write the signed collection, and print it; it is refused if nobody could answer."""
         print_result(*self._written(envelope, self.output), whole=True)
 
     def write_survey(self, envelopes: Sequence[bytes]) -> None:
@@ -181,7 +181,7 @@ class _Signing(Writing):
 
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of terms to a verb, where those of before hold unless something else is said."""
+    """Add the options of terms to a verb; a term without an option stays as it was."""
     decorated: Any = _Said.options(verb)
     for term in decorated.__click_params__[-len(fields(_Said)) :]:
         term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"

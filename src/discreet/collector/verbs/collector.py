@@ -63,8 +63,8 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
 
     COLLECTION may be a higher version of one that is there.
 
-    Everything that a device checks is checked, and the mechanism is rebuilt from the plan. Keys are those of --trust,
-    or of the settings.
+    All checks of a device are made, and the mechanism is rebuilt from the plan. Without --trust the settings have the
+    keys.
     """
     keys = [spelled_key(key) for key in trust] or list(load_settings(place.config).trust)
     try:
@@ -263,7 +263,7 @@ def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None
     """Run a collector: take reports in, and seal them.
 
     Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
-    it: what was taken in is on disk.
+    the collector, with all accepted reports on disk.
     """
     for module in _NEEDED:
         optional(module)

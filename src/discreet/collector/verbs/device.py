@@ -415,11 +415,11 @@ _LONGEST, _MOST_TYPED_DIGITS, _MOST_SHOWN = 1 << 16, 20, 20
 
 
 def typed_value(collection: Collection, typed: Sequence[str]) -> Any:
-    """Return a value of the domain, or what is none of its values and refused later; nothing is quoted.
+    """Return the typed value; a value outside the domain is refused later, and nothing is quoted.
 
     Args:
         collection: the collection.
-        typed: the words of a value; ``-`` alone for those of standard input.
+        typed: the words of a value; ``-`` alone to read them from standard input.
 
     Raises:
         ParameterError: if there is no standard input.
