@@ -77,11 +77,10 @@ lint: $(VENV)/dev
 bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)
 	$(BIN)/python -m bench $(GROUPS) $(if $(QUICK),--quick)
 
-# KILLS=200 kills as often under load, and a tenth as often within each kind of work.
+# KILLS=200 kills as often beside verbs, and a tenth as often within each kind of work.
 KILLS ?= 100
 chaos: $(VENV)/dev
 	$(BIN)/python tools/measure_collector.py kills --kills $(KILLS)
-	$(BIN)/python tools/measure_collector.py kills --verbs --kills $(KILLS)
 	for work in sealing purging backup restore; do \
 		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
 	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py

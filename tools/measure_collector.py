@@ -1,8 +1,7 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing, slow clients.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000] [--work load | sealing | purging | backup | restore]
-    python tools/measure_collector.py kills --verbs [--kills 1000]
+    python tools/measure_collector.py kills [--kills 1000] [--work verbs | sealing | purging | backup | restore]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
@@ -70,18 +69,14 @@ def throughput(options: argparse.Namespace) -> None:
 
 
 def kills(options: argparse.Namespace) -> None:
-    """Print what is left after kills, under load or of other work; other work that does not hold fails here."""
-    if options.verbs:
+    """Print what is left after kills of a collector with verbs beside it, or of one kind of work."""
+    if options.work == "verbs":
         verbs(options)
         return
     from killed_work import WORK
-    from kills import killed
 
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        if options.work != "load":
-            print(f"{options.kills} kills, every one held: {dict(WORK[options.work](Path(name), options.kills))}")
-            return
-        print(killed(Path(name), options.kills, clients=options.clients, seconds=options.most_seconds))
+        print(f"{options.kills} kills, every one held: {dict(WORK[options.work](Path(name), options.kills))}")
 
 
 def verbs(options: argparse.Namespace) -> None:
@@ -229,8 +224,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--work", choices=["load", "sealing", "purging", "backup", "restore"], default="load")
-    parser.add_argument("--verbs", action="store_true", help="for kills: every verb beside them")
+    parser.add_argument("--work", choices=["verbs", "sealing", "purging", "backup", "restore"], default="verbs")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--sockets", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=10_000_000)

@@ -107,7 +107,6 @@ class Tally:
     seconds: float = 0.0
     statuses: dict[int, int] = field(default_factory=dict)
     latencies: list[float] = field(default_factory=list)
-    acknowledged: list[bytes] = field(default_factory=list)
     unanswered: int = 0
 
 
@@ -159,8 +158,6 @@ class Load:
         port: of the server.
         frames: templates; each is sent with a fresh id.
         clients: connections at once.
-        again: share of requests that send an acknowledged frame again.
-        keep: whether acknowledged frames are kept.
         pause: seconds between an answer and the next request of a client.
     """
 
@@ -170,11 +167,9 @@ class Load:
         frames: list[bytes],
         *,
         clients: int = 32,
-        again: float = 0.0,
-        keep: bool = False,
         pause: float = 0.0,
     ) -> None:
-        self._port, self._frames, self._clients, self._again, self._keep = port, frames, clients, again, keep
+        self._port, self._frames, self._clients = port, frames, clients
         self._random = random.Random(1)
         self._waiting: list[bytes] = []
         self._open = 0
@@ -183,21 +178,16 @@ class Load:
         self.seen = Tally()
 
     def next(self) -> bytes:
-        """Return the next frame: one without an answer first, as a device does; or one that was acknowledged."""
+        """Return the next frame: one without an answer first, as a device does."""
         if self._waiting:
             return self._waiting.pop()
-        if self._again and self.seen.acknowledged and self._random.random() < self._again:
-            return self._random.choice(self.seen.acknowledged)
         return fresh(self._random.choice(self._frames))
 
     def answered(self, client: _Client, status: int, seconds: float) -> None:
         """Note an answer."""
         self.seen.statuses[status] = self.seen.statuses.get(status, 0) + 1
         self.seen.latencies.append(seconds)
-        if status == 202:
-            if self._keep:
-                self.seen.acknowledged.append(client.sent)
-        else:
+        if status != 202:
             self._waiting.append(client.sent)
         client.sent = b""
 

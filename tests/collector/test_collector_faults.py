@@ -12,18 +12,11 @@ import pytest
 from collectors import added, frame, kept, serving, submission
 from hostile import answers_of_requests, judged_by_reference, mutated
 from killed_work import WORK
-from kills import killed
 from loads import collector_command, environment, free_port, process
 
 from discreet.collector.intake import judged
 from discreet.collector.settings import ServiceLimits
 from programs import program
-
-
-def test_kills_under_load_lose_nothing_and_keep_nothing_twice(tmp_path: Path) -> None:
-    left = killed(tmp_path, 5, clients=16)
-    assert (left.lost, left.twice) == (0, 0)
-    assert left.acknowledged > 10
 
 
 @pytest.mark.parametrize("work", sorted(WORK))

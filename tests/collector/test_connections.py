@@ -1,6 +1,5 @@
 """Connections: whoever is slow is ended, whoever sends ahead is refused, and little is held of anybody."""
 
-import asyncio
 import signal
 import socket
 import threading
@@ -158,43 +157,6 @@ def test_little_is_held_of_who_sends_requests_without_end(tmp_path: Path) -> Non
             assert tracemalloc.get_traced_memory()[1] < len(held) * (2 << 20)
         finally:
             tracemalloc.stop()
-
-
-def test_reports_are_taken_by_plain_asgi(tmp_path: Path) -> None:
-    """Any server of ASGI can run the application: nothing of a request is looked at beside its messages."""
-    from discreet.collector.app import Application
-    from discreet.collector.settings import Settings
-
-    entry = added(tmp_path)
-    app, answers = Application(Settings(data=str(tmp_path), sealing="manual")), []
-
-    async def asked(body: bytes) -> None:
-        pieces = [
-            {"type": "http.request", "body": part, "more_body": more}
-            for part, more in ((body[:9], True), (body[9:], False))
-        ]
-        head = [(b"content-type", b"application/vnd.discreet.reports"), (b"content-length", b"%d" % len(body))]
-        scope = {"type": "http", "method": "POST", "path": "/v1/reports", "headers": head, "client": ("192.0.2.1", 1)}
-
-        async def receive() -> Any:
-            return pieces.pop(0)
-
-        async def send(message: Any) -> None:
-            answers.append(message.get("status"))
-
-        await app(scope, receive, send)
-
-    async def run() -> None:
-        app.start()
-        await asyncio.gather(asked(frame(entry)), asked(frame(entry, 4)), asked(b"DSC2" * 20))
-
-    # In a thread of its own: another test's browser may have left a loop running in this one.
-    thread = threading.Thread(target=asyncio.run, args=(run(),))
-    thread.start()
-    thread.join()
-    app.close()
-    assert sorted(one for one in answers if one) == [202, 202, 400]
-    assert len(kept(tmp_path)) == 5
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import base64
 import json
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, put_by, records, serving
+from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, records, serving
 
 from discreet.collector import operations
 from discreet.collector.documents.signing import withdraw
@@ -195,30 +194,6 @@ def test_a_collector_that_ends_before_it_answers_is_not_asked_again(
             ask(DataFolder(tmp_path), "token add", name="a", role="analyst", days=None)
         thread.join()
         listener.close()
-
-
-def test_a_backup_holds_what_was_acknowledged_before(tmp_path: Path) -> None:
-    """While frames come in all the time."""
-    source = tmp_path / "source"
-    entry, ended, sent = added(source), threading.Event(), list[bytes]()
-
-    def send(served: Any) -> None:
-        while not ended.is_set():
-            one = frame(entry, 3)
-            assert served.client.post(one).status == 202
-            sent.append(one[44:60])
-
-    with serving(source) as served:
-        put_by(served.app.keeper, entry, [(ids(2000), records(entry, 2000))])
-        thread = threading.Thread(target=send, args=(served,))
-        thread.start()
-        for number in range(3):
-            time.sleep(0.05)
-            before = list(sent)
-            ask(DataFolder(source), "backup", target=str(tmp_path / f"{number}"), sealed_only=False)
-            assert set(before) <= {row[:16] for _, _, row in kept(tmp_path / f"{number}")}
-        ended.set()
-        thread.join()
 
 
 def test_a_withdrawal_waits_for_no_sealing(tmp_path: Path) -> None:

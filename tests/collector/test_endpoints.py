@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collectors import Served, added, added_envelope, current, frame, serving, stored, wait_until
+from collectors import Served, added, added_envelope, frame, serving, stored, wait_until
 from test_releases import sealed
 
 from discreet.collector import app
@@ -18,7 +18,7 @@ from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
-from signed import PUBLIC, TRUST, envelope, key
+from signed import PUBLIC, key
 
 
 @pytest.fixture
@@ -58,16 +58,6 @@ def test_only_what_its_author_marks_as_public_is_listed(tmp_path: Path) -> None:
         assert served.client.get("/take/for-some").status == 200
 
 
-def test_the_newest_version_is_served_and_a_withdrawal_too(tmp_path: Path) -> None:
-    first = envelope(epochs=current())
-    added_envelope(tmp_path, first)
-    with serving(tmp_path) as served:
-        notice = withdraw(first, [key()], trust=TRUST)
-        added_envelope(tmp_path, notice)
-        assert served.client.get("/v1/collections/habits").body == notice
-        assert served.client.get("/v1/collections").json == {"collections": []}
-
-
 # Tokens
 
 
@@ -86,16 +76,6 @@ def test_estimates_and_facts_need_a_token(tmp_path: Path, token: str) -> None:
         served.app.keeper.load()
         assert served.client.get("/metrics", Authorization=f"Bearer {operator}").status == 200
         assert served.client.get("/v1/collections/habits/facts", Authorization=f"Bearer {operator}").status == 200
-
-
-def test_tokens_that_are_none_are_counted(tmp_path: Path, token: str) -> None:
-    added(tmp_path)
-    with serving(tmp_path) as served:
-        path = "/v1/collections/habits/facts"
-        found = [served.client.get(path, Authorization=f"Bearer dsc_{number}").status for number in range(8)]
-        assert found == [401] * 5 + [429] * 3
-        # Nobody can lock others out.
-        assert served.client.get(path, Authorization=f"Bearer {token}").status == 200
 
 
 def test_only_hashes_of_tokens_are_kept(tmp_path: Path, token: str) -> None:

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from collectors import PLANS, Served, added, frame, ids, keeping, put, records, serving, stored, wait_until
+from collectors import PLANS, Served, added, frame, ids, put, records, serving, stored, wait_until
 from test_sealing import seal
 
 from discreet import SeededRandom, estimate
-from discreet.collector import releases
 from discreet.collector.intake import Refused
 from discreet.collector.keeper import Entry
 from discreet.collector.releases import MOST_WAITING, covering
-from discreet.collector.sealing import seal_batch, sealed_folder
+from discreet.collector.sealing import sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import SealRow
 from discreet.collector.working import JobError, Workers
@@ -94,18 +93,6 @@ def test_too_few_reports_are_not_estimated(tmp_path: Path) -> None:
         answer = served.client.get("/v1/collections/habits/estimates")
         assert (answer.status, answer.json["error"]) == (409, "least")
         assert (answer.json["n"], answer.json["least"]) == (49, 50)
-
-
-def test_an_estimate_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-
-    sealed(tmp_path, 60)
-    calls = []
-    real = releases.estimate
-    monkeypatch.setattr(releases, "estimate", lambda *given, **named: calls.append(1) or real(*given, **named))
-    with serving(tmp_path, demo=True) as served:
-        found = [served.client.get("/v1/collections/habits/estimates").json for _ in range(3)]
-    assert found[0] == found[1] == found[2]
-    assert len(calls) == 1
 
 
 def test_an_estimate_that_takes_too_long_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,19 +171,6 @@ def test_epochs_that_were_sealed_together_are_estimated_together(tmp_path: Path)
         assert served.client.get("/v1/collections/habits/estimates?epochs=0").json == whole
         mle = served.client.get("/v1/collections/habits/estimates?epochs=1&method=mle").json
         assert (mle["n"], mle["epochs"]) == (60, "0-1")
-
-
-@pytest.mark.parametrize("method", ["linear", "mle"])
-def test_few_reports_are_estimated_with_those_that_they_were_sealed_with(tmp_path: Path, method: str) -> None:
-    entry = added(tmp_path, "unary")
-    for epoch, n in ((0, 20), (1, 60)):
-        put(tmp_path, entry, [(ids(n), records(entry, n))], epoch)
-    with keeping(tmp_path) as keeper:
-        seal_batch(keeper, entry, (0, 1), "test")
-    with serving(tmp_path, demo=True) as served:
-        for epochs in ("0", "1", "0-1", "sealed"):
-            said = served.client.get(f"{PATH}?epochs={epochs}&method={method}").json
-            assert (said["epochs"], said["n"]) == ("0-1", 80)
 
 
 # In nobody's way

@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from collectors import PLANS
 from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
 from discreet import estimate
@@ -17,7 +16,7 @@ from discreet.mechanisms.report_tables import to_arrow
 from discreet.results.estimate import estimate_facts
 from json_rows import columns
 
-plans = pytest.mark.parametrize("plan", sorted(PLANS))
+plans = pytest.mark.parametrize("plan", ["rr", "hashing", "unary-clear-bits"])
 
 
 @plans

@@ -26,10 +26,10 @@ from collectors import (
 
 from discreet import read_reports
 from discreet.collector.keeper import Clock, Entry
-from discreet.collector.sealing import due_batches, forget_reports, seal_batch, sealed_folder
+from discreet.collector.sealing import due_batches, seal_batch, sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import FailedStoreError, SealRow, Store
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
 
@@ -66,29 +66,6 @@ def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
     for path in (tmp_path / "sealed", *(tmp_path / "sealed").rglob("*")):
         assert path.stat().st_mode & 0o777 == (0o750 if path.is_dir() else 0o640)
     assert (tmp_path / "collector.db").stat().st_mode & 0o777 == 0o600
-
-
-def test_the_first_report_of_an_id_wins(tmp_path: Path) -> None:
-    entry = added(tmp_path, least=1)
-    names = ids(4)
-    one, other = np.array([[1, 0]], np.uint8), np.array([[2, 1]], np.uint8)
-    put(
-        tmp_path,
-        entry,
-        [
-            (names[:1], one),
-            (names[1:2], other),
-            (names[:1], one),
-            (names[:1], other),
-            (names[[2, 0, 3]], np.concatenate([one, one, one])),
-            (names[1:2], one),
-        ],
-    )
-    row = seal(tmp_path, entry)
-    assert row is not None
-    assert (row.n, row.duplicates, row.conflicts) == (4, 2, 2)
-    found = read_reports(sealed_folder(DataFolder(tmp_path), entry) / "epoch-000001.parquet", entry.mechanism)
-    assert entry.codec.encode(found).tolist() == [[1, 0]] * 3 + [[2, 1]]
 
 
 @pytest.mark.parametrize("memory", [1, 1 << 6, 1 << 27])
@@ -172,21 +149,6 @@ def test_the_file_says_nothing_of_ids_order_or_times(tmp_path: Path) -> None:
     assert not any(second in data for second in written)
 
 
-def test_nothing_is_sealed_twice_and_nothing_comes_afterwards(tmp_path: Path) -> None:
-    entry = added(tmp_path)
-    put(tmp_path, entry, [(ids(60), records(entry, 60))])
-    first = seal(tmp_path, entry)
-    assert first is not None
-    path = DataFolder(tmp_path).sealed / first.file
-    before = path.read_bytes()
-    with pytest.raises(ParameterError, match=r"batch.is-sealed"):
-        seal(tmp_path, entry)
-    assert (path.read_bytes(), kept(tmp_path)) == (before, [])
-    with serving(tmp_path) as served:
-        answer = served.client.post(frame(entry))
-    assert (answer.status, answer.json["error"]) == (409, "late")
-
-
 def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever step fails, the reports are still there, others may come, and the next sealing is whole."""
     from discreet.collector import sealing
@@ -234,45 +196,6 @@ def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monk
     assert kept(tmp_path) == []
 
 
-def test_few_reports_are_sealed_with_those_of_the_next_epoch(tmp_path: Path) -> None:
-    """Counted without those that came twice; the facts of the file name both epochs."""
-    entry = added(tmp_path, least=50)
-    names, rows = ids(40), records(entry, 40)
-    put(tmp_path, entry, [(names, rows), (names, rows)], 0)
-    with keeping(tmp_path) as keeper:
-        # 80 came, and 40 of them are others' copies.
-        assert due_batches(keeper, entry) == [(0,)]
-        assert seal_batch(keeper, entry, (0,), "test") is None
-        assert due_batches(keeper, entry) == []
-    put(tmp_path, entry, [(ids(30), records(entry, 30))], 1)
-    with keeping(tmp_path) as keeper:
-        assert due_batches(keeper, entry) == [(0,)]
-        assert due_batches(keeper, entry, [1]) == [(0,), (1,)][:1]
-        assert seal_batch(keeper, entry, (0,), "test") is None
-        assert due_batches(keeper, entry, [1]) == [(0, 1)]
-        row = seal_batch(keeper, entry, (0, 1), "test")
-    assert row is not None
-    assert (row.epoch, row.last, row.n, row.duplicates) == (0, 1, 70, 40)
-    file = DataFolder(tmp_path).sealed / row.file
-    assert file.name == "epoch-000000-000001.parquet"
-    facts = json.loads(pq.read_schema(file).metadata[b"discreet"])
-    assert facts["epochs"] == [0, 1]
-    assert "epoch" not in facts
-    assert kept(tmp_path) == []
-    with serving(tmp_path) as served:
-        assert served.client.post(frame(entry)).json["error"] == "late"
-
-
-def test_few_reports_of_an_open_epoch_are_not_closed(tmp_path: Path) -> None:
-    entry = added(tmp_path, least=50)
-    names, rows = ids(40), records(entry, 40)
-    put(tmp_path, entry, [(names, rows), (names, rows)])
-    assert seal(tmp_path, entry) is None
-    assert not (tmp_path / "sealed").exists()
-    with serving(tmp_path) as served:
-        assert served.client.post(frame(entry)).status == 202
-
-
 def test_an_open_epoch_between_few_reports_and_others_keeps_them_apart(tmp_path: Path) -> None:
     """It would be closed with them."""
     entry = added(tmp_path, least=50, epochs=current(count=9))
@@ -317,22 +240,6 @@ def test_the_collector_seals_what_is_over(tmp_path: Path) -> None:
         ((key, epoch),) = [(row.collection, row.epoch) for row in store.seals()]
         assert [(row.actor, row.action) for row in store.audit()][-1] == ("collector", "sealed")
     assert (key, epoch) == (entry.key, 0)
-
-
-def test_reports_are_deleted_when_their_time_has_come_and_tallies_stay(tmp_path: Path) -> None:
-    entry = added(tmp_path, retention=2)
-    put(tmp_path, entry, [(ids(60), records(entry, 60))])
-    row = seal(tmp_path, entry)
-    assert row is not None
-    with serving(tmp_path) as served:
-        for days, there in ((1.99, True), (2.01, False), (3, False)):
-            served.app.keeper.clock = Clock(clock=lambda days=days: row.at + days * 86_400)
-            wait_until(lambda there=there: (DataFolder(tmp_path).sealed / row.file).exists() == there)
-    place = sealed_folder(DataFolder(tmp_path), entry)
-    assert read_tally(place / "_tallies/epoch-000001.tally.parquet", entry.mechanism).n == 60
-    with keeping(tmp_path) as keeper:
-        assert [line.action for line in keeper.store.audit()].count("expired") == 1
-        assert not forget_reports(keeper, row, "test")
 
 
 def test_a_sealing_that_is_ended_with_the_collector_has_not_failed(

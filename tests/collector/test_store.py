@@ -82,22 +82,6 @@ def test_a_copy_is_whole_and_in_one_file(tmp_path: Path) -> None:
         assert found.execute("SELECT count(*) FROM audit").fetchall() == [(2,)]
 
 
-def test_what_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
-    (tmp_path / "collector.db").write_bytes(b"x" * 8192)
-    with pytest.raises(DamagedStoreError, match=r"database.damaged"):
-        Store(tmp_path / "collector.db")
-
-
-def test_numbers_of_deleted_collections_are_never_used_again(tmp_path: Path) -> None:
-    """A file of reports that was overlooked would be another's."""
-    entry = added(tmp_path)
-    put(tmp_path, entry, [(some_ids(3), records(entry, 3))])
-    with keeping(tmp_path) as keeper:
-        keeper.purge("habits", "test")
-    assert kept(tmp_path) == []
-    assert added(tmp_path, title="Others").key > entry.key
-
-
 @pytest.mark.parametrize("step", ["remove", "end_purge"])
 def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch

@@ -36,14 +36,11 @@ def _survey_of_three(answers: int) -> dc.Survey:
     return dc.Survey(attributes, questions, 1.5, promise="record", answers=answers)
 
 
-@pytest.mark.parametrize("answers", ["once", "fresh"])
-def test_what_is_published_is_said_of_all_answers_of_a_person_together(answers: str, tmp_path: Path) -> None:
+def test_what_is_published_is_said_of_all_answers_of_a_person_together(tmp_path: Path) -> None:
     survey, epochs = _survey_of_three(2), replace(current(), count=4)
-    asked = terms(
-        name="habits", epochs=epochs, least=5000, lifetime=3.0 if answers == "fresh" else 2.0, answers=answers
-    )
+    asked = terms(name="habits", epochs=epochs, least=5000, lifetime=3.0, answers="fresh")
     entries = [added_envelope(tmp_path, one) for one in sign_survey(dc.Questionnaire.of(survey), asked, [key()])]
-    times = 4 if answers == "fresh" else 1
+    times = 4
     reached = []
     for entry in entries:
         assert most_answers(entry.collection) == times

@@ -1,4 +1,4 @@
-"""Devices as they are operated: two in a process that copies their database, another process beside, kills at random.
+"""Devices as they are operated: two in a process that copies their database, others beside, kills at random.
 
 python operated_devices.py FOLDER KILLS SECONDS   ends with 1 if a promise was broken; prints what was found as JSON
 
@@ -121,19 +121,23 @@ def started(place: Place, kind: int, seed: int) -> int:
 def operate(place: Place, kills: int, seconds: float) -> dict[str, int]:
     """Let devices live and kill one of them again and again; return how often, and how many had ended by themselves."""
     chance, found = random.Random(kills), Counter[str]()
-    with Device(place.device, [PUBLIC], LIMITS, clock=place.now) as device:
-        for asked in (FRESH, *ONCE):
-            device.agree(device.accept(asked.envelope))
+    device = Device(place.device, [PUBLIC], LIMITS, clock=place.now)
+    for asked in (FRESH, *ONCE):
+        device.agree(device.accept(asked.envelope))
     end = time.monotonic() + seconds
     running = [started(place, kind, kind) for kind in range(_KINDS)]
     # However busy the machine is, something was sent that could have been wrong.
     while (found["killed"] < kills or len(sent_from(place)) < LEAST) and time.monotonic() < end:
         time.sleep(0.01 + chance.random() ** 2 * 0.2)
+        # It is open when the next process is forked, and closed while others use theirs.
+        device.close()
+        device.budget()
         number = chance.randrange(_KINDS)
         found[ended(running[number])] += 1
         running[number] = started(place, number, _KINDS + found["killed"])
     for process in running:
         found[ended(process)] += 1
+    device.close()
     return dict(found)
 
 

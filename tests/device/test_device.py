@@ -2,7 +2,6 @@
 
 import os
 import sqlite3
-import stat
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -19,13 +18,13 @@ from discreet.device.answers import print_of, words_of
 from discreet.device.memory import Memory
 from discreet.device.outbox import Keys
 from discreet.device.protocol.collection import Epochs
-from discreet.device.protocol.envelope import RebuiltError, public_key
+from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.frames import Frame
 from discreet.device.protocol.sampler import Sampler
 from discreet.device.sending import Answer
 from discreet.errors import DataError, ParameterError
 from refusals import refused
-from signed import EPOCH, PLAIN, START, TRUST, altered, collection, document, envelope, key, resigned
+from signed import EPOCH, PLAIN, START, TRUST, altered, collection, envelope, key
 
 LIMITS = Limits(report=2.0, epoch=4.0, lifetime=20.0)
 LABELS = ["never", "rarely", "often", planted.VALUE]
@@ -84,22 +83,7 @@ def test_seeded_words_are_for_simulations_alone(tmp_path: Path) -> None:
     assert runs[0] == runs[1]
 
 
-def test_a_device_can_rebuild(fixture: Fixture) -> None:
-    wrong = resigned({**document(envelope()), "fingerprint": "0" * 32})
-    refused(RebuiltError, lambda: fixture.device.accept(wrong, rebuild=True))
-    assert fixture.device.export()["collections"] == []
-    assert fixture.device.accept(envelope(), rebuild=True).version == 1
-
-
 # Files
-
-
-def test_files_are_for_their_owner(fixture: Fixture) -> None:
-    fixture.device.answer(fixture.join(envelope()), "daily")
-    assert stat.S_IMODE(fixture.folder.stat().st_mode) == 0o700
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in fixture.folder.iterdir()}
-    assert set(modes) == {"device.db", "device.db-journal", ".lock", ".turn"}
-    assert set(modes.values()) == {0o600}
 
 
 def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
@@ -117,17 +101,6 @@ def test_a_memory_of_another_version_is_refused(fixture: Fixture, version: int, 
     with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
         database.execute(f"PRAGMA user_version={version}")
     assert f"memory.{which}-version" in refused(StoreError, lambda: Memory(fixture.folder))
-
-
-def test_a_memory_that_refuses_charges_nothing(fixture: Fixture) -> None:
-    found = fixture.join(envelope(answers="fresh"))
-    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("CREATE TRIGGER full BEFORE INSERT ON reports BEGIN SELECT raise(FAIL, 'disk'); END")
-    refused(StoreError, lambda: fixture.device.answer(found, "daily"), "daily", "disk")
-    assert fixture.device.budget().spent == 0
-    with closing(sqlite3.connect(fixture.folder / "device.db")) as database, database:
-        database.execute("DROP TRIGGER full")
-    assert fixture.device.answer(found, "daily") is Outcome.RECORDED
 
 
 def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCaptureFixture) -> None:

@@ -64,6 +64,7 @@ def test_a_new_database_is_for_its_owner_whatever_the_mask(tmp_path: Path) -> No
     finally:
         os.umask(before)
     if os.name == "posix":
+        assert (tmp_path / "device").stat().st_mode & 0o777 == 0o700
         assert {path.stat().st_mode & 0o777 for path in (tmp_path / "device").iterdir()} == {0o600}
 
 

@@ -46,7 +46,7 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
     """Copy everything into a new folder, while reports come in; return how many files.
 
     The folder has its name when all of it is on disk, and not before. Reports that were acknowledged before are in it,
-    unless only what is sealed is wanted.
+    unless `sealed_only` is true.
 
     Args:
         keeper: of the data.
@@ -119,7 +119,7 @@ def backup_in(source: Path) -> DataFolder:
     """Return the folder of a backup.
 
     Raises:
-        ParameterError: if it is none.
+        ParameterError: if the folder is not a backup.
     """
     if not source.is_dir() or not (folder := DataFolder(source, make=False)).database.is_file():
         raise ParameterError("backup.wrong-folder", path=source)
@@ -146,7 +146,7 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
         shutil.copyfile(backup.database, copy.database)
         copy.database.chmod(0o600)
         _synchronize_all(copy.path)
-        # The database last: without it the folder is none of a collector's.
+        # The database comes last: without it the folder does not belong to a collector.
         for _, copied, place in moved:
             if copied.is_dir():
                 copied.rename(place)
@@ -160,10 +160,10 @@ def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
 def check(keeper: Keeper) -> list[str]:
     """Return a sentence for each invariant that does not hold; nothing is changed.
 
-    The database is whole; every collection passes every check again; reports that wait are those that were
-    acknowledged, in files that are whole and known; every seal has its file with its bytes, or its time was over; files
-    are canonical, of as many reports, and of the plan; tallies are those of their files; there is no file without a
-    seal, but of epochs that wait to be sealed; the audit has no gap.
+    The database is whole, and the audit has no gap. Every collection passes all checks again. The files of waiting
+    reports are whole and known, and hold all acknowledged reports. Every seal has its file with the right bytes, unless
+    the file has expired. Sealed files are canonical, and have the right number of reports of the plan. Each tally
+    equals the tally of its file. No file is without a seal, except for epochs that wait to be sealed.
     """
     with keeper.upkeep:
         refused = keeper.catalogue.refused
@@ -203,7 +203,7 @@ def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[
     for batch in iterate_reports(path, entry.mechanism):
         counted = counted + entry.mechanism.tally(batch)
     if counted != tally:
-        yield f"{seal.file}: its tally is another than that of its reports."
+        yield f"{seal.file}: its tally differs from the tally of its reports."
     if not is_canonical(entry.mechanism, iterate_reports(path, entry.mechanism)):
         yield f"{seal.file} is not in canonical order."
 
@@ -229,7 +229,7 @@ def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
     """Return public keys from base64.
 
     Raises:
-        ParameterError: if there is none, or one is no key.
+        ParameterError: if there are no keys, or one of them is wrong.
     """
     if not keys or not all(map(is_key, keys)):
         raise ParameterError("trust.not-keys", argument="trust")
@@ -314,15 +314,23 @@ def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) 
         if missing := [epoch for epoch in epochs if epoch not in waiting]:
             code = "epoch.is-sealed" if missing[0] in sealed else "epoch.without-reports"
             raise ParameterError(code, epoch=missing[0], name=name)
-        batches = due_batches(keeper, entry, epochs)
-        if epochs:
-            batches = [batch for batch in batches if set(batch) & set(epochs)]
-        rows = [(batch, seal_batch(keeper, entry, batch, _ACTOR)) for batch in batches]
-    done = {epoch for batch, row in rows for epoch in batch if row is not None}
+        rows = list(_sealed(keeper, entry, epochs))
+    done = {epoch for row in rows for epoch in epochs_of(row)}
     now = keeper.clock.now()
     over = [epoch for epoch in waiting if keeper.catalogue.is_closed(entry, epoch) or entry.when(epoch, now) == LATE]
     few = sorted(set(epochs or over) - done)
-    return {"sealed": [_facts(row) for _, row in rows if row is not None], "few": few, "least": entry.collection.least}
+    return {"sealed": [_facts(row) for row in rows], "few": few, "least": entry.collection.least}
+
+
+def _sealed(keeper: Keeper, entry: Entry, epochs: list[int]) -> Iterator[SealRow]:
+    """Seal the batches that are due, or those with some epochs, and yield their seals.
+
+    A batch that turns out to have too few different reports joins the next one. So they are listed anew each time.
+    """
+    while batches := [b for b in due_batches(keeper, entry, epochs) if not epochs or set(b) & set(epochs)]:
+        row = seal_batch(keeper, entry, batches[0], _ACTOR)
+        if row is not None:
+            yield row
 
 
 def _facts(seal: SealRow) -> dict[str, Any]:
