@@ -21,7 +21,7 @@ class Clocked:
     def __init__(self, folder: Path, **terms: Any) -> None:
         self.now: Any = 0.0
         self.frames: list[bytes] = []
-        self.says, self.deliver = 202, self.post
+        self.deliver = self.post
         self.device = Device(
             folder,
             TRUST,
@@ -36,7 +36,7 @@ class Clocked:
 
     def post(self, _: str, frame: bytes) -> Answer:
         self.frames.append(frame)
-        return Answer(self.says)
+        return Answer(202)
 
     def at(self, now: float) -> Outcome:
         self.now = now
@@ -45,19 +45,6 @@ class Clocked:
     @property
     def epochs(self) -> list[int]:
         return [head(frame)[1] for frame in self.frames]
-
-
-def test_a_clock_that_is_a_day_fast_and_is_put_right(tmp_path: Path) -> None:
-    """Its report is for an epoch that is still to come, and is there once; until then the device is silent."""
-    one = Clocked(tmp_path / "d", epochs=Epochs(START, EPOCH, 100))
-    assert one.at(START + DAY + 10) is RECORDED
-    assert one.at(START + 20) is CLOSED
-    assert one.at(START + DAY - 2 * EPOCH) is CLOSED
-    assert one.at(START + DAY + 30) is ALREADY
-    assert one.at(START + DAY + EPOCH) is RECORDED
-    one.now += 1
-    one.device.send()
-    assert one.epochs == [24, 25]
 
 
 @pytest.mark.parametrize("back", [1, 61, EPOCH - 1, EPOCH, EPOCH + 1, DAY])
@@ -95,21 +82,6 @@ def test_the_last_epoch_of_all(tmp_path: Path) -> None:
     one.device.send()
     assert one.epochs == [most - 1]
     assert one.at(60.0 * most) is CLOSED
-
-
-def test_a_report_waits_until_its_epoch_takes_no_more(tmp_path: Path) -> None:
-    """The last try is before the end of `late`; after it the report is dropped unsent, and its charge stays."""
-    one = Clocked(tmp_path / "d", late=600)
-    one.says = 503
-    assert one.at(START + 10) is RECORDED
-    one.now = START + EPOCH + 599.5
-    assert one.device.send() == Sent(0, 0, 1)
-    one.now = START + EPOCH + 600.0
-    tried = len(one.frames)
-    one.now += 3600
-    assert one.device.send() == Sent(0, 1, 0)
-    assert (len(one.frames), one.device.budget().spent) == (tried, 1)
-    assert [(entry.state, entry.status) for entry in one.device.log()] == [("dropped", "late")]
 
 
 def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:

@@ -54,17 +54,6 @@ def test_the_same_bytes_again(tmp_path: Path, double: Double, status: int) -> No
     assert {path for _, path, _, _ in double.requests} == {"/v1/reports"}
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 415, 422, 451])
-def test_what_is_refused_for_good(tmp_path: Path, double: Double, status: int) -> None:
-    one = Sender(tmp_path / "device", double.origin)
-    double.says = [(status, {"Retry-After": "1"}, b"x" * 100_000)]
-    assert one.device.send() == Sent(0, 1, 0)
-    assert [(entry.state, entry.status) for entry in one.device.log()] == [("dropped", str(status))]
-    one.now += 3601
-    assert one.device.send() == Sent(0, 0, 0)
-    assert len(double.frames) == 1
-
-
 def test_origins_take_turns(tmp_path: Path, double: Double) -> None:
     with collector() as other:
         one = Sender(tmp_path / "device", double.origin, other.origin)
