@@ -103,14 +103,14 @@ class SparkEngine(Engine):
 
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
         """Return the result of a fold over all reports, a state per task."""
-        # Bad rows are counted before they are judged: no task knows their share.
+        # Bad rows are counted first and refused later: no task knows their share.
         source = clustered(self.session, scan, omit_invalid=True)
         with scan.reader() as reader:
             state = folded(self.session, source, fold, reader.account, scan.asked.progress)
         return fold.finish(state, reader.account)
 
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
-        """Return the tally of each group: each task counts those of its parts, and the counts of a group are summed."""
+        """Return the tally of each group: each task counts its parts, and the counts of a group are summed."""
         source = clustered(self.session, scan, omit_invalid=False)
         with scan.reader() as reader:
             state = folded_groups(self.session, source, fold, scan.asked.progress)
