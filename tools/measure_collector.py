@@ -29,6 +29,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 
 import collectors  # noqa: E402
 import loads  # noqa: E402
+from collector_load import answered, bare_command, cpu_seconds, rate, rss_bytes  # noqa: E402
 
 # Of a collector without connections.
 _USUAL_FILES = 40
@@ -46,15 +47,13 @@ def throughput(options: argparse.Namespace) -> None:
             port, other = loads.free_port(), loads.free_port()
             with (
                 loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours,
-                loads.process(loads.bare_command(other), other) as theirs,
+                loads.process(bare_command(other), other) as theirs,
             ):
                 for _ in range(options.rounds):
-                    spent = [loads.cpu_seconds(one.pid) for one in (theirs, ours)]
-                    bare, bare_tail = loads.rate(other, sent, options.seconds, options.clients)
-                    found, tail = loads.rate(port, sent, options.seconds, options.clients)
-                    used = [
-                        loads.cpu_seconds(one.pid) - before for one, before in zip((theirs, ours), spent, strict=True)
-                    ]
+                    spent = [cpu_seconds(one.pid) for one in (theirs, ours)]
+                    bare, bare_tail = rate(other, sent, options.seconds, options.clients)
+                    found, tail = rate(port, sent, options.seconds, options.clients)
+                    used = [cpu_seconds(one.pid) - before for one, before in zip((theirs, ours), spent, strict=True)]
                     costs.append((used[0] / bare) / (used[1] / found))
                     shares.append(found / bare)
                     rates.append(found)
@@ -76,7 +75,7 @@ def kills(options: argparse.Namespace) -> None:
     from killed_work import WORK
 
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        print(f"{options.kills} kills, every one held: {dict(WORK[options.work](Path(name), options.kills))}")
+        print(f"{options.kills} kills, every one held: {dict(WORK[options.work].killed(Path(name), options.kills))}")
 
 
 def verbs(options: argparse.Namespace) -> None:
@@ -103,8 +102,8 @@ def sealing(options: argparse.Namespace) -> None:
         with loads.process(
             loads.collector_command(folder, port), port, env=loads.environment(sealing="manual")
         ) as ours:
-            loads.rate(port, [collectors.frame(entry)], 3.0, options.clients)
-            print(f"{loads.rss_bytes(ours.pid, 'VmHWM') / 1e6:,.0f} MB with {options.reports:,} reports in the inbox")
+            rate(port, [collectors.frame(entry)], 3.0, options.clients)
+            print(f"{rss_bytes(ours.pid, 'VmHWM') / 1e6:,.0f} MB with {options.reports:,} reports in the inbox")
         command = [sys.executable, "-c", _SEAL, name]
         said = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
         print(
@@ -137,18 +136,18 @@ def slow(options: argparse.Namespace) -> None:
         sent, port, other = [collectors.frame(entry)], loads.free_port(), loads.free_port()
         with (
             loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours,
-            loads.process(loads.bare_command(other), other),
+            loads.process(bare_command(other), other),
         ):
-            _, bare = loads.rate(other, sent, 4.0, 8)
-            _, alone = loads.rate(port, sent, 4.0, 8)
+            _, bare = rate(other, sent, 4.0, 8)
+            _, alone = rate(port, sent, 4.0, 8)
             began, held = time.monotonic(), []
             for place in range(options.sockets):
                 held.append(socket.socket())
                 held[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
                 held[-1].connect(("127.0.0.1", port))
                 held[-1].sendall(starts[place % len(starts)])
-            _, beside = loads.rate(port, sent, 4.0, 8)
-            memory = loads.rss_bytes(ours.pid)
+            _, beside = rate(port, sent, 4.0, 8)
+            memory = rss_bytes(ours.pid)
             while len(list(Path(f"/proc/{ours.pid}/fd").iterdir())) > _USUAL_FILES and time.monotonic() < began + 60:
                 time.sleep(0.05)
             files = len(list(Path(f"/proc/{ours.pid}/fd").iterdir()))
@@ -182,15 +181,13 @@ def hostile(options: argparse.Namespace) -> None:
             done, good = done + len(submitted), good + sum(wanted)
         print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
         with collectors.serving(folder, limits=ServiceLimits(rate=0, burst=1, seconds=0.5)) as served:
-            each, before = options.requests // options.clients, loads.rss_bytes(os.getpid())
+            each, before = options.requests // options.clients, rss_bytes(os.getpid())
             with ThreadPoolExecutor(options.clients) as pool:
                 counts = pool.map(
                     lambda seed: answers_of_requests(served.client.port, entry, each, seed=seed), range(options.clients)
                 )
                 print(dict(sum(counts, start=Counter())))
-            print(
-                f"{before / 1e6:.1f} MB before, {loads.rss_bytes(os.getpid()) / 1e6:.1f} MB after, clients among them"
-            )
+            print(f"{before / 1e6:.1f} MB before, {rss_bytes(os.getpid()) / 1e6:.1f} MB after, clients among them")
 
 
 def soak(options: argparse.Namespace) -> None:
@@ -201,15 +198,18 @@ def soak(options: argparse.Namespace) -> None:
         entry = collectors.added(folder, epochs=collectors.current(seconds=4 * collectors.EPOCH))
         port, sent = loads.free_port(), [collectors.frame(entry, epoch=0, seed=seed) for seed in range(9)]
         with loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours:
-            acknowledged, took, _ = loads.answered(port, sent, 10, clients)
+            acknowledged, took, _ = answered(port, sent, 10, clients)
             most, part = acknowledged / took, options.seconds / 10
-            print(f"{most:,.0f} requests/s as fast as it goes, {loads.rss_bytes(ours.pid) / 1e6:.1f} MB", flush=True)
+            print(
+                f"{most:,.0f} requests/s as fast as it goes, {rss_bytes(ours.pid) / 1e6:.1f} MB",
+                flush=True,
+            )
             # As long as there are more clients than answers take, each sends once in a pause.
             pause = 0.0 if options.load >= 1 else clients / (most * options.load) - clients / most
             for turn in range(10):
-                count, took, tail = loads.answered(port, sent, part, clients, pause=pause, tail=0.95)
+                count, took, tail = answered(port, sent, part, clients, pause=pause, tail=0.95)
                 acknowledged += count
-                facts = f"{loads.rss_bytes(ours.pid) / 1e6:.1f} MB, {count / took:,.0f} requests/s"
+                facts = f"{rss_bytes(ours.pid) / 1e6:.1f} MB, {count / took:,.0f} requests/s"
                 print(f"{(turn + 1) * part:.0f} s: {facts}, p95 {1000 * tail:.1f} ms", flush=True)
         with collectors.keeping(folder) as keeper:
             there = sum(keeper.waiting(entry).values())

@@ -1,41 +1,19 @@
 """Load on a collector that runs as a process of its own: clients on loopback, as many as wanted, bounded in time."""
 
 import asyncio
-import json
 import os
-import random
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from discreet.device.protocol.frames import MEDIA_TYPE
 
 HEAD = b"POST /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Type: " + MEDIA_TYPE.encode() + b"\r\nContent-Length: "
-_BARE = """
-import sys, uvicorn
-async def app(scope, receive, send):
-    if scope["type"] == "lifespan":
-        return
-    while (await receive()).get("more_body", False):
-        pass
-    await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
-    await send({"type": "http.response.body", "body": b""})
-uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), http="httptools", loop="asyncio", ws="none", access_log=False,
-            lifespan="off", log_config=None)
-"""
-
-
-def in_a_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns, in a loop of its own: the browser of other tests keeps one in this thread."""
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, coroutine).result()
 
 
 def free_port() -> int:
@@ -90,27 +68,7 @@ def environment(**settings: Any) -> dict[str, str]:
     return {**os.environ, "DISCREET_COLLECTOR_LIMITS__RATE": "0", **said}
 
 
-def bare_command(port: int) -> list[str]:
-    """Return the command of a bare application on the same server."""
-    return [sys.executable, "-c", _BARE, str(port)]
-
-
-def fresh(sent: bytes) -> bytes:
-    """Return a frame with another first id, so that it is a new one."""
-    return sent[:44] + os.urandom(16) + sent[60:]
-
-
-@dataclass
-class Tally:
-    """What clients saw."""
-
-    seconds: float = 0.0
-    statuses: dict[int, int] = field(default_factory=dict)
-    latencies: list[float] = field(default_factory=list)
-    unanswered: int = 0
-
-
-class _Client(asyncio.Protocol):
+class Client(asyncio.Protocol):
     """A client that sends one request after the other on one connection."""
 
     def __init__(self, load: "Load") -> None:
@@ -152,50 +110,32 @@ class _Client(asyncio.Protocol):
 
 
 class Load:
-    """Clients that send frames for some seconds.
+    """Clients that send frames as long as they may; who derives from it says which frames, and what answers mean.
 
     Args:
         port: of the server.
-        frames: templates; each is sent with a fresh id.
         clients: connections at once.
         pause: seconds between an answer and the next request of a client.
     """
 
-    def __init__(
-        self,
-        port: int,
-        frames: list[bytes],
-        *,
-        clients: int = 32,
-        pause: float = 0.0,
-    ) -> None:
-        self._port, self._frames, self._clients = port, frames, clients
-        self._random = random.Random(1)
+    def __init__(self, port: int, *, clients: int = 32, pause: float = 0.0) -> None:
+        self._port, self._clients, self.pause = port, clients, pause
         self._waiting: list[bytes] = []
         self._open = 0
         self.running = True
-        self.pause = pause
-        self.seen = Tally()
 
     def next(self) -> bytes:
-        """Return the next frame: one without an answer first, as a device does."""
-        if self._waiting:
-            return self._waiting.pop()
-        return fresh(self._random.choice(self._frames))
+        """Return the next frame."""
+        raise NotImplementedError
 
-    def answered(self, client: _Client, status: int, seconds: float) -> None:
+    def answered(self, client: Client, status: int, seconds: float) -> None:
         """Note an answer."""
-        self.seen.statuses[status] = self.seen.statuses.get(status, 0) + 1
-        self.seen.latencies.append(seconds)
-        if status != 202:
-            self._waiting.append(client.sent)
-        client.sent = b""
+        raise NotImplementedError
 
-    def lost(self, client: _Client) -> None:
+    def lost(self, client: Client) -> None:
         """Note a connection that has ended, perhaps before its answer."""
         self._open -= 1
         if client.sent:
-            self.seen.unanswered += 1
             self._waiting.append(client.sent)
 
     async def _connect(self) -> None:
@@ -204,68 +144,18 @@ class Load:
             while self._open < self._clients and self.running:
                 try:
                     self._open += 1
-                    await loop.create_connection(lambda: _Client(self), "127.0.0.1", self._port)
+                    await loop.create_connection(lambda: Client(self), "127.0.0.1", self._port)
                 except OSError:
                     self._open -= 1
                     break
             await asyncio.sleep(0.02)
 
-    async def run(self, seconds: float) -> Tally:
-        """Send for some seconds."""
-        began = time.perf_counter()
+    async def until_ended(self) -> None:
+        """Send until `running` is false, and take the answers that are on their way."""
         connecting = asyncio.create_task(self._connect())
-        await asyncio.sleep(seconds)
-        self.seen.seconds = time.perf_counter() - began
-        self.running = False
+        while self.running:
+            await asyncio.sleep(0.02)
         await connecting
-        end = time.perf_counter() + 5
-        while self._open > 0 and time.perf_counter() < end:
+        end = time.monotonic() + 10
+        while self._open > 0 and time.monotonic() < end:
             await asyncio.sleep(0.01)
-        return self.seen
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process so far."""
-    parts = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def rss_bytes(pid: int, what: str = "VmRSS") -> int:
-    """Return the memory of a process, or what it was at most (``VmHWM``)."""
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith(what)).split()[1]) * 1024
-
-
-def quantile(numbers: list[float], share: float) -> float:
-    """Return a quantile."""
-    ordered = sorted(numbers)
-    return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
-
-
-def rate(port: int, sent: list[bytes], seconds: float, clients: int) -> tuple[float, float]:
-    """Return requests a second and the 99% quantile of the seconds of one."""
-    count, took, tail = answered(port, sent, seconds, clients)
-    return count / took, tail
-
-
-def answered(
-    port: int, sent: list[bytes], seconds: float, clients: int, *, pause: float = 0.0, tail: float = 0.99
-) -> tuple[int, float, float]:
-    """Return requests, seconds and a quantile of the seconds of one, seen from a process of its own; see `Load`."""
-    given = {"port": port, "frames": [one.hex() for one in sent], "clients": clients, "pause": pause}
-    command = [sys.executable, __file__, str(seconds), str(tail)]
-    done = subprocess.run(command, input=json.dumps(given).encode(), capture_output=True, check=True)
-    said = json.loads(done.stdout)
-    assert set(said["statuses"]) == {"202"}, said["statuses"]
-    return said["statuses"]["202"], said["seconds"], said["tail"]
-
-
-def _main() -> None:
-    given, (seconds, tail) = json.load(sys.stdin), map(float, sys.argv[1:])
-    seen = in_a_thread(Load(**{**given, "frames": [bytes.fromhex(one) for one in given["frames"]]}).run(seconds))
-    said = {"statuses": seen.statuses, "seconds": seen.seconds, "tail": quantile(seen.latencies, tail)}
-    print(json.dumps(said))
-
-
-if __name__ == "__main__":
-    _main()

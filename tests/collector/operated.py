@@ -42,7 +42,7 @@ class Senders(Load):
     """Clients that send reports with records of their own, send some again, and note what was acknowledged."""
 
     def __init__(self, port: int, *, clients: int, pause: float, seed: int) -> None:
-        super().__init__(port, [], clients=clients, pause=pause)
+        super().__init__(port, clients=clients, pause=pause)
         self._chance = random.Random(seed)
         self.targets: dict[bytes, tuple[str, int]] = {}
         self.sent, self.taken = Reports(), Reports()
@@ -73,23 +73,12 @@ class Senders(Load):
     def answered(self, client: Any, status: int, seconds: float) -> None:
         """Note an answer; a frame that is refused for good is forgotten."""
         frame, at = client.sent, self._at(client.sent)
-        self.seen.statuses[status] = self.seen.statuses.get(status, 0) + 1
         client.sent = b""
         if status == 202 and at is not None:
             self.taken.add(at, frame[_HEAD:])
             self._last = [*self._last[-20:], frame]
         elif status in (429, 503):
             self._waiting.append(frame)
-
-    async def until_ended(self) -> None:
-        """Send until `running` is false, and take the answers that are on their way."""
-        connecting = asyncio.create_task(self._connect())
-        while self.running:
-            await asyncio.sleep(0.02)
-        await connecting
-        end = time.monotonic() + 10
-        while self._open > 0 and time.monotonic() < end:
-            await asyncio.sleep(0.01)
 
 
 @dataclass
