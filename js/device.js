@@ -43,9 +43,11 @@ export class Device {
   #collections = new Map();
 
   /** @param {import("./memory.js").Memory} memory @param {import("./index.js").Options} options */
-  constructor(memory, { trust, limits, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
+  constructor(memory, { trust, limits, log, personSecret, simulated = false, random, clock = () => Date.now() / 1000, post: given = post }) {
     expect(Array.isArray(trust) && trust.length && trust.every((key) => key instanceof Uint8Array && key.length === 32), "trust");
     expect([limits?.report, limits?.epoch, limits?.lifetime].every((limit) => Number.isFinite(limit) && limit > 0), "limits");
+    // Removed: who passes the key of a log believes that it is checked.
+    expect(log === undefined, "log");
     expect(!random || simulated, "random");
     expect(!personSecret || personSecret.length >= 16, "personSecret");
     this.#memory = memory;

@@ -80,8 +80,6 @@ export interface Options {
   /** Public keys of whoever may ask, 32 bytes each, pinned by the application. */
   trust: Uint8Array[];
   limits: Limits;
-  /** Public key of the log that collections must be in, 32 bytes; without it those are taken that others may never have been asked. */
-  log?: Uint8Array;
   /** At least 16 unpredictable bytes, the same on all devices of one person, for the same permanent answers. */
   personSecret?: Uint8Array;
   /** Whether the device is for simulated collections, and for these alone. */

@@ -36,6 +36,7 @@ export const SENTENCES = {
   "argument: limits": "limits must have report, epoch and lifetime, in nats above 0.",
   "argument: random": "A device of a person draws from the operating system alone; leave random out.",
   "argument: personSecret": "personSecret must be at least 16 unpredictable bytes.",
+  "argument: log": "Public logs of collections were removed; leave log out, and compare the collection's number with other people.",
   "argument: accept first": "This collection was not accepted here; call accept first.",
   "argument: survey": "The draw of a survey's questions needs its first collection; accept that one too.",
   "argument: older version": "A later version of this collection was accepted; show people that version.",

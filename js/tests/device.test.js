@@ -304,7 +304,7 @@ test("cells have ranks in their own order, wherever the first region in clear li
 });
 
 test("options that no device may have are refused", () => {
-  for (const wrong of [{ trust: [] }, { trust: ["x"] }, { limits: {} }, { limits: { ...LIMITS, epoch: 0 } }, { random: () => {} }, { personSecret: new Uint8Array(3) }]) {
+  for (const wrong of [{ trust: [] }, { trust: ["x"] }, { limits: {} }, { limits: { ...LIMITS, epoch: 0 } }, { random: () => {} }, { personSecret: new Uint8Array(3) }, { log: new Uint8Array(32) }]) {
     assert.throws(() => device(kept(), wrong), { code: "argument" });
   }
 });
