@@ -62,7 +62,7 @@ def test_facts_and_estimates_state_all_batches_published_so_far(tmp_path: Path) 
     assert (facts["n"], facts["batches"], facts["rounds"], facts["planned"]) == (45, 2, 1, False)
     assert facts["central"] == dc.shuffled(entry.mechanism, 45).to_dict()
     assert release["local_epsilon"] == facts["local_epsilon"] == entry.mechanism.guarantee.realised
-    assert "has the local guarantee" in facts["sentences"]["local"]
+    assert "epsilon = 1 for each report" in facts["sentences"]["local"]
     assert "different people" not in " ".join(facts["sentences"]["person"])
     assert any("not trusted: 0" in one for one in facts["sentences"]["conditions"])
 
