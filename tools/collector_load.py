@@ -32,7 +32,7 @@ uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), http="httptools", loop
 
 
 def in_a_thread(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return what a coroutine returns, in a loop of its own: the browser of other tests keeps one in this thread."""
+    """Return the result of a coroutine, run in a loop of its own."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
 
@@ -49,7 +49,7 @@ def fresh(sent: bytes) -> bytes:
 
 @dataclass
 class Tally:
-    """What clients saw."""
+    """The statuses and times that clients saw."""
 
     seconds: float = 0.0
     statuses: dict[int, int] = field(default_factory=dict)
