@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.core.checks import (
     are_names,
+    check_truth_possible,
     checked_between,
     checked_choice,
     checked_epsilon,
@@ -25,6 +26,7 @@ from discreet.core.checks import (
     checked_share,
     checked_whole,
     is_real,
+    is_single,
     is_whole,
     real_number,
     shown,
@@ -118,6 +120,8 @@ def test_ranges_of_real_numbers(number: Any) -> None:
 
 def test_ends_belong_or_do_not() -> None:
     assert [checked_share("x", end) for end in (0, 1)] == [0.0, 1.0]
+    for beyond in (-0.1, 1.1):
+        refused(ParameterError, lambda beyond=beyond: checked_share("x", beyond))  # type: ignore[misc]
     assert checked_finite("within", 0) == 0
     assert checked_epsilon(200) == 200
     for end in (0, 1, 0.0, 1.0):
@@ -163,6 +167,16 @@ def test_a_choice_that_is_none_is_refused_with_the_list_and_the_likeliest(chosen
     assert suggestion(chosen, KNOWN) == end
     message = refused(ParameterError, lambda: checked_choice("method", chosen, KNOWN))
     assert message == f"method must be one of linear, norm-sub, MLE, got {shown(chosen)}{end}. [method.not-among]"
+
+
+def test_a_threshold_below_one_never_tells_the_truth() -> None:
+    check_truth_possible(1.0, 1.0)
+    assert "epsilon.too-small" in refused(ParameterError, lambda: check_truth_possible(1e-25, 0.99))
+
+
+def test_texts_and_bytes_are_one_value_and_not_a_column() -> None:
+    assert all(map(is_single, ["ab", b"ab", bytearray(b"a"), memoryview(b"a"), 3, None, 1.5]))
+    assert not any(map(is_single, [[1], (), {}, {1}, np.arange(2), range(2)]))
 
 
 def test_names_are_texts_that_differ() -> None:

@@ -1,4 +1,4 @@
-"""Domains of numbers: bins, their borders, ranges, and every kind of column that holds them."""
+"""Domains of numbers: bins, their borders, ranges, and what is refused."""
 
 from typing import Any
 

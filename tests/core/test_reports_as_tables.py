@@ -1,4 +1,4 @@
-"""Batches of reports: rows by mask and slice, sums, and tables of Arrow that other tools read."""
+"""Batches of reports: rows by mask and slice, sums, and tables of Arrow."""
 
 from dataclasses import replace
 from typing import Any
