@@ -1,12 +1,10 @@
 """What every mechanism made, counted and estimated when the golden file was written.
 
 A change of the structure must not change a report, a tally, a fingerprint or an estimate. ``python tests/golden.py``
-writes the file anew, which only a change that is meant may do; ``python tests/golden.py FILE`` writes every number in
-full to another file, for comparing two states of the sources on one machine to the last bit.
+writes the file anew, which only a change that is meant may do.
 """
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -51,7 +49,7 @@ def mechanisms() -> Iterator[tuple[str, Mechanism | Personalized]]:
     yield "personalized/1of7", Personalized(domain, 1.0, tags=["home", "work"])
 
 
-def facts(mechanism: Mechanism | Personalized, *, exact: bool = False) -> dict[str, Any]:
+def facts(mechanism: Mechanism | Personalized) -> dict[str, Any]:
     """Return what a mechanism does with the same values and words: digests of whole numbers, and sums of others."""
     size = mechanism.domain.size
     codes = np.arange(REPORTS) ** 2 % size
@@ -70,30 +68,28 @@ def facts(mechanism: Mechanism | Personalized, *, exact: bool = False) -> dict[s
         "epsilon": mechanism.guarantee.realised.hex(),
         "reports": _digest(reports),
         "tally": _digest(tally),
-        "estimates": {one: _numbers(each, exact) for one, each in zip(GOLDEN, found, strict=True)},
+        "estimates": {one: _numbers(each) for one, each in zip(GOLDEN, found, strict=True)},
     }
     if not isinstance(mechanism, Personalized):
-        told["errors"] = _expected(mechanism, exact)
+        told["errors"] = _expected(mechanism)
     return told
 
 
-def _expected(mechanism: Any, exact: bool) -> list[Any]:
+def _expected(mechanism: Any) -> list[float]:
     uneven = np.arange(1, mechanism.domain.size + 1) / np.arange(1, mechanism.domain.size + 1).sum()
     errors = mechanism.decoder.standard_errors(50, uneven)
     return [
-        _sum(np.array([mechanism.decoder.worst_case_mse(50), mechanism.decoder.mse(50, uneven)]), exact),
-        _sum(errors, exact),
+        _sum(np.array([mechanism.decoder.worst_case_mse(50), mechanism.decoder.mse(50, uneven)])),
+        _sum(errors),
     ]
 
 
-def _numbers(estimate: Estimate, exact: bool) -> list[Any]:
-    return [_sum(estimate.frequencies, exact), _sum(estimate.standard_errors, exact)]
+def _numbers(estimate: Estimate) -> list[float]:
+    return [_sum(estimate.frequencies), _sum(estimate.standard_errors)]
 
 
-def _sum(numbers: Any, exact: bool) -> Any:
-    """Return a sum in which every number has a weight of its own; or all of them to the last bit."""
-    if exact:
-        return [float(number).hex() for number in numbers]
+def _sum(numbers: Any) -> float:
+    """Return a sum in which every number has a weight of its own."""
     return float(numbers @ np.cos(np.arange(len(numbers))))
 
 
@@ -109,16 +105,6 @@ def _digest(data: Reports | Tally) -> str:
     return digest.hexdigest()[:_DIGITS]
 
 
-def main() -> None:
-    """Write the file, or all numbers in full to the file that is named."""
-    parser = ArgumentParser(description=main.__doc__)
-    parser.add_argument("file", nargs="?", type=Path)
-    file = parser.parse_args().file
-    exact = file is not None
-    told = {name: facts(mechanism, exact=exact) for name, mechanism in mechanisms()}
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in told.items())
-    (file or FILE).write_text(f"{{\n{lines}\n}}\n")
-
-
 if __name__ == "__main__":
-    main()
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(facts(mechanism))}" for name, mechanism in mechanisms())
+    FILE.write_text(f"{{\n{lines}\n}}\n")

@@ -1,4 +1,4 @@
-"""Real processes: what is imported, and what is exited with; and a study from end to end."""
+"""What a fresh process imports: no more than its verb needs."""
 
 import os
 import subprocess
@@ -12,16 +12,11 @@ import pytest
 HEAVY = {"numpy", "numba", "pyarrow", "pandas", "polars", "altair", "vl_convert", "rich", "msgspec", "cryptography"}
 
 
-def python(code: str, *arguments: object, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-W", "error", "-c", code, *map(str, arguments)]
-    quiet = {**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"}
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, env=quiet, timeout=120, check=False)
-
-
 def imported(code: str) -> set[str]:
     """The top-level packages that a fresh interpreter has imported after this code."""
     after = "import sys, atexit\natexit.register(lambda: print('\\n' + ' '.join(sys.modules), file=sys.stderr))\n"
-    result = python(after + code)
+    command, environment = [sys.executable, "-W", "error", "-c", after + code], {**os.environ, "COLUMNS": "200"}
+    result = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, check=False)
     assert result.returncode == 0, result.stderr
     return {name.split(".")[0] for name in result.stderr.splitlines()[-1].split()}
 

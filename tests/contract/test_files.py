@@ -70,9 +70,14 @@ def tallied(path: Path) -> None:
     write_tally(path, written(path.with_name("reports.parquet"))[1])
 
 
-def kept(path: Path) -> None:
+def made(path: Path) -> Reports:
+    """Return the reports of such a file."""
     written(path.with_name("reports.parquet"))
-    reports = read_reports(path.with_name("reports.parquet"), MECHANISM)
+    return read_reports(path.with_name("reports.parquet"), MECHANISM)
+
+
+def kept(path: Path) -> None:
+    reports = made(path)
     beside = pa.table({"mark": [f"{row:04}-landmark" for row in range(reports.n)]})
     write_beside(path, MECHANISM, [(reports, beside)], beside.schema)
 
@@ -82,8 +87,7 @@ def landmarks(path: Path) -> Any:
 
 
 def sealed(path: Path) -> None:
-    written(path.with_name("reports.parquet"))
-    write_sealed(path, MECHANISM, read_reports(path.with_name("reports.parquet"), MECHANISM), name="monday")
+    write_sealed(path, MECHANISM, made(path), name="monday")
 
 
 PEOPLE = pa.table({"who": [f"{SECRET} {row % 7}" for row in range(300)], "what": ["a", "b", "c"] * 100})
@@ -99,6 +103,10 @@ def traced(path: Path) -> Any:
 
 def planned(path: Path) -> None:
     plan_of(PLAIN).save(path)
+
+
+def fingerprint(path: Path) -> str:
+    return Plan.load(path).fingerprint
 
 
 def signed(path: Path) -> Any:
@@ -139,14 +147,8 @@ KINDS = [
     Kind("gathered.jsonl.gz", written, lambda path: gather(MECHANISM, path)[0].n),
     *(Kind(f"t.tally.{suffix}", tallied, lambda path: read_tally(path, MECHANISM)) for suffix in ("parquet", "arrow")),
     Kind("sealed.parquet", sealed, counted),
-    *(
-        Kind(f"kept.{suffix}", kept, lambda path: read_public(MECHANISM, path, ["mark"])[1])
-        for suffix in ("parquet", "arrow")
-    ),
-    *(
-        Kind(f"plan.{suffix}", planned, lambda path: Plan.load(path).fingerprint, anything)
-        for suffix in ("toml", "json")
-    ),
+    *(Kind(f"kept.{suffix}", kept, landmarks) for suffix in ("parquet", "arrow")),
+    *(Kind(f"plan.{suffix}", planned, fingerprint, anything) for suffix in ("toml", "json")),
     *(bare(builder, suffix) for builder in LAWS for suffix in ("parquet", "arrow", "jsonl")),
     Kind("v.csv.gz", lambda path: save_table(path, PEOPLE), valued),
     *(

@@ -1,4 +1,4 @@
-"""What can go wrong with many reports: damaged files; in real processes, a full disk and an impatient user."""
+"""What can go wrong with many reports, in real processes: a full disk and an impatient user."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from discreet import Plan, Reports, write_reports
 from discreet.mechanisms import BlockMechanism
 
 PLAN = """
-epsilon = {epsilon}
+epsilon = 1.0
 [domain]
 range = [0, {size}]
 [mechanism]
@@ -24,10 +24,10 @@ name = "{name}"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
 
 
-def planned(folder: Path, name: str = "unary", size: int = 64, *, epsilon: float = 1.0, options: str = "") -> Any:
+def planned(folder: Path, name: str = "unary", size: int = 64, *, options: str = "") -> Any:
     """Write a plan, and return its mechanism."""
     path = folder / "plan.toml"
-    path.write_text(PLAN.format(name=name, size=size, epsilon=epsilon, options=options))
+    path.write_text(PLAN.format(name=name, size=size, options=options))
     return Plan.load(path).mechanism()
 
 

@@ -1,4 +1,4 @@
-"""What names of files stand for, and texts that are compressed."""
+"""Texts that are compressed, and lines that are too long."""
 
 import gzip
 import io

@@ -155,16 +155,22 @@ def test_bad_rows_are_refused_or_left_out(form: str, name: str, row: dict[str, A
     assert "bad-share.exceeded" in refused(DataError, lambda: tally(mechanism, few), *SECRETS)
 
 
-def test_bad_rows_are_counted_by_reason(tmp_path: Path) -> None:
-    bad = [(row, told) for name, row, told in [*BAD, *UNTYPED] if name == "subset"]
-    rows = [GOOD["subset"]] * 60 + [row for times, (row, _) in enumerate(bad, start=1) for row in [row] * times]
-    order = np.random.default_rng(1).permutation(len(rows))
-    source = save(tmp_path / "r.bare.arrow", MECHANISMS["subset"], [rows[place] for place in order])
-    found = tally(MECHANISMS["subset"], replace(source, bad_share=0.9))
+@each("form", FORMS)
+@each("name", MECHANISMS)
+def test_bad_rows_among_good_ones_are_counted_by_reason(name: str, form: str, tmp_path: Path) -> None:
+    """In any order, each row for its first flaw; the good rows stay as they are."""
+    bad = [(row, told) for of, row, told in [*BAD, *(UNTYPED if "bare" in form else [])] if of == name]
+    rows = [row for times, (row, _) in enumerate(bad, start=1) for row in [row] * times]
+    order = np.random.default_rng(1).permutation(len(rows) + 60)
+    mixed = [[*rows, *([GOOD[name], clear_row(name)] * 30)][place] for place in order]
     expected = Counter[str]()
     for times, (_, told) in enumerate(bad, start=1):
         expected[told] += times
-    assert (found.left_out, found.rows, found.tally.n) == (dict(expected), len(rows), 60)
+    source = replace(save(tmp_path / f"r.{form}", MECHANISMS[name], mixed), bad_share=0.9)
+    found = tally(MECHANISMS[name], source)
+    assert (found.left_out, found.rows) == (dict(expected), len(mixed))
+    kept = save(tmp_path / f"kept.{form}", MECHANISMS[name], [GOOD[name], clear_row(name)] * 30)
+    assert found.tally == tally(MECHANISMS[name], kept).tally
 
 
 @each("form", FORMS[:3])
