@@ -164,7 +164,7 @@ def merged(batches: Iterable[NamedBatch]) -> tuple[NamedBatch, ...]:
     by_name: dict[str, NamedBatch] = {}
     for batch in batches:
         other = by_name.get(batch.name)
-        by_name[batch.name] = batch if other is None else _both(batch, other)
+        by_name[batch.name] = batch if other is None else _added_up(batch, other)
     wrong = [batch for batch in by_name.values() if batch.n > batch.size]
     if wrong:
         raise MismatchError(
@@ -173,5 +173,5 @@ def merged(batches: Iterable[NamedBatch]) -> tuple[NamedBatch, ...]:
     return tuple(sorted(by_name.values()))
 
 
-def _both(batch: NamedBatch, other: NamedBatch) -> NamedBatch:
+def _added_up(batch: NamedBatch, other: NamedBatch) -> NamedBatch:
     return NamedBatch(batch.name, batch.n + other.n, max(batch.size, other.size))

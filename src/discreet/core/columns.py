@@ -108,13 +108,13 @@ def _floats_of(objects: Any, wanted: str) -> AnyArray:
     kinds = {_narrow(type(value)) for value in plain if isinstance(value, np.floating)} - {None}
     if not kinds:
         return wide
-    column = _as(kinds.pop(), wide)
+    column = _converted(kinds.pop(), wide)
     if kinds or not ((column == wide) | np.isnan(wide)).all():
         raise DataError("column.several-float-types", wanted=wanted)
     return column
 
 
-def _as(kind: Any, numbers: AnyArray) -> AnyArray:
+def _converted(kind: Any, numbers: AnyArray) -> AnyArray:
     """Return numbers converted to another type of floats; numbers that are too large for the type become infinite."""
     with np.errstate(over="ignore"):
         return numbers.astype(kind)
@@ -127,7 +127,7 @@ def float32(values: Any, wanted: str = "values") -> AnyArray:
         DataError: if one of the numbers is no float32.
     """
     column = floats(values, wanted)
-    narrow = _as(np.float32, column)
+    narrow = _converted(np.float32, column)
     wrong = np.flatnonzero((narrow != column) & ~np.isnan(column))
     if len(wrong):
         raise DataError("column.not-float32", count=len(wrong), total=len(column), wanted=wanted)
@@ -142,7 +142,7 @@ def were_float32(numbers: AnyArray) -> bool:
     As a float64, a float32 of 0.7 is 0.699999988079071.
     """
     for part in (numbers[:_HEAD], numbers):
-        if not ((_as(np.float32, part) == part) | np.isnan(part)).all():
+        if not ((_converted(np.float32, part) == part) | np.isnan(part)).all():
             return False
     return any(_has_long(numbers[start : start + _BLOCK]) for start in range(0, len(numbers), _BLOCK))
 
@@ -192,7 +192,7 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
         return list(column.tolist())
     if any(hasattr(values, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "to_numpy")):
         return None
-    _refuse_single(values, wanted)
+    _check_column(values, wanted)
     return list(values)
 
 
@@ -357,7 +357,7 @@ def sized(values: Any) -> Any:
     return values if isinstance(values, Sized) else list(values)
 
 
-def _refuse_single(values: Any, wanted: str) -> None:
+def _check_column(values: Any, wanted: str) -> None:
     if is_single(values):
         raise DataError("column.not-sequence", wanted=wanted, kind=type(values).__name__)
     if isinstance(values, Set | Mapping):
@@ -370,7 +370,7 @@ def _arrow_column(values: Any, wanted: str) -> Any:
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
-    _refuse_single(values, wanted)
+    _check_column(values, wanted)
     values = unmasked(values, wanted)
     known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
     with suppress(*known):
@@ -414,7 +414,7 @@ def _from_arrow(values: Any, wanted: str) -> AnyArray:
 
 
 def _from_sequence(values: Any, wanted: str) -> AnyArray:
-    _refuse_single(values, wanted)
+    _check_column(values, wanted)
     plain = sized(values)
     column = None
     with suppress(ValueError, OverflowError, TypeError):

@@ -188,12 +188,12 @@ class Reports:
         start, stop, _ = slice(start, stop).indices(self.n)
         stop = max(start, stop)
         if self.in_clear is None:
-            return self._with(stop - start, None, self.clear, slice(start, stop))
+            return self._selected(stop - start, None, self.clear, slice(start, stop))
         before = np.count_nonzero(self.in_clear[:start])
         inside = np.count_nonzero(self.in_clear[start:stop])
         every_row = self.block_count == self.n
         rows = slice(start, stop) if every_row else slice(start - before, stop - before - inside)
-        return self._with(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
+        return self._selected(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
 
     def __getitem__(self, rows: Any) -> Self:
         """Return the reports of some rows, in the order of the rows.
@@ -206,7 +206,7 @@ class Reports:
             ParameterError: if a slice goes backwards or is not of whole numbers.
         """
         if isinstance(rows, slice):
-            start, stop, step = _ends(rows, self.n)
+            start, stop, step = _slice_bounds(rows, self.n)
             return self.part(start, stop) if step == 1 else self.take(np.arange(start, stop, step))
         mask = marks(rows, "entries of a mask")
         if len(mask) != self.n:
@@ -216,7 +216,7 @@ class Reports:
     __iter__ = None
     """Reports cannot be iterated: there is no object for a single report."""
 
-    def _with(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
+    def _selected(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
         blocks, batches = {name: column[rows] for name, column in self.blocks.items()}, self._batches_of(n)
         return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns, batches)
 
@@ -265,11 +265,11 @@ class Reports:
             rows: ``(m,)`` places in 0..n - 1.
         """
         if self.in_clear is None:
-            return self._with(len(rows), None, self.clear, rows)
+            return self._selected(len(rows), None, self.clear, rows)
         chosen = self.in_clear[rows]
         places = np.cumsum(self.in_clear)[rows]
         blocks = rows if self.block_count == self.n else (rows - places)[~chosen]
-        return self._with(len(rows), chosen, self.clear[(places - 1)[chosen]], blocks)
+        return self._selected(len(rows), chosen, self.clear[(places - 1)[chosen]], blocks)
 
     def sealed(self) -> Self:
         """Return the reports in canonical order: sorted by their contents, so that the order of people is lost.
@@ -322,7 +322,7 @@ class Reports:
         )
 
 
-def _ends(rows: slice, n: int) -> tuple[int, int, int]:
+def _slice_bounds(rows: slice, n: int) -> tuple[int, int, int]:
     """Return start, stop and step of a slice; raise an error if it goes backwards."""
     try:
         start, stop, step = rows.indices(n)

@@ -64,17 +64,17 @@ def compare(
     if not isinstance(first, Estimate):
         raise ParameterError("comparison.not-estimate", argument="first", kind=type(first).__name__)
     checked_level(level)
-    sides: tuple[Estimate | _Known, ...]
+    sides: tuple[Estimate | _GivenShares, ...]
     if isinstance(second, Estimate):
         if first.domain.fingerprint != second.domain.fingerprint:
             same = first.domain.size == second.domain.size and first.domain.names() == second.domain.names()
             what = "which values are sensitive" if same else "their values"
             raise MismatchError("comparison.different-domains", what=what)
-        _refuse_same(first, second)
+        _check_different_people(first, second)
         sides, overall, name = (first, second), homogeneity_test([first.people, second.people]), "second"
     else:
         shares = first.domain.check_distribution(second)
-        sides, overall, name = (first, _Known(shares)), homogeneity_test([first.people], shares), "given shares"
+        sides, overall, name = (first, _GivenShares(shares)), homogeneity_test([first.people], shares), "given shares"
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
     low, high = (np.clip(end, -1, 1) for end in _difference(sides, 1 - alpha))
     return Comparison(
@@ -95,7 +95,7 @@ def compare(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Known:
+class _GivenShares:
     """Given shares without error, as one side of a comparison."""
 
     frequencies: FloatArray
@@ -112,14 +112,14 @@ class _Known:
         return self.frequencies, self.frequencies
 
 
-def _difference(sides: Sequence[Estimate | _Known], level: float) -> Ends:
+def _difference(sides: Sequence[Estimate | _GivenShares], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
     # From the nearly unbiased centres: limits around a biased frequency would not cover the true difference.
     first, second = (Estimated(side.centre, *side.limits(level)) for side in sides)
     return difference_ends(first, second, np.zeros(1))
 
 
-def _p_values(sides: Sequence[Estimate | _Known]) -> FloatArray:
+def _p_values(sides: Sequence[Estimate | _GivenShares]) -> FloatArray:
     """Return ``(|X|,)`` p-values: 1 minus the level of the widest interval that excludes 0."""
     difference = sides[0].centre - sides[1].centre
     # The distance of each interval from 0 at each score; it decreases as intervals grow.
@@ -176,11 +176,11 @@ def homogeneity(estimates: Any) -> ChiSquare | None:
         raise MismatchError("homogeneity.different-plans")
     if not isinstance(estimates, GroupedEstimate):
         for first, second in combinations(given_estimates, _PAIR):
-            _refuse_same(first, second)
+            _check_different_people(first, second)
     return homogeneity_test([estimate.people for estimate in given_estimates])
 
 
-def _refuse_same(first: Estimate, second: Estimate) -> None:
+def _check_different_people(first: Estimate, second: Estimate) -> None:
     """Raise an error for two estimates that are known to share people."""
     known = first.people is not None and second.people is not None
     shared = first.n if first is second else first.people.shared_with(second.people) if known else 0
@@ -209,11 +209,13 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
     if fixed is None and len(plans) == 1:
         # Under one plan, all strata have the same pool bias.
         away = np.sqrt(sizes)[:, None] * (means - np.average(means, 0, sizes))
-        return _squared(cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ deviation for deviation in away])
+        return _chi_square(
+            cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ deviation for deviation in away]
+        )
     parts = [covariance / size for covariance, size in zip(covariances, sizes, strict=True)]
     pools = [pool for pool in (decoder.pool_covariances(p) for decoder in decoders) if pool is not None]
     difference = means[0] - (p if fixed is not None else means[1])
-    test = _squared(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
+    test = _chi_square(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
     impossible = fixed is not None and bool((in_clear & (p == 0) & (means[0] > 0)).any())
     return test._replace(p_value=0.0) if test is not None and impossible else test
 
@@ -251,7 +253,7 @@ def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
     return p
 
 
-def _squared(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
+def _chi_square(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
     """Return the chi-square test that deviations with this covariance are 0.
 
     Several deviations are taken from their common mean.

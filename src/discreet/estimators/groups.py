@@ -99,7 +99,7 @@ def estimate_groups(
         overall = of_sample(mechanism, reduce(add, batch.counts.values()))
     else:
         overall = direct(batch.whole)
-    overall = replace(overall, people=replace(overall.people, parts=partial(_counted, batch.counts, estimates)))
+    overall = replace(overall, people=replace(overall.people, parts=partial(_all_tallies, batch.counts, estimates)))
     left = sum(size for label, size in batch.sizes.items() if label not in estimates)
     return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
 
@@ -162,12 +162,12 @@ class Batch:
         return {label: counts.people for label, counts in self.counts.items()}
 
 
-def _cut(ordered: Reports, runs: Mapping[Any, tuple[int, int]], label: Any) -> Reports:
+def _reports_of_group(ordered: Reports, runs: Mapping[Any, tuple[int, int]], label: Any) -> Reports:
     """Return the reports of one group, from reports that are sorted by group."""
     return ordered.part(*runs[label])
 
 
-def _counted(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]) -> Iterator[Counts]:
+def _all_tallies(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]) -> Iterator[Counts]:
     """Yield the tallies of all groups, and the tallies of the groups' estimates, which may be computed for this."""
     yield from counts.values()
     for estimate in estimates.values():
@@ -199,7 +199,7 @@ def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batc
     weighing = None if weights is None else Weights.of(weights, data.n)
     order, runs = runs_of(grouping.codes)
     labelled = {grouping.labels[group]: (start, stop) for group, start, stop in runs}
-    part = partial(_cut, data.take(order), labelled)
+    part = partial(_reports_of_group, data.take(order), labelled)
     counts: Mapping[Any, Counts]
     if weighing is None:
         tallies = tallies_by_group(mechanism, data, grouping.codes, len(grouping.labels))

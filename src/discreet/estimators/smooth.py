@@ -81,7 +81,7 @@ def smooth(
     problem = Smoother.of(start, (smoothing or 1.0) * (start.domain.size / _REFERENCE_BINS) ** 2)
     solution = problem.maximum(missing, progress)
     if smoothing is None:
-        problem, solution = _likeliest(
+        problem, solution = _less_smoothing(
             problem, solution, start.n, lambda other, at: other.maximum(missing, progress, at)
         )
     _warn_of_spikes(start, problem, solution.point)
@@ -94,7 +94,7 @@ def smooth(
     return replace(estimate, intervals=replace(start.intervals, about=_SCATTER))
 
 
-def _likeliest(
+def _less_smoothing(
     problem: "Smoother", solution: "_Solution", n: int, maximum: "Callable[[Smoother, FloatArray], _Solution]"
 ) -> tuple["Smoother", "_Solution"]:
     """Return a problem with less smoothing and its solution, if reports are far likelier; else the given pair."""
@@ -237,10 +237,10 @@ class Smoother:
                 best = _Solution(point, gap, steps)
             if gap <= tolerance or steps > best.steps + _PATIENCE:
                 break
-            point = self._climbed(point, gradient)
+            point = self._next_point(point, gradient)
         return best
 
-    def _climbed(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
+    def _next_point(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
         """Return the point after a step that does not decrease F, except for rounding."""
         step = self.solved(point, gradient[:, None])[:, 0]
         longest = float((-step / point).max())

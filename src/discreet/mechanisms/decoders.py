@@ -96,7 +96,7 @@ class BlockDecoder(Decoder):
 
         A includes n times `pool_bias_variance`, so it holds for this n only.
         """
-        constant, slope = self.variance_of(self._mass_seen(tally))
+        constant, slope = self.variance_of(self._estimated_mass(tally))
         if not self.coefficients.pool_bias:
             return constant, slope
         return constant + tally.n * self.pool_bias_variance(tally, linear), slope
@@ -131,7 +131,7 @@ class BlockDecoder(Decoder):
         if binomial is not None:
             sensitive: BinomialCounts | MeanWorths = BinomialCounts(self._support(tally), tally.n, *binomial)
         else:
-            mass, chosen = self._mass_seen(tally), domain.sensitive
+            mass, chosen = self._estimated_mass(tally), domain.sensitive
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.coefficients.pool_bias else 0.0
             sensitive = MeanWorths(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
@@ -173,13 +173,13 @@ class BlockDecoder(Decoder):
         """Return the ``(|X|,)`` variances of the pool bias, which more reports do not reduce."""
         variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
         if self.coefficients.pool_bias and n > 1:
-            mass, values = self._mass_seen(tally), linear[chosen]
+            mass, values = self._estimated_mass(tally), linear[chosen]
             constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
             noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
             variance[chosen] = (1 - 1 / n) * self.coefficients.pool_bias.estimated(values, noise, mass)
         return variance
 
-    def _mass_seen(self, tally: Tally) -> Any:
+    def _estimated_mass(self, tally: Tally) -> Any:
         """Return the estimate of p(X_S), from the number of reports in clear."""
         if self.domain.sensitive_count == 0:
             return 0.0

@@ -110,7 +110,7 @@ class Memo:
             return mechanism
         return LawMechanism(mechanism.domain, self.infinity, mechanism.law, mechanism.clear_blocks)
 
-    def _telling(self, rounds: int) -> list[Fraction] | None:
+    def _revealing_chances(self, rounds: int) -> list[Fraction] | None:
         """Return probabilities of blocks, including the most revealing one; None if fractions get too long."""
         chances = rare_chances(self.mechanism.law, self.mechanism.domain.clear_count > 0)
         bits = max((chance.denominator.bit_length() for chance in chances or ()), default=0)
@@ -123,7 +123,7 @@ class Memo:
             rounds: t; None for any number of rounds.
         """
         rounds = None if rounds is None else checked_whole("rounds", rounds)
-        chances, pi = None if rounds is None else self._telling(rounds), self.mechanism.law.inclusion
+        chances, pi = None if rounds is None else self._revealing_chances(rounds), self.mechanism.law.inclusion
         if rounds is None or chances is None:
             return likelihood_ratio(self.truth, pi)
         coins = Fraction(self.truth, WORD_RANGE), Fraction(self.coin_threshold, WORD_RANGE)
@@ -131,7 +131,7 @@ class Memo:
 
     def is_exact(self, rounds: int) -> bool:
         """Return true if `ratio` is exact; with too many blocks it is an upper bound."""
-        return self._telling(rounds) is not None
+        return self._revealing_chances(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:
         """Return eps_t for t rounds, or for any number of rounds, in nats, rounded up; see `ratio`."""

@@ -456,7 +456,7 @@ class Estimate(TabularResult):
         """
         in_first, in_second = self._mask(first, "first"), self._mask(second, "second")
         if not (in_first ^ in_second).any():
-            return Quantity("difference", 0.0, 0.0, partial(_known, 0.0), (-1, 1), self._facts)
+            return Quantity("difference", 0.0, 0.0, partial(_known_limits, 0.0), (-1, 1), self._facts)
         bounded = self.uncertainty.difference(in_first & ~in_second, in_second & ~in_first)
         direct = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
         return self._quantity("difference", bounded, direct, (-1, 1))
@@ -555,7 +555,7 @@ class Estimate(TabularResult):
             [('f', 0.6), ('m', 0.4)]
         """
         domain, cells = marginal(self.domain, attributes)
-        return self._over(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
+        return self._for_domain(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
 
     def controlled(self) -> "Estimate":
         """Return the estimate with a control variate, as for sums.
@@ -564,7 +564,7 @@ class Estimate(TabularResult):
         """
         every = np.arange(self.domain.size)
         cells = CellPartition(self.domain.size, self.domain.size, every, every)
-        return self._over(self.domain, self.frequencies, self.uncertainty.over(cells))
+        return self._for_domain(self.domain, self.frequencies, self.uncertainty.over(cells))
 
     def where(self, /, **labels: Any) -> "Estimate":
         """Return the estimated distribution among the people who have some labels of a product domain.
@@ -593,7 +593,7 @@ class Estimate(TabularResult):
         shares = cells.total(self.frequencies)
         divisor = float(shares.sum())
         ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
-        return self._over(domain, ratios, self.uncertainty.given(cells))
+        return self._for_domain(domain, ratios, self.uncertainty.given(cells))
 
     @property
     def _facts(self) -> str:
@@ -614,7 +614,7 @@ class Estimate(TabularResult):
         estimate = bounded.estimate if self.is_unbiased else direct
         return Quantity(name, estimate, bounded.error, bounded.bounds, borders, self._facts)
 
-    def _over(self, domain: Domain, frequencies: FloatArray, uncertainty: SumUncertainty) -> "Estimate":
+    def _for_domain(self, domain: Domain, frequencies: FloatArray, uncertainty: SumUncertainty) -> "Estimate":
         """Return an estimate of sums over values, from the same reports.
 
         If frequencies are unbiased, they are controlled sums.
@@ -643,7 +643,7 @@ class Estimate(TabularResult):
             raise ParameterError("sensitive-share.known", which=which)
         others = self.total(~self.domain.sensitive)
         facts = "share of sensitive values", 1 - others.estimate, others.standard_error
-        return Quantity(*facts, partial(_left_of, others.bounds), (0, 1), others.facts)
+        return Quantity(*facts, partial(_complement_limits, others.bounds), (0, 1), others.facts)
 
     def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
         stated = self.value_columns(shown=max(len(codes), 1) if chosen else None)
@@ -788,13 +788,13 @@ def estimate_facts(
     }
 
 
-def _left_of(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
+def _complement_limits(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
     """Return the limits of 1 minus a bounded number."""
     low, high = bounds(alpha)
     return 1 - high, 1 - low
 
 
-def _known(number: float, alpha: float) -> tuple[float, float]:
+def _known_limits(number: float, alpha: float) -> tuple[float, float]:
     """Return the limits of a known number, which do not depend on the reports."""
     del alpha
     return number, number

@@ -220,7 +220,7 @@ class Sums(Functionals):
         return np.asarray(self._total(_COVERED) == 0)
 
     @cached_property
-    def _by_rest(self) -> BoolArray:
+    def _by_complement(self) -> BoolArray:
         """True for sets that contain all values that blocks cover.
 
         The sum is 1 minus the sum over the values outside, which are in clear.
@@ -234,7 +234,7 @@ class Sums(Functionals):
         law = self.law
         if law.counts is None:
             return np.zeros(self.size, np.bool_)
-        binomial = self._in_clear | self._by_rest
+        binomial = self._in_clear | self._by_complement
         if law.binomial is not None:
             alone = (self._total(_COVERED) == 1) & (self._total(_CLEAR) == 0)
             every = alone & law.worths.sum_to_1 & bool(law.sensitive.all())
@@ -247,7 +247,7 @@ class Sums(Functionals):
         law, covered = self.law, self._total(_COVERED)
         base, slope = law.binomial or (0.0, law.truth)
         assert law.counts is not None
-        rest = self._by_rest & (not law.single)
+        rest = self._by_complement & (not law.single)
         in_clear = float(law.counts @ ~law.sensitive) - self._clear_counts
         counts = np.where(rest, law.n - in_clear, self._total(_COUNT))
         bases = np.where(rest, 1 - law.truth, covered * base)

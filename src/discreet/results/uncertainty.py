@@ -132,14 +132,14 @@ class Uncertainty(ABC):
 
         def bounds(alpha: float) -> tuple[float, float]:
             if both and only and others:
-                return _odds(*_overlapping(parts, alpha))
+                return _ratio_limits(*_overlapping(parts, alpha))
             pair = [
                 Sums(self.known_law, parts.rows[[at]]) for at in ((0, 1) if not both else (0, 2) if only else (2, 1))
             ]
-            low, high = _at(0, _share_ends(pair[0], pair[1], alpha))
+            low, high = _limits_at(0, _share_ends(pair[0], pair[1], alpha))
             if both and others:
                 return low, high
-            odds = _odds(low, high)
+            odds = _ratio_limits(low, high)
             return (1 + odds[0], 1 + odds[1]) if both else odds
 
         return Bounded(estimate, error, bounds)
@@ -166,7 +166,7 @@ class Bounded:
     @classmethod
     def of(cls, sums: Sums | Means) -> "Bounded":
         """Return the first of some sums as a number with its limits."""
-        return cls(float(sums.centre[0]), float(sums.errors[0]), lambda alpha: _at(0, sums.limits(alpha)))
+        return cls(float(sums.centre[0]), float(sums.errors[0]), lambda alpha: _limits_at(0, sums.limits(alpha)))
 
     def scaled(self, start: float, times: float) -> "Bounded":
         """Return ``start`` plus ``times`` the number; ``times`` is at least 0."""
@@ -178,12 +178,12 @@ class Bounded:
         return Bounded(start + times * self.estimate, times * self.error, bounds)
 
 
-def _at(place: int, ends: Ends) -> tuple[float, float]:
+def _limits_at(place: int, ends: Ends) -> tuple[float, float]:
     """Return the two limits at one place of arrays of limits."""
     return float(ends[0][place]), float(ends[1][place])
 
 
-def _odds(low: float, high: float) -> tuple[float, float]:
+def _ratio_limits(low: float, high: float) -> tuple[float, float]:
     """Return the limits of A / B from the limits of the share A / (A + B)."""
     return low / (1 - low) if low < 1 else inf, high / (1 - high) if high < 1 else inf
 
@@ -207,7 +207,7 @@ def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
     matrix = chosen @ parts.matrix @ chosen.T
     r = correlation(matrix[0, 1:], np.sqrt(matrix[:1, 0] * matrix[1:, 1]))
     first, second = (Sums(parts.law, row[None] @ parts.rows).estimated(alpha) for row in chosen)
-    return _at(0, share_ends(first, second, r))
+    return _limits_at(0, share_ends(first, second, r))
 
 
 def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: FloatArray, *, few: bool) -> Bounded:
@@ -221,7 +221,7 @@ def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: Flo
     def bounds(alpha: float) -> tuple[float, float]:
         low, high = limits(alpha)
         first, second = (Estimated(centre[[at]], low[[at]], high[[at]]) for at in (0, 1))
-        least, most = _at(0, difference_ends(first, second, r))
+        least, most = _limits_at(0, difference_ends(first, second, r))
         return (min(least, -1.0), max(most, 1.0)) if few else (least, most)
 
     error = np.sqrt(max(float(variances[0] + variances[1] - 2 * matrix[0, 1]), 0.0))
@@ -292,7 +292,7 @@ class ValueUncertainty(Uncertainty):
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each interval may miss; see `Uncertainty.tails`."""
         if self.decoder is not None and self.decoder.is_binary and (simultaneous or shown):
-            low, high = self._bare_ends(1 - level)
+            low, high = self._limits_of_counts(1 - level)
             # The intervals of p and 1 - p mirror each other, so both miss together.
             if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):
                 return 1 - level
@@ -303,12 +303,12 @@ class ValueUncertainty(Uncertainty):
         if alpha not in self._known_ends:
             # A table, its notes and a picture need the same limits.
             self._known_ends.clear()
-            low, high = self._bare_ends(alpha)
+            low, high = self._limits_of_counts(alpha)
             nobody, everybody = (ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
             self._known_ends[alpha] = frozen(np.minimum(low, 1 - everybody)), frozen(np.maximum(high, nobody))
         return self._known_ends[alpha]
 
-    def _bare_ends(self, alpha: float) -> Ends:
+    def _limits_of_counts(self, alpha: float) -> Ends:
         whole = np.empty((2, *self.estimates.shape))
         for codes, law in self.counts:
             whole[..., codes] = law.limits(alpha)
@@ -331,7 +331,7 @@ class ValueUncertainty(Uncertainty):
         total, row, law = super().total(mask), int(np.argmax(mask)), self.known_law
         alone = np.count_nonzero(mask) == 1 < len(mask) and law.linear[row] == self.estimates[row]
         if alone and law.worths.sum_to_1:
-            return Bounded(total.estimate, total.error, lambda alpha: _at(row, self.ends(alpha)))
+            return Bounded(total.estimate, total.error, lambda alpha: _limits_at(row, self.ends(alpha)))
         return total
 
     def covariance(self, codes: IntArray) -> FloatArray:
@@ -448,7 +448,7 @@ class ShareUncertainty(SumUncertainty):
     def total(self, mask: BoolArray) -> Bounded:
         """Return the share of one set, with its standard error and limits."""
         q, errors, ends = self._shares(self.sums(mask[None].astype(np.float64)))
-        return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _at(0, ends(alpha)))
+        return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _limits_at(0, ends(alpha)))
 
     def difference(self, first: BoolArray, second: BoolArray) -> Bounded:
         """Return the difference of two shares; their correlation is a first-order approximation."""

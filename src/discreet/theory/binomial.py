@@ -154,12 +154,12 @@ def rejections(below: Callable[[float], BoolArray], size: int, rate: float, cont
     rate = checked_between("rate", rate, 0, 0.5)
     if checked_choice("control", control, get_args(Control)) == "fdr":
         # From all hypotheses downwards, to the largest k such that k p-values are at most k rate/m.
-        return _settled(below, size, lambda count: count * rate / size)
+        return _repeated_rejections(below, size, lambda count: count * rate / size)
     # From no rejections upwards: k rejections leave m - k hypotheses to share the rate.
-    return _settled(below, 0, lambda count: rate / max(size - count, 1))
+    return _repeated_rejections(below, 0, lambda count: rate / max(size - count, 1))
 
 
-def _settled(below: Callable[[float], BoolArray], count: int, alpha: Callable[[int], float]) -> BoolArray:
+def _repeated_rejections(below: Callable[[float], BoolArray], count: int, alpha: Callable[[int], float]) -> BoolArray:
     """Return the rejections at a threshold that depends on their number.
 
     They are computed again until the number is stable.
@@ -186,7 +186,7 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
 
     # SciPy's tail is as precise as a float; its inverse may be next to the bound on either side.
     a, b = successes, trials - successes + 1
-    return _outwards(betaincinv(a, b, error), 0.0, lambda p: betainc(a, b, p) <= error)
+    return _first_holding(betaincinv(a, b, error), 0.0, lambda p: betainc(a, b, p) <= error)
 
 
 def upper_bound(successes: int, trials: int, error: float) -> float:
@@ -196,10 +196,10 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
     from scipy.special import betaincc, betainccinv
 
     a, b = successes + 1, trials - successes
-    return _outwards(betainccinv(a, b, error), 1.0, lambda p: betaincc(a, b, p) <= error)
+    return _first_holding(betainccinv(a, b, error), 1.0, lambda p: betaincc(a, b, p) <= error)
 
 
-def _outwards(p: Any, end: float, holds: Any) -> float:
+def _first_holding(p: Any, end: float, holds: Any) -> float:
     """Return the first number from p to an end for which a condition holds; each step is twice as long as the last."""
     step = abs(float(np.spacing(p)))
     while not holds(p):
@@ -309,7 +309,7 @@ def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
         n: ``(m,)`` numbers of trials; without trials, the limits are 0 and 1.
         alpha: the probability with which both limits together may miss.
     """
-    return _both_ends(counts, n, np.full(len(counts), 0.5), np.zeros(len(counts), np.bool_), alpha)
+    return _tail_limits(counts, n, np.full(len(counts), 0.5), np.zeros(len(counts), np.bool_), alpha)
 
 
 def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> Ends:
@@ -323,10 +323,10 @@ def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> End
     t, n = counts.astype(np.float64), np.broadcast_to(n, counts.shape)
     # A count near n is as rare as a count near 0: n - t people were not counted.
     weight = 0.5 + 0.5 * np.exp(-np.minimum(t, n - t) / 4)
-    return _both_ends(counts, n, weight, np.minimum(t, n - t) >= _MANY, alpha)
+    return _tail_limits(counts, n, weight, np.minimum(t, n - t) >= _MANY, alpha)
 
 
-def _both_ends(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArray, alpha: float) -> Ends:
+def _tail_limits(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArray, alpha: float) -> Ends:
     """Return the limits at which each weighted tail is alpha/2; for large counts, by an expansion."""
     t, low, high = counts.astype(np.float64), np.zeros(len(counts)), np.ones(len(counts))
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
@@ -390,10 +390,10 @@ def _step(
             slope = mass * (weight * t * rest + (1 - weight) * (n - t) * q)
         value = weight * from_t + (1 - weight) * beyond
         step: FloatArray = (np.log(tail) - np.log(value)) * value / slope
-    return _bounded(step, value > tail, upper=upper)
+    return _limited_steps(step, value > tail, upper=upper)
 
 
-def _bounded(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
+def _limited_steps(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
     """Return steps of limited length; an undefined step, where a tail vanishes, becomes a longest step."""
     towards = np.where(heavy == upper, _LONGEST_STEP, -_LONGEST_STEP)
     return np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)

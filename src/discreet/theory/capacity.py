@@ -419,13 +419,13 @@ def contraction(matrix: FloatArray) -> Contraction:
         pairs = pairs[apart[pairs] > low]
         if not len(pairs):
             break
-        lows, highs = _largest(matrix[first[pairs]], matrix[second[pairs]])
+        lows, highs = _largest_values(matrix[first[pairs]], matrix[second[pairs]])
         low, high = max(low, float(lows.max())), max(high, float(highs.max()))
     largest = float(apart.max())
     return Contraction(largest, Interval(min(low, largest), min(max(high, low), largest)), common)
 
 
-def _largest(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _largest_values(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return bounds on the maximum of f(b), as in the module, for each pair of rows, by bisection on the slope."""
     both = first * second
     ends = np.zeros((len(first), 1)), np.ones((len(first), 1))

@@ -116,14 +116,14 @@ class Moments:
     def ends(self, estimate: FloatArray, alpha: float) -> Ends:
         """Return the ``(m,)`` lower and upper limits, not clipped; each misses with about probability alpha/2."""
         mirrored = Moments(-self.at[::-1], self.second[::-1], -self.third[::-1], self.n, self.lasting)
-        return self._lowest(estimate, alpha / 2), -mirrored._lowest(-estimate, alpha / 2)
+        return self._lower_limits(estimate, alpha / 2), -mirrored._lower_limits(-estimate, alpha / 2)
 
     def room(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(m,)`` least lengths of intervals at the least and at the largest possible sum."""
         low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[2]))
         return low, high
 
-    def _lowest(self, estimate: FloatArray, tail: float) -> FloatArray:
+    def _lower_limits(self, estimate: FloatArray, tail: float) -> FloatArray:
         """Return the ``(m,)`` lower limits: the least t at which the tail probability is ``tail``."""
         low, high = self.at[0], self.at[2]
         outside = []

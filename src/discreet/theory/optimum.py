@@ -85,15 +85,15 @@ def _worst_mass(instance: Instance) -> float:
 
 def _best_mixture(instance: Instance, alpha: float) -> Mixture:
     # The smallest size k that k + 1 does not improve on; v if each improves.
-    upper = 1 + last_whole(lambda k: _climb(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
-    climb = _climb(instance, alpha, upper - 1)
+    upper = 1 + last_whole(lambda k: _decrease_of_bound(instance, alpha, k)(0.0) > 0, 0, instance.size, upper=True)
+    climb = _decrease_of_bound(instance, alpha, upper - 1)
     # Blocks of all v values contain no information about any of them.
     alone = upper == 1 or (upper < instance.size and climb(1.0) >= 0)
     share = 1.0 if alone else last_positive(climb)
     return Mixture((upper,), (1.0,)) if share == 1 else Mixture((upper - 1, upper), (1 - share, share))
 
 
-def _climb(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
+def _decrease_of_bound(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
     """Return -dM/du for a mixture of k and k + 1 with the share u of size k + 1, as a function of u."""
     lower, upper = instance.information(alpha, k), instance.information(alpha, k + 1)
     terms = [(c, s, t - s) for c, s, t in zip(instance.costs(alpha), lower, upper, strict=True) if c]

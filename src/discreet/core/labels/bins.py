@@ -233,10 +233,10 @@ class Numbers(LabelSpace):
         last = {int(code): number for code, number in zip(self._bins(known), known, strict=True)}
         closing = np.flatnonzero((marks[:-1] & ~marks[1:]).any(axis=1)).tolist()
         opening = (~marks[:-1] & marks[1:]).any(axis=1) & (marks.shape[1] > 1)
-        ends = tuple(last[code] if code in last else self._within(code) for code in closing)
+        ends = tuple(last[code] if code in last else self._short_number_inside(code) for code in closing)
         return replace(self, ends=ends, starts=tuple(self.borders[1:-1][opening].tolist()))
 
-    def _within(self, code: int) -> float:
+    def _short_number_inside(self, code: int) -> float:
         """Return the number with the fewest digits in the middle half of a bin."""
         low, high = self.borders[code : code + 2].tolist()
         edge = (high - low) / 4
@@ -265,7 +265,7 @@ class Numbers(LabelSpace):
         ranges = []
         for first, last in self.runs(codes).tolist():
             end = known.get(last, self.low)
-            inside = end if end > self.borders[last] else self._within(last)
+            inside = end if end > self.borders[last] else self._short_number_inside(last)
             ranges.append([float(self.borders[first]), self.high if last == self.bins - 1 else inside])
         return ranges
 

@@ -284,7 +284,7 @@ class Texts(LabelSpace):
             unknown = outside if not missing else np.flatnonzero(codes == OUTSIDE)
             others = [plain[row] for row in unknown.tolist()]
             different = list(dict.fromkeys(others))
-            by_text = dict(zip(different, self._others(different), strict=True))
+            by_text = dict(zip(different, self._codes_of_others(different), strict=True))
             codes[unknown] = [by_text[text] for text in others]
         return codes
 
@@ -319,14 +319,14 @@ class Texts(LabelSpace):
             others = texts.filter(flags_of(unknown))
             different = others.unique()
             # Bytes that are no text are no label.
-            code_of_each = self._others(
+            code_of_each = self._codes_of_others(
                 [text.decode(errors="replace") for text in different.cast(pa.large_binary()).to_pylist()]
             )
             places = pc.index_in(others, options=pc.SetLookupOptions(value_set=different))
             codes[unknown] = np.array(code_of_each, dtype=np.int64)[arrow_numbers(places)]
         return codes
 
-    def _others(self, texts: Sequence[str]) -> list[int]:
+    def _codes_of_others(self, texts: Sequence[str]) -> list[int]:
         """Return the codes of different texts that are no labels.
 
         The code is the label's with the same normal form C, or OUTSIDE.
@@ -382,8 +382,8 @@ class ReadTexts(Texts):
     the code of the one that differs from the text only by spaces and invisible characters.
     """
 
-    def _others(self, texts: Sequence[str]) -> list[int]:
-        codes = super()._others(texts)
+    def _codes_of_others(self, texts: Sequence[str]) -> list[int]:
+        codes = super()._codes_of_others(texts)
         unknown = [place for place, code in enumerate(codes) if code == OUTSIDE]
         for place, read in zip(unknown, readings([texts[place] for place in unknown]), strict=True):
             alike = self._by_reading.get(read, ())
@@ -411,7 +411,7 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
     if isinstance(labels, set | frozenset):
         raise ParameterError("column.unordered", kind="set", wanted=wanted)
     with columns.of_parameter():
-        spelled = _spelled(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
+        spelled = _label_texts(labels, wanted) if _looks_like_text(labels) else columns.integers(labels, wanted)
     _at_least_one(len(spelled), wanted)
     return _integers(spelled, wanted) if isinstance(spelled, np.ndarray) else _texts(spelled, wanted)
 
@@ -441,7 +441,7 @@ def _integers(labels: IntArray, wanted: str) -> LabelSpace:
     return Integers(labels.copy(), order)
 
 
-def _spelled(labels: Any, wanted: str) -> list[Any]:
+def _label_texts(labels: Any, wanted: str) -> list[Any]:
     """Return labels as texts; a missing label is None."""
     plain = columns.listed(labels, wanted)
     if plain is None:

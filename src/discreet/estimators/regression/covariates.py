@@ -94,7 +94,7 @@ def design_of(
         )
     design = CovariateDesign(labels)
     matrix = design.matrix(covariates, rows)
-    _refuse_collinear(matrix, design.names)
+    _check_collinear(matrix, design.names)
     return design, matrix
 
 
@@ -149,7 +149,7 @@ def _marks(name: str, column: Any, labels: tuple[Any, ...]) -> list[FloatArray]:
     return [(codes == (names.index(label) if label in names else -1)).astype(np.float64) for label in labels[1:]]
 
 
-def _refuse_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
+def _check_collinear(matrix: FloatArray, names: tuple[str, ...]) -> None:
     """Raise an error for covariates that are linear combinations of the covariates before them."""
     basis = np.zeros((len(matrix), 0))
     following = []

@@ -54,7 +54,7 @@ class HadamardColumns(IndexedLaw):
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the coins of reports, and noise columns from the same words, in the columns' type."""
+        """Draw the truth-or-noise coins of reports, and noise columns from the same words, in the columns' type."""
         truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.alphabet_size)
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 

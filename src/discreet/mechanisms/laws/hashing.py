@@ -72,7 +72,7 @@ class HashedBlocks(BlockLaw):
     buckets: int
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the coins of reports, and buckets of noise from the same words."""
+        """Draw the truth-or-noise coins of reports, and buckets of noise from the same words."""
         return joint(n, threshold, self.buckets, random)
 
     def _noise(self, coins: Coins, random: RandomSource) -> AnyArray:
@@ -195,7 +195,7 @@ class HashBuckets(HashedBlocks):
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         from discreet.kernels.hashing import add_preimages
 
-        add_preimages(_three(blocks), groups, counts, prime=self.prime, buckets=self.buckets)
+        add_preimages(_hash_columns(blocks), groups, counts, prime=self.prime, buckets=self.buckets)
 
     def membership(self, blocks: Blocks) -> "Preimages":
         """Return the membership matrix of the blocks as an operator."""
@@ -216,7 +216,7 @@ class HashBuckets(HashedBlocks):
         width = self.prime // self.buckets + 1
         step = max(ENTRIES_AT_ONCE // width, 1)
         for start in range(0, len(blocks["alpha"]), step):
-            columns = (column[start : start + step].astype(self._lane)[:, None] for column in _three(blocks))
+            columns = (column[start : start + step].astype(self._lane)[:, None] for column in _hash_columns(blocks))
             alpha, beta, bucket = columns
             z = bucket + np.arange(width, dtype=self._lane) * self._lane(self.buckets)
             inside = z < self.prime
@@ -239,7 +239,7 @@ class HashBuckets(HashedBlocks):
         return flawed
 
 
-def _three(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
+def _hash_columns(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
     return blocks["alpha"], blocks["beta"], blocks["bucket"]
 
 
@@ -265,7 +265,7 @@ class Preimages(CutMembership):
         from discreet.kernels.hashing import preimages_dot
 
         wanted = np.asarray(values, dtype=np.float64)
-        return preimages_dot(*_three(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
+        return preimages_dot(*_hash_columns(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
         """Return the ``(v,)`` product B.T @ weights."""
@@ -273,7 +273,7 @@ class Preimages(CutMembership):
 
         law, wanted = self.law, np.asarray(weights, dtype=np.float64)
         return preimages_dot_transposed(
-            *_three(self.blocks), wanted, prime=law.prime, buckets=law.buckets, size=law.size
+            *_hash_columns(self.blocks), wanted, prime=law.prime, buckets=law.buckets, size=law.size
         )
 
     def part(self, start: int, stop: int) -> "Preimages":

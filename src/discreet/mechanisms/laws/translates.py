@@ -86,7 +86,7 @@ class TranslatesLaw(IndexedLaw):
         self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the coins of reports, and noise from the same words."""
+        """Draw the truth-or-noise coins of reports, and noise from the same words."""
         return joint(n, threshold, self.alphabet_size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
@@ -208,7 +208,7 @@ class SetTranslates(TranslatesLaw):
             ParameterError: if rho differs between pairs of values: devices can draw such blocks, but nothing can be
                 planned or estimated with them.
         """
-        pairs = _pairs(self.size, self.modulus, self.base)
+        pairs = _pairs_per_difference(self.size, self.modulus, self.base)
         if pairs is None:
             raise ParameterError("base.not-difference-set", argument="base", value=self.size - 1, modulus=self.modulus)
         return Fraction(pairs, len(self.base))
@@ -236,7 +236,7 @@ class SetTranslates(TranslatesLaw):
 
 
 @lru_cache(maxsize=1 << 6)
-def _pairs(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
+def _pairs_per_difference(size: int, modulus: int, base: tuple[int, ...]) -> int | None:
     """Return the number of pairs of elements of D with a given difference.
 
     None if it is not the same for all differences 1..v - 1 modulo V.
