@@ -111,7 +111,7 @@ def test_a_law_from_elsewhere_is_made_again_from_its_description(monkeypatch: py
     assert type(joined.law_of({"law": "odd symbols", "size": 2})) is OddSymbols
     assert type(joined.law_of({"law": "singletons", "size": 2})) is Singletons
     assert "block-law.unknown" in refused(ParameterError, lambda: joined.law_of({"law": "even symbols", "size": 2}))
-    monkeypatch.setattr(BLOCK_MECHANISMS, "joined", {"odd": Odd}, raising=False)
+    monkeypatch.setitem(vars(BLOCK_MECHANISMS), "joined", {"odd": Odd})
     sampler = Sampler.parse(Sampler.of(mechanism).document())
     assert sampler.realised == mechanism.guarantee.realised
     assert len(sampler.record(2, SeededRandom(1))) == 2
