@@ -492,7 +492,7 @@ def outside_error(count: int, total: int, row: int | str, alike: int, advice: st
         total: number of all values.
         row: the row of the first one.
         alike: number of values outside the domain that read like a label.
-        advice: what to do, unless the domain grows.
+        advice: the remedy besides a larger domain.
     """
     read = f" With `as_read=True`, {alike:,} of them count as the label that reads alike." if alike else ""
     return DataError("values.not-in-domain", count=count, total=total, row=row, advice=advice, read=read)

@@ -109,7 +109,7 @@ def in_odds(epsilon: float) -> str:
     """Return a sentence on how a large epsilon changes the odds of a protected value; empty up to 4 nats.
 
     Args:
-        epsilon: in nats; may be infinite.
+        epsilon: the privacy loss, in nats; may be infinite.
     """
     if epsilon <= LARGE_EPSILON:
         return ""

@@ -314,7 +314,7 @@ def uniform_below(
     rejections depend on the random words only, and not on any value of a person.
 
     Args:
-        bound: at least 1; at most 2^32 - 1 for 32-bit lanes.
+        bound: the number of possible integers, at least 1; at most 2^32 - 1 for 32-bit lanes.
         n: number of integers.
         random: the source of words.
         lane: type of the result, whose bits one number is drawn from; 32 bits use half the words, but suit only a

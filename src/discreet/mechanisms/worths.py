@@ -158,7 +158,7 @@ class BlockWorths(OutcomeWorths):
 
     Attributes:
         domain: the values.
-        coefficients: of the decoder.
+        coefficients: coefficients of the decoder.
         membership: the matrix of all blocks.
         noise: ``(blocks,)`` probabilities of the blocks as noise.
     """
@@ -201,7 +201,7 @@ class AlikeWorths(Worths):
 
     Attributes:
         domain: the values.
-        coefficients: of the decoder.
+        coefficients: coefficients of the decoder.
         joint: J_1 to J_4 of each kind of block.
     """
 

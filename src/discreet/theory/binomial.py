@@ -143,7 +143,7 @@ def rejections(below: Callable[[float], BoolArray], size: int, rate: float, cont
     """Return the null hypotheses to reject, given a function that compares the p-values with a threshold.
 
     Args:
-        below: from alpha to ``(m,)`` booleans: true where the p-value is at most alpha.
+        below: a function from alpha to ``(m,)`` booleans: true where the p-value is at most alpha.
         size: m, the number of hypotheses.
         rate: as for `rejected`.
         control: as for `rejected`.
@@ -178,7 +178,7 @@ def lower_bound(successes: int, trials: int, error: float) -> float:
     Args:
         successes: k, 0..n.
         trials: n, at least 1.
-        error: in (0, 1/2).
+        error: the probability with which the bound may miss, in (0, 1/2).
     """
     if successes == 0:
         return 0.0
@@ -218,7 +218,7 @@ def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatAr
     Args:
         skewness: ``(m,)`` gamma, of either sign.
         excess: kurtosis minus 3; a number, or ``(m,)``.
-        tail: in (0, 1).
+        tail: the tail probability, in (0, 1).
     """
     z = sigmas(tail)
     expansion: FloatArray = z + skewness * ((z * z - 1) / 6 - skewness * (2 * z**3 - 5 * z) / 36)
@@ -507,7 +507,7 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
 
     Args:
         skewness: ``(m,)`` gamma, of either sign.
-        tail: in (0, 1).
+        tail: the tail probability, in (0, 1).
     """
     limit, skewed = expanded_limit(skewness, 1.5 * skewness**2, tail), np.abs(skewness) >= _NEARLY_SYMMETRIC
     if not skewed.any():

@@ -80,8 +80,8 @@ def binary_divergence(p: float, u: float) -> float:
     """Return the Kullback-Leibler divergence of Bernoulli distributions with probabilities p (1 + u) and p, in nats.
 
     Args:
-        p: in (0, 1).
-        u: at least 0, with V at most 1.
+        p: the second probability, in (0, 1).
+        u: the relative difference, at least 0, with p (1 + u) at most 1.
     """
     rest = max(-p * u / (1 - p), -1.0)
     return p * float(excess(u)) + (1 - p) * float(excess(rest))
@@ -102,7 +102,7 @@ def ldp_capacity(epsilon: float, inputs: int) -> float:
     tanh(eps/2)^2 ln(m); and ln(m E / (m + E - 1)) with E = e^eps.
 
     Args:
-        epsilon: in nats, at least 0; may be infinite.
+        epsilon: the privacy loss, in nats, at least 0; may be infinite.
         inputs: m, the number of values in use: the smaller one of the numbers of users and values.
     """
     if inputs <= 1 or epsilon <= 0:

@@ -45,7 +45,7 @@ class Instance:
     Attributes:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
-        epsilon: in nats.
+        epsilon: the privacy promise, in nats.
     """
 
     size: int

@@ -36,7 +36,7 @@ def optimal_design(size: int, total: int, epsilon: float, *, sensitive_mass: flo
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
-        epsilon: in nats.
+        epsilon: the privacy promise, in nats.
         sensitive_mass: p(X_S), the share of people whose value is sensitive, if roughly known; None for the worst case.
 
     Raises:
@@ -61,7 +61,7 @@ def lower_bound(size: int, total: int, epsilon: float, n: int) -> float:
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
-        epsilon: in nats.
+        epsilon: the privacy promise, in nats.
         n: the number of reports.
 
     Raises:
@@ -133,9 +133,9 @@ def optimal_theta(
     Args:
         size: v, the number of sensitive values; at least 1.
         total: w, the number of values; at least 2.
-        epsilon: in nats.
+        epsilon: the privacy promise, in nats.
         sensitive_mass: p(X_S), if roughly known; None for the worst case.
-        clear_bits: for the paper's uRAP, where reports in clear have noise bits.
+        clear_bits: whether reports in clear have noise bits, as in the paper's uRAP.
 
     Raises:
         ParameterError: if a number is out of range, or clear_bits is set where no value is reported in clear.

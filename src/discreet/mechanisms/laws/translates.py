@@ -132,7 +132,7 @@ class Translates(WholeAlphabet):
 
     Attributes:
         spectrum: the Fourier transform of the mask of D, padded with zeros to ``length``.
-        length: at least 2 V - 1, so that the end of a product does not overlap its start.
+        length: length of the transforms, at least 2 V - 1, so that the end of a product does not overlap its start.
         residues: ``(v,)`` residues of the values, ascending.
     """
 
