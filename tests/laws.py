@@ -140,23 +140,18 @@ def spelled(case: Case) -> Outputs:
     return outputs_of(case.mechanism)
 
 
-def expected(case: Case, p: Any, n: int) -> Tally:
+def expected(mechanism: BlockMechanism, p: Any, n: int) -> Tally:
     """Return the expected tally of ``n`` reports when values are drawn from ``p``, in proportion to integers."""
-    channel = spelled(case)
+    channel = outputs_of(mechanism)
     outputs = np.array([int(share) for share in p], dtype=object) @ channel.numerators
     came = _shares(outputs, n, channel.denominator * int(sum(p)))
     support, clear = (came @ counts.astype(object) for counts in channel.counts)
-    return Tally(case.mechanism.fingerprint, n, support.astype(np.int64), clear.astype(np.int64))
+    return Tally(mechanism.fingerprint, n, support.astype(np.int64), clear.astype(np.int64))
 
 
 def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
     """Return the sizes of blocks that a tally counts apart; None if it does not tell sizes apart."""
     return mechanism.law.sizes if isinstance(mechanism.law, MixedSubsets) else None
-
-
-def aim(case: "Case", p: Any) -> Any:
-    """Return the ``(|X|,)`` mean of the linear estimate under what was drawn once for all: p, where nothing was."""
-    return p @ spelled(case).aim
 
 
 def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, Fraction, Fraction]]:

@@ -40,7 +40,7 @@ from signed import PLAIN, TRUST, envelope, plan_of
 from table_files import save_table
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* is not in UTF-8:UserWarning")
-HARMED, SECTOR, SECRET = 112, 512, "zanzibar"
+HARMED, SECTOR, SECRET = 64, 512, "zanzibar"
 STRANGER = type(MECHANISM)(MECHANISM.domain, 3.0)
 Harm = Callable[[bytearray, np.random.Generator], bytearray]
 
@@ -251,7 +251,7 @@ def test_a_file_that_ends_early_is_refused_or_ends_behind_a_whole_row(kind: Kind
     path = tmp_path / kind.name
     kind.write(path)
     whole, right, taken = path.read_bytes(), kind.read(path), 0
-    for end in range(0, len(whole) - 1, max(1, len(whole) // 60)):
+    for end in range(0, len(whole) - 1, max(1, len(whole) // 40)):
         path.write_bytes(whole[:end])
         taken += outcome(kind, path, right) != "refused"
     assert taken == 0 or kind.name.endswith((".jsonl", ".csv", ".toml"))

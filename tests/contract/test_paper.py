@@ -1,7 +1,7 @@
 """The papers' closed forms, written out here from their equations."""
 
 from collections.abc import Callable
-from math import exp, expm1, log, tanh
+from math import exp, expm1, tanh
 from typing import Any
 
 import numpy as np
@@ -68,17 +68,6 @@ def test_urap_probabilities_as_printed(size: int, k: int, epsilon: float) -> Non
 
 
 @epsilons
-@each("theta", [0.01, 0.3, 0.5, 0.9, 0.999])
-def test_theta_is_the_probability_of_the_own_bit(theta: float, epsilon: float) -> None:
-    mechanism = UnaryEncoding(domain_of(9, 4), epsilon, theta=theta)
-    s, d1 = mechanism.coefficients.truth, float(mechanism.law.inclusion)
-    d2 = 1 - theta + theta * exp(-epsilon)
-    assert s + (1 - s) * d1 == pytest.approx(theta, rel=2**-11)
-    assert d1 == pytest.approx(theta * exp(-epsilon) / d2, rel=2**-12)
-    assert 1 - s == pytest.approx(d2, rel=2**-11)
-
-
-@epsilons
 @sizes
 def test_truth_of_subsets_and_hadamard_as_printed(size: int, k: int, epsilon: float) -> None:
     domain, tau = domain_of(size, k), 1 / expm1(epsilon)
@@ -91,35 +80,6 @@ def test_truth_of_subsets_and_hadamard_as_printed(size: int, k: int, epsilon: fl
         keep = exp(epsilon) / (exp(epsilon) + g - 1)  # [Wang 2017]: the reported bucket is the value's own
         s = LocalHashing(domain, epsilon, g=g).coefficients.truth
         assert s + (1 - s) / g == pytest.approx(keep, rel=1e-12)
-
-
-@epsilons
-@each("size", [2, 3, 4])
-@each("theta", [None, 0.5])
-def test_all_sensitive_is_rappor(size: int, epsilon: float, theta: float | None) -> None:
-    """Every bit on its own: theta for one's own, psi for the others; outputs counted in binary, value 0 first."""
-    mechanism = UnaryEncoding(Domain(range(size)), epsilon, theta=theta)
-    matrix = mechanism.channel().matrix
-    psi = float(mechanism.law.inclusion)
-    own = exp(epsilon) * psi / (1 - psi + exp(epsilon) * psi)
-    assert own == pytest.approx(theta or exp(epsilon / 2) / (exp(epsilon / 2) + 1), rel=2**-12)
-    assert matrix.shape == (size, 2**size)
-    for x in range(size):
-        for y in range(2**size):
-            wanted = 1.0
-            for bit in range(size):
-                chance = own if bit == x else psi
-                wanted *= chance if y >> bit & 1 else 1 - chance
-            assert matrix[x, y] == pytest.approx(wanted, rel=1e-10)
-
-
-@epsilons
-def test_one_of_two_is_mangat(epsilon: float) -> None:
-    """The sensitive value always says so; the other one does with q = e^-eps."""
-    q = exp(-epsilon)
-    mechanism = RandomizedResponse(Domain(["no", "yes"], sensitive=["yes"]), epsilon)
-    np.testing.assert_allclose(mechanism.channel().matrix, [[q, 1 - q], [1, 0]], rtol=1e-12, atol=0)
-    assert mechanism.guarantee.realised == pytest.approx(log(1 / q), rel=1e-12)
 
 
 # Errors
@@ -153,55 +113,6 @@ def test_loss_of_urap_for_every_theta_and_decoder(
         return (e * (k + e - 1) / own + b / (1 - own)) / (e - 1) ** 2 - squares
 
     agrees(mechanism, loss, rel=1e-9)
-
-
-@epsilons
-@sizes
-@each("count", [1, 2, 4, 30])
-def test_loss_of_block_designs(size: int, k: int, epsilon: float, count: int) -> None:
-    """uBD(count): g_S and g_N, and what a report is worth."""
-    if count >= k:
-        return
-    mechanism = SubsetSelection(domain_of(size, k), epsilon, k=count)
-    tau = 1 / expm1(epsilon)
-    q = count / (count + k * tau)
-    g_s = (count + (k - 1) * tau) ** 2 / count + (count - 1 + (k - 1) * tau) ** 2 / (k - count)
-    g_n = (1 - q) * g_s + 1 / q + q * k * tau**2 / count**2
-    agrees(mechanism, lambda a, squares: g_s * a + g_n * (1 - a) - squares)
-    assert mechanism.coefficients.worth == pytest.approx(
-        (1 + (k - 1) * tau / count, -((count - 1) + (k - 1) * tau) / (k - count), -tau / count), rel=1e-10
-    )
-
-
-@epsilons
-@sizes
-def test_loss_of_hadamard_response(size: int, k: int, epsilon: float) -> None:
-    c = 1 / tanh(epsilon / 2)
-    mechanism = HadamardResponse(domain_of(size, k), epsilon)
-    agrees(mechanism, lambda a, squares: k * c**2 * a + (k * c * (c - 1) + c) * (1 - a) - squares)
-    assert mechanism.coefficients.worth == pytest.approx((c, -c, 0), rel=1e-12)
-
-
-@epsilons
-def test_loss_of_local_hashing_when_the_prime_is_the_number_of_buckets(epsilon: float) -> None:
-    """g = P: no two values collide, so a bucket is a symbol; with v = P this is randomized response itself."""
-    for size, k in ((7, 7), (12, 7)):
-        hashing = LocalHashing(domain_of(size, k), epsilon, g=7)
-        assert hashing.law.conditional_inclusion == 0
-        p = skewed(size)
-        assert hashing.decoder.mse(N, p) == pytest.approx(
-            RandomizedResponse(domain_of(size, k), epsilon).decoder.mse(N, p), rel=1e-12
-        )
-
-
-@pytest.mark.parametrize(("size", "k"), [(400, 76), (625, 15), (9, 4), (60, 60)])
-@pytest.mark.parametrize("epsilon", [0.1, 0.5])
-def test_default_subsets_reach_the_optimum_in_the_high_privacy_regime(size: int, k: int, epsilon: float) -> None:
-    """M* = (v-1)^2 (kE+v-k)^2 / (v k (v-k) (E-1)^2) for the best k, where E^2 <= (v-1)(v-2)/2."""
-    e = exp(epsilon)
-    assert e**2 <= (k - 1) * (k - 2) / 2
-    best = min((k - 1) ** 2 * (c * e + k - c) ** 2 / (k * c * (k - c) * (e - 1) ** 2) for c in range(1, k))
-    assert SubsetSelection(domain_of(size, k), epsilon).decoder.worst_case_mse(1) == pytest.approx(best, rel=1e-9)
 
 
 @pytest.mark.parametrize("k", [3, 20, 76])

@@ -10,13 +10,11 @@ from discreet import Domain, Reports, SeededRandom, Tally, estimate
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, LawMechanism
 from discreet.mechanisms.laws.subsets import MixedSubsets
-from discreet.testing import outputs_of
 from laws import BUILDERS, cases
 
 METHODS = ("linear", "threshold", "norm-sub", "projected", "mle", "em")
 REFUSAL = r"method.needs-reports"
 SIZES = {"3of7": (7, [0, 4, 6]), "5of5": (5, None)}
-P = {"3of7": np.array([0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2]), "5of5": np.array([0.3, 0.25, 0.2, 0.15, 0.1])}
 
 
 def mixed(sizes: str, smaller: int = 1) -> LawMechanism:
@@ -68,15 +66,3 @@ def test_every_law_has_an_estimate_or_a_sentence(method: str) -> None:
             made += 1
     assert made >= len(BUILDERS) * 4
     assert (refused > 0) == (method in ("mle", "em"))
-
-
-@pytest.mark.parametrize(("sizes", "smaller"), [("3of7", 1), ("5of5", 1), ("5of5", 3)])
-def test_a_law_of_two_sizes_that_is_no_optimum(sizes: str, smaller: int) -> None:
-    mechanism, p = mixed(sizes, smaller), P[sizes]
-    outputs = outputs_of(mechanism)
-    chances = p @ outputs.matrix
-    worths = mechanism.decoder.contributions(outputs.reports)
-    assert np.allclose(chances @ worths, p, atol=1e-12)
-    whole = (worths.T * chances) @ worths - np.outer(p, p)
-    assert np.allclose(mechanism.decoder.variances(1, p), np.diagonal(whole), atol=1e-12)
-    assert np.allclose(mechanism.decoder.covariances_at(p), whole, atol=1e-12)

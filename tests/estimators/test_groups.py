@@ -1,12 +1,8 @@
 """Estimates by group and with weights, against sums over single reports."""
 
-import pickle
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 import discreet as dc
@@ -17,7 +13,7 @@ from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import weights as weighing
 from discreet.estimators.weights import Weights, weighted_tally
 from discreet.mechanisms import BlockMechanism
-from discreet.results.groups import EstimatesOnDemand
+from discreet.testing import outputs_of
 from packing import each
 from refusals import refused
 
@@ -34,7 +30,6 @@ PEOPLE = 600
 RANDOM = np.random.default_rng(5)
 CODES = RANDOM.choice(4, PEOPLE, p=[0.4, 0.1, 0.3, 0.2])
 REGION = RANDOM.choice(["east", "north", "south"], PEOPLE, p=[0.5, 0.3, 0.2])
-SEX = RANDOM.choice(["f", "m"], PEOPLE)
 WEIGHTS = RANDOM.uniform(0.2, 5.0, PEOPLE)
 SHARES = {"east": 0.2, "north": 0.3, "south": 0.5}
 
@@ -61,6 +56,12 @@ def test_a_weighted_estimate_is_the_weighted_mean_of_the_reports(name: str) -> N
     variance = sandwich(worth, whole, found.frequencies) * PEOPLE / (PEOPLE - 1)
     # By the law: of the mean square worth at the estimate.
     assert found.standard_errors == pytest.approx(np.sqrt(variance), rel=0.02)
+    inside = np.array([1.0, 0, 1, 0])
+    share = inside - found.uncertainty.sums(inside[None]).control
+    outputs, p = outputs_of(mechanism), found.uncertainty.known_law.p
+    square = p @ outputs.matrix @ (outputs.worths @ share) ** 2 - (p @ share) ** 2
+    wanted = np.sqrt(square * (whole**2).sum()) / whole.sum()
+    assert found.total(inside > 0).standard_error == pytest.approx(wanted, rel=0.01)
     assert (found.n, found.method, found.simulated) == (PEOPLE, "linear, weighted", True)
 
 
@@ -83,12 +84,10 @@ def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeyp
     assert (half[0] + half[1]).weights == both[0].weights
 
 
-def test_equal_weights_change_nothing() -> None:
-    mechanism = MECHANISMS["rr"]
-    reports = reports_of(mechanism)
-    plain, weighted = dc.estimate(mechanism, reports), dc.estimate(mechanism, reports, weights=[3] * PEOPLE)
-    assert weighted.frequencies == pytest.approx(plain.frequencies, rel=1e-12)
-    assert weighted.standard_errors == pytest.approx(plain.standard_errors, rel=1e-9)
+def test_weighted_pools_of_hash_functions_say_what_is_not_known() -> None:
+    mechanism = dc.PooledHashing(LDP, 1.0, functions=8)
+    with pytest.raises(ParameterError, match="covariances"):
+        dc.estimate(mechanism, reports_of(mechanism), weights=WEIGHTS).total(["flu", "cold"])
 
 
 @pytest.mark.parametrize("method", ["linear", "projected", "mle"])
@@ -116,6 +115,9 @@ def test_post_stratification_is_the_sum_of_the_strata(weighted: bool) -> None:
     variance = share**2 @ [part.standard_errors**2 for part in parts]
     assert found.overall.standard_errors == pytest.approx(np.sqrt(variance), rel=1e-6)
     assert found.overall.method == "linear, post-stratified"
+    errors = [part.total(["flu", "cold"]).standard_error for part in parts]
+    whole = np.sqrt(share**2 @ np.square(errors))
+    assert found.overall.total(["flu", "cold"]).standard_error == pytest.approx(whole, rel=0.02)
 
 
 def test_a_tally_by_group_gives_the_same() -> None:
@@ -132,26 +134,6 @@ def test_a_tally_by_group_gives_the_same() -> None:
     assert np.array_equal(found.overall.frequencies, alike.overall.frequencies)
     with pytest.raises(MismatchError, match=r"groups\.other-columns"):
         days + GroupedTally(("sex",), {})
-
-
-# Tables
-
-
-def test_groups_are_one_long_table_everywhere(tmp_path: Any) -> None:
-    mechanism = MECHANISMS["rr"]
-    found = dc.estimate_groups(mechanism, reports_of(mechanism), groups=pd.DataFrame({"region": REGION, "sex": SEX}))
-    frame = found.to_pandas()
-    assert list(frame.columns[:4]) == ["region", "sex", "n", "value"]
-    assert len(frame) == 6 * 4
-    row = frame[(frame.region == "north") & (frame.sex == "m") & (frame.value == "none")].iloc[0]
-    assert row.frequency == found["north", "m"]["none"].frequency
-    assert (row.lower, row.upper) == (found["north", "m"]["none"].lower, found["north", "m"]["none"].upper)
-    assert pa.table(found).num_rows == pl.DataFrame(found).height == 24
-    assert pl.from_pandas(frame).equals(found.to_polars())
-    found.to_csv(tmp_path / "groups.csv")
-    assert (tmp_path / "groups.csv").read_text().splitlines()[0].startswith('"region","sex","n","value"')
-    assert "north, m" in repr(found)
-    assert "<td" in found._repr_html_()
 
 
 # Bad input
@@ -207,7 +189,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         ({"groups": REGION, "shares": {**SHARES, "west": 0.1}}, r"shares.of-empty-groups"),
         ({"groups": REGION, "shares": {**SHARES, "south": 0.6}}, r"shares.sum-not-1"),
         ({"groups": REGION, "shares": {"east": 1.5, "north": -0.5, "south": 0.0}}, r"shares.sum-not-1"),
-        ({"groups": REGION, "shares": [0.5, 0.5]}, "shares by group"),
+        ({"groups": REGION, "shares": [0.5, 0.5]}, r"shares\.wrong-type"),
         ({"groups": REGION, "shares": SHARES, "small": "leave-out"}, "shares need every group"),
         ({"groups": REGION, "margins": {"region": SHARES}}, r"method.unused-options"),
         ({"groups": REGION, "method": "shrunk"}, r"method.not-among"),
@@ -234,8 +216,12 @@ TABLES = {
 
 @each("simultaneous", [False, True])
 @each("name", TABLES)
-def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) -> None:
+def test_the_table_of_all_groups_is_that_of_each(
+    name: str, simultaneous: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is made of some groups at a time."""
     mechanism = TABLES[name]
+    monkeypatch.setattr("discreet.results.groups.ENTRIES_AT_ONCE", 3 * mechanism.domain.size)
     sizes = [2, 3, 20, 21, 40, 40, 300, 30_000]
     groups = np.repeat(np.arange(len(sizes)), sizes)
     # One group of people who all have one value.
@@ -253,21 +239,6 @@ def test_the_table_of_all_groups_is_that_of_each(name: str, simultaneous: bool) 
                 assert table[column][rows] == pytest.approx(numbers, rel=0, abs=1e-9), column
             else:
                 assert np.array_equal(table[column][rows], numbers)
-
-
-def test_a_table_needs_no_estimate_of_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = MECHANISMS["bits"]
-    grouped = dc.estimate_groups(mechanism, reports_of(mechanism), groups=np.arange(PEOPLE) % 30, minimum=2)
-    # Three groups at a time.
-    monkeypatch.setattr("discreet.results.groups.ENTRIES_AT_ONCE", 3 * mechanism.domain.size)
-    table = grouped.to_arrow()
-    assert table.num_rows == 30 * mechanism.domain.size
-    assert isinstance(grouped.estimates, EstimatesOnDemand)
-    assert not grouped.estimates.made
-    assert grouped[7] is grouped[7]
-    assert list(grouped.estimates.made) == [7]
-    assert table["frequency"].to_pylist()[28:32] == grouped[7].frequencies.tolist()
-    assert pickle.loads(pickle.dumps(grouped)).to_arrow() == table
 
 
 def test_groups_of_tallies_that_the_mechanism_cannot_make_are_refused_at_once() -> None:

@@ -1,6 +1,5 @@
 """Maximum likelihood and EM against the channel spelled out, report by report."""
 
-from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,6 @@ from discreet import (
     Channel,
     Domain,
     HadamardResponse,
-    LocalHashing,
     PooledHashing,
     RandomizedResponse,
     Reports,
@@ -21,18 +19,16 @@ from discreet import (
     UnaryEncoding,
     estimate,
 )
-from discreet.errors import ParameterError
 from discreet.estimators.em import EM_CHANGE
 from discreet.mechanisms import BlockMechanism
+from discreet.testing import outputs_of
 from laws import SIZES, Case, cases, over
 from packing import each
-from refusals import refused
 
 FEW = {name: SIZES[name] for name in ("1of7", "3of7", "5of5")}
 MORE = {name: SIZES[name] for name in ("12of40", "40of40")}
 some = over(cases(FEW, (1.0, 3.0)))
 larger = over(cases(MORE, (3.0,)))
-one_part = over([case for case in cases(FEW, (1.0,)) if "bits" not in case.builder])
 
 
 def made(mechanism: BlockMechanism, n: int = 1500, seed: int = 6) -> Reports:
@@ -90,61 +86,30 @@ def test_mle_is_certified_where_there_are_more_values(case: Case) -> None:
     assert certificate(dense(case.mechanism, reports), found.frequencies) <= 1e-6 + 1e-10
 
 
-@pytest.mark.parametrize("sensitive", [[2], [0, 3, 4], None])
-@pytest.mark.parametrize("method", ["mle", "em"])
-def test_where_blocks_are_single_values_the_tally_is_enough(sensitive: list[int] | None, method: str) -> None:
-    domain = Domain(range(6), sensitive=sensitive)
-    mechanisms: list[BlockMechanism] = [RandomizedResponse(domain, 1.0)]
-    if domain.sensitive_count > 1:
-        mechanisms.append(SubsetSelection(domain, 1.0, k=1))
-    for mechanism in mechanisms:
-        reports = made(mechanism)
-        from_reports = estimate(mechanism, reports, method=method)
-        from_tally = estimate(mechanism, mechanism.tally(reports), method=method)
-        np.testing.assert_array_equal(from_tally.frequencies, from_reports.frequencies)
-        np.testing.assert_array_equal(from_tally.standard_errors, from_reports.standard_errors)
-        assert from_tally.gap == from_reports.gap
+COUNTED = [
+    RandomizedResponse,
+    partial(SubsetSelection, k=1),
+    HadamardResponse,
+    partial(PooledHashing, functions=9),
+]
 
 
-def test_single_values_by_any_other_name_are_estimated_alike() -> None:
-    """RR and subsets of one value have the same reports, so the same maximum."""
-    domain = Domain(range(6), sensitive=[0, 3, 4])
-    rr, subset = RandomizedResponse(domain, 1.0), SubsetSelection(domain, 1.0, k=1)
-    tally = rr.tally(made(rr))
-    same = Tally(subset.fingerprint, tally.n, tally.support, tally.clear)
-    for method in ("mle", "em"):
-        wanted = estimate(rr, tally, method=method).frequencies
-        np.testing.assert_allclose(estimate(subset, same, method=method).frequencies, wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("method", ["mle", "em"])
-@pytest.mark.parametrize(
-    "build",
-    [UnaryEncoding, partial(LocalHashing, g=2), partial(SubsetSelection, k=2)],
-    ids=["unary", "hashing", "subset"],
-)
-def test_other_blocks_need_the_reports(build: Any, method: str) -> None:
-    mechanism = build(Domain(range(6), sensitive=[0, 3, 4]), 1.0)
-    tally = mechanism.tally(made(mechanism))
-    message = refused(ParameterError, lambda: estimate(mechanism, tally, method=method))
-    assert "needs the reports" in message
-    assert "linear, threshold, norm-sub or projected" in message
-
-
-@pytest.mark.parametrize("method", ["mle", "em"])
-@pytest.mark.parametrize("build", [HadamardResponse, partial(PooledHashing, functions=9)], ids=["hadamard", "pool"])
-def test_where_blocks_are_counted_a_tally_is_enough(build: Any, method: str) -> None:
+@each("method", ["mle", "em"])
+@each("build", COUNTED)
+def test_where_each_block_is_counted_a_tally_is_enough(build: Any, method: str) -> None:
     mechanism = build(Domain(range(6), sensitive=[0, 3, 4]), 1.0)
     reports = made(mechanism)
     found, wanted = (estimate(mechanism, data, method=method) for data in (mechanism.tally(reports), reports))
     assert (found.frequencies == wanted.frequencies).all()
-    seen = Counter(zip(*(column.tolist() for column in reports.blocks.values()), strict=True))
-    assert sorted(seen.values()) == sorted(count for count in mechanism.tally(reports).support if count)
+    assert (found.standard_errors == wanted.standard_errors).all()
+    assert found.gap == wanted.gap
+    _, seen = np.unique(np.column_stack(list(reports.blocks.values())), axis=0, return_counts=True)
+    assert sorted(seen) == sorted(count for count in mechanism.tally(reports).support if count)
 
 
-@some
+@over(cases({"3of7": SIZES["3of7"]}, (3.0,)))
 def test_em_is_plain_em_from_the_thresholds(case: Case) -> None:
-    reports = made(case.mechanism)
+    reports = made(case.mechanism, 600)
     rows = dense(case.mechanism, reports)
     p = estimate(case.mechanism, reports, method="threshold").frequencies
     p, iterations, moved = p / p.sum(), 0, np.inf
@@ -166,25 +131,11 @@ def test_em_starts_from_the_level_that_is_given() -> None:
     assert abs(ends[1] - ends[2]).max() > 1e-4
 
 
-def output(mechanism: BlockMechanism, reports: Reports) -> Any:
-    """The column of the spelled-out channel that each report is in."""
-    law, domain, blocks = mechanism.law, mechanism.domain, reports.blocks
-    columns = [np.asarray(blocks[column.name], dtype=np.int64) for column in law.columns]
-    listed, _ = law.alphabet()
-    keys = [np.asarray(listed[column.name], dtype=np.int64) for column in law.columns]
-    index = {tuple(key): place for place, key in enumerate(np.column_stack(keys).tolist())}
-    found = np.empty(reports.n, dtype=np.int64)
-    told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
-    found[~told] = [index[tuple(row)] for row in np.column_stack(columns).tolist()]
-    found[told] = len(index) + np.searchsorted(domain.clear_codes, reports.clear)
-    return found
-
-
-@one_part
+@over([case for case in cases({"3of7": SIZES["3of7"]}, (1.0,)) if not case.mechanism.clear_blocks])
 def test_the_explicit_channel_gives_the_same_maximum(case: Case) -> None:
     mechanism, channel = case.mechanism, case.mechanism.channel()
     reports, tolerance = made(mechanism, 3000), 1e-7
-    counts = np.bincount(output(mechanism, reports), minlength=channel.outputs)
+    counts = np.bincount(outputs_of(mechanism).places(reports), minlength=channel.outputs)
     tally = Tally(channel.fingerprint, reports.n, counts, np.zeros(0, int))
     blocks = estimate(mechanism, reports, method="mle", tolerance=tolerance)
     matrix = estimate(channel, tally, method="mle", tolerance=tolerance)
@@ -205,8 +156,7 @@ def test_the_explicit_channel_gives_the_same_maximum(case: Case) -> None:
         np.testing.assert_allclose(em[0], em[1], atol=2 * EM_CHANGE)
 
 
-@pytest.mark.parametrize("method", ["mle", "em"])
-def test_noise_bits_beside_a_value_in_clear_say_nothing(method: str) -> None:
+def test_noise_bits_beside_a_value_in_clear_say_nothing() -> None:
     """They come from nobody's value, so the maximum is that of the reports without them."""
     domain = Domain(range(7), sensitive=[0, 4, 6])
     with_bits, without = UnaryEncoding(domain, 1.0, clear_bits=True), UnaryEncoding(domain, 1.0)
@@ -214,15 +164,11 @@ def test_noise_bits_beside_a_value_in_clear_say_nothing(method: str) -> None:
     reports = made(with_bits)
     blocks = {"bits": reports.blocks["bits"][~reports.in_clear]}
     stripped = Reports(without.fingerprint, reports.n, reports.in_clear, reports.clear, blocks, True)
-    if method == "mle":
-        found = [estimate(*pair, method="mle", tolerance=1e-9) for pair in ((with_bits, reports), (without, stripped))]
-        np.testing.assert_allclose(found[0].frequencies, found[1].frequencies, atol=1e-4)
-        assert certificate(dense(without, stripped), found[0].frequencies) <= 1e-9 + 1e-11
-        # The bits do differ from those of unknown blocks: counting them would be seen.
-        assert abs(with_bits.tally(reports).support - without.tally(stripped).support).min() > 100
-    else:
-        rows = dense(with_bits, reports)
-        np.testing.assert_array_equal(rows, dense(without, stripped))
+    found = [estimate(*pair, method="mle", tolerance=1e-9) for pair in ((with_bits, reports), (without, stripped))]
+    np.testing.assert_allclose(found[0].frequencies, found[1].frequencies, atol=1e-4)
+    assert certificate(dense(without, stripped), found[0].frequencies) <= 1e-9 + 1e-11
+    # The bits do differ from those of unknown blocks: counting them would be seen.
+    assert abs(with_bits.tally(reports).support - without.tally(stripped).support).min() > 100
 
 
 def test_where_nothing_is_sensitive_the_shares_are_the_maximum() -> None:
@@ -236,43 +182,7 @@ def test_where_nothing_is_sensitive_the_shares_are_the_maximum() -> None:
             assert found.gap == 0
 
 
-@over([case for case in cases(FEW, (1.0, 3.0)) if case.domain.clear_count])
-def test_inside_the_clear_values_the_estimate_follows_the_counts(case: Case) -> None:
-    reports = made(case.mechanism)
-    clear = case.mechanism.tally(reports).clear
-    found = estimate(case.mechanism, reports, method="mle").frequencies[~case.domain.sensitive]
-    np.testing.assert_allclose(found / found.sum(), clear / clear.sum(), atol=1e-12)
-
-
 # An explicit channel: the same likelihood, with a = 0
-
-
-def missing_of(channel: Channel, share: Any, p: Any) -> float:
-    """Return how much log-likelihood may be missing per report, from the definition."""
-    q = p @ channel.matrix
-    seen = share > 0
-    return float((channel.matrix[:, seen] @ (share[seen] / q[seen])).max() - 1)
-
-
-@pytest.mark.parametrize("size", [2, 5, 30])
-@pytest.mark.parametrize("concentration", [0.05, 1.0])
-def test_the_maximum_of_a_channel_is_certified(size: int, concentration: float) -> None:
-    some = np.random.default_rng([size, int(100 * concentration)])
-    channel = Channel(some.dirichlet(np.full(size + 4, concentration), size))
-    for n in (3, 400, 100_000):
-        reports = channel.obfuscate_codes(some.choice(size, n, p=some.dirichlet(np.ones(size))), random=SeededRandom(n))
-        tally = channel.tally(reports)
-        for tolerance in (1e-4, 1e-8):
-            found = estimate(channel, tally, method="mle", tolerance=tolerance)
-            assert found.frequencies.min() >= 0
-            assert found.frequencies.sum() == pytest.approx(1, abs=1e-12)
-            assert found.gap is not None
-            assert found.gap <= tolerance
-            # In few passes, where plain EM takes thousands.
-            assert found.passes is not None
-            assert found.passes < 400
-            missing = missing_of(channel, tally.support / n, found.frequencies)
-            assert missing == pytest.approx(found.gap, abs=1e-9)
 
 
 def test_what_no_kept_value_could_cause_is_estimated_all_the_same() -> None:

@@ -11,36 +11,14 @@ from discreet import METHODS, Channel, Domain, RandomizedResponse, SeededRandom,
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.estimators import MethodName, Options
 from discreet.estimators.linear import LinearStart
+from discreet.estimators.simplex import projection
 from discreet.estimators.threshold import thresholded
 from discreet.mechanisms import BlockMechanism
-from laws import POOLS, SMALL, Case, aim, cases, distributions, expected, over, sampled, spelled, with_rho
+from laws import POOLS, SMALL, Case, cases, over, sampled, spelled, with_rho
 from packing import each
 from refusals import refused
 
-MANY = 1 << 60
-TALLIES = ("linear", "threshold", "norm-sub", "projected")
-several = over(with_rho(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0, 3.0))))
-
-
-@over(cases(SMALL, (0.1, 3.0)))
-def test_on_expected_counts_every_method_returns_the_truth(case: Case) -> None:
-    named = distributions(case.domain.size, case.domain.sensitive)
-    tallies = {name: expected(case, weights, MANY) for name, weights in named.items()}
-    for method, (name, weights) in product(TALLIES, named.items()):
-        found = estimate(case.mechanism, tallies[name], method=method)
-        # The threshold and the spread remainder are of the order of the standard error, which is tiny here.
-        slack = 1e-12 + (0 if method == "linear" else 10 * found.standard_errors.max())
-        if case.builder in POOLS and method != "linear":
-            slack = 1.0
-        truth = weights / weights.sum()
-        wanted = aim(case, truth) if method == "linear" else truth
-        assert abs(found.frequencies - wanted).max() < slack, (method, name)
-        # Of a pool even infinitely many reports leave an error.
-        assert slack < 1e-4 or case.builder in POOLS
-        if method != "linear":
-            assert found.frequencies.min() >= 0
-            # Nothing is shared out where all values are kept.
-            assert case.builder in POOLS or found.frequencies.sum() == pytest.approx(1, abs=1e-9)
+several = over(with_rho(cases({name: SMALL[name] for name in ("3of7", "5of5")}, (1.0,))))
 
 
 # Thresholds
@@ -116,33 +94,7 @@ def test_any_value_in_clear_is_kept(remainder: str) -> None:
     assert found[3] == found[5] == (0 if remainder == "zero" else pytest.approx((1 - found[[0, 1, 2, 4]].sum()) / 2))
 
 
-@pytest.mark.parametrize("remainder", ["uniform", "zero"])
-def test_more_than_everything_is_scaled_to_one(remainder: str) -> None:
-    """Linear estimates of RR sum to one, so what is left when a negative one is dropped is more."""
-    mechanism = RandomizedResponse(Domain(range(3)), 1.0)
-    tally = Tally(mechanism.fingerprint, 30_000, np.array([14_000, 12_000, 4_000]), np.zeros(0, int))
-    linear = mechanism.decoder.estimate(tally)
-    assert linear[2] < -0.2
-    found = estimate(mechanism, tally, method="threshold", remainder=remainder).frequencies
-    np.testing.assert_allclose(found, [*(linear[:2] / linear[:2].sum()), 0], rtol=1e-12)
-
-
 # Projections
-
-
-def nearest(values: Any, weights: Any) -> Any:
-    """The nearest distribution, by trying every set of values that may be above zero."""
-    best, least = None, np.inf
-    for kept in product([False, True], repeat=len(values)):
-        inside = np.array(kept)
-        if not inside.any():
-            continue
-        shift = (values[inside].sum() - 1) / (1 / weights[inside]).sum()
-        point = np.where(inside, values - shift / weights, 0)
-        loss = (weights * (point - values) ** 2).sum()
-        if point.min() >= 0 and loss < least:
-            best, least = point, loss
-    return best
 
 
 def tallies(case: Case) -> list[Tally]:
@@ -164,23 +116,14 @@ def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
 
 
 @several
-def test_norm_sub_is_the_nearest_distribution(case: Case) -> None:
+def test_projections_are_the_nearest_distribution_in_their_metric(case: Case) -> None:
+    """All values alike, or in the metric of the errors; test_simplex_and_singletons.py tests the projection."""
     cut = 0
-    for tally in tallies(case):
+    for tally, method in product(tallies(case), ("norm-sub", "projected")):
         linear = case.mechanism.decoder.estimate(tally)
-        found = estimate(case.mechanism, tally, method="norm-sub").frequencies
-        np.testing.assert_allclose(found, nearest(linear, np.ones(len(linear))), rtol=1e-9, atol=1e-12)
-        cut += np.count_nonzero(found == 0)
-    assert cut > 0
-
-
-@several
-def test_projected_is_the_nearest_distribution_in_the_metric_of_the_errors(case: Case) -> None:
-    cut = 0
-    for tally in tallies(case):
-        linear, weights = case.mechanism.decoder.estimate(tally), 1 / variances(case.mechanism, tally)
-        found = estimate(case.mechanism, tally, method="projected").frequencies
-        np.testing.assert_allclose(found, nearest(linear, weights), rtol=1e-7, atol=1e-10)
+        weights = np.ones(len(linear)) if method == "norm-sub" else 1 / variances(case.mechanism, tally)
+        found = estimate(case.mechanism, tally, method=method).frequencies
+        np.testing.assert_allclose(found, projection(linear, weights)[0], rtol=1e-7, atol=1e-10)
         cut += np.count_nonzero(found == 0)
     assert cut > 0
 
@@ -235,16 +178,6 @@ def test_a_method_takes_its_own_options_and_no_others() -> None:
             for wrong in BAD[each_own]:
                 asked = {"method": name, each_own: wrong}
                 assert each_own in refused(ParameterError, lambda asked=asked: estimate(**reports, **asked))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_one_report_is_enough(method: str) -> None:
-    for mechanism in (RR, UNARY, CHANNEL):
-        found = estimate(mechanism, reports_of(mechanism, 1), method=method)
-        assert found.n == 1
-        assert np.isfinite(found.frequencies).all()
-        assert np.isfinite(found.standard_errors).all()
-        assert found.standard_errors.min() >= 0
 
 
 @pytest.mark.parametrize("rounding", [-1e-17, 1e-17])

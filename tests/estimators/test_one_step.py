@@ -1,17 +1,12 @@
 """The one-step estimate: figures, what it equals, where it falls back, its covariance, and whether it covers."""
 
-import pickle
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from discreet import (
-    Channel,
     Domain,
     HadamardResponse,
-    PooledHashing,
     RandomizedResponse,
     SeededRandom,
     UnaryEncoding,
@@ -24,36 +19,6 @@ from discreet.results.one_step import OneStep, one_step
 from discreet.results.sums import Sums
 
 P = np.array([0.35, 0.25, 0.2, 0.1, 0.1, 0.0])
-
-
-def bits(epsilon: float, size: int, clear: int) -> np.ndarray:
-    """The channel of independent bits with d = 1/(e^(eps/2) + 1), blocks first, then values in clear."""
-    odds = np.exp(epsilon / 2)
-    theta, noise = (odds / (odds + 1), 1 / (odds + 1)) if clear == 0 else (np.nan, 1 / (odds + 1))
-    strings = np.array(list(product([0, 1], repeat=size)))
-    base = np.where(strings, noise, 1 - noise).prod(axis=1)
-    # s/(1 - s) = pi (e^eps - 1): a block that contains x is e^eps times as likely as one that does not.
-    s = noise * np.expm1(epsilon) / (1 + noise * np.expm1(epsilon))
-    rows = [(1 - s) * base * np.where(strings[:, x], np.exp(epsilon), 1) for x in range(size)]
-    if clear == 0:
-        assert theta == pytest.approx(rows[0][strings[:, 0] == 1].sum())
-        return np.array(rows)
-    told = [np.append((1 - s) * base, np.eye(clear)[y] * s) for y in range(clear)]
-    return np.array([np.append(row, np.zeros(clear)) for row in rows] + told)
-
-
-def test_the_variances_of_bits_at_known_distributions() -> None:
-    for p, clear, wanted in [
-        ([0.6, 0.4, 0], 0, [0.33678732, 0.33279597, 0.02718175]),
-        ([0.3, 0.2, 0, 0.5], 1, [0.27867433, 0.22183137, 0.02695597, 0.30270283]),
-    ]:
-        point = np.array(p)
-        step = one_step(OutputRatios(bits(4.0, 3, clear), point), np.ones(len(point)), 1000)
-        assert step is not None
-        np.testing.assert_allclose(np.diagonal(step.covariance), wanted, atol=6e-9)
-        np.testing.assert_allclose(step.inverse.sum(axis=1), point, atol=1e-12)
-        np.testing.assert_allclose(step.moments[0, 0] - point**2, wanted, atol=6e-9)
-        assert step.n == 1000 - np.count_nonzero(point)
 
 
 def ratios_of(mechanism: LawMechanism | UnaryEncoding, f: np.ndarray) -> BlockRatios:
@@ -124,17 +89,6 @@ def test_one_step_from_anywhere_near_is_the_same_estimate() -> None:
     np.testing.assert_allclose(step.estimates, step.point + step.inverse @ (wanted - 1), rtol=1e-9)
 
 
-@pytest.mark.parametrize("build", [HadamardResponse, PooledHashing, UnaryEncoding], ids=lambda one: one.__name__)
-def test_limits_survive_pickling_and_come_from_tallies_where_these_suffice(build: type) -> None:
-    mechanism = build(Domain(range(6)), 2.0)
-    reports = reports_of(mechanism, 500, 2)
-    found = estimate(mechanism, reports, method="mle")
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(found)).limits(), found.limits())
-    if build is not UnaryEncoding:
-        again = estimate(mechanism, mechanism.tally(reports), method="mle")
-        np.testing.assert_array_equal(again.limits(), found.limits())
-
-
 def test_single_values_and_many_values_keep_the_tallys_intervals() -> None:
     for mechanism, n in [
         (RandomizedResponse(Domain(range(6)), 1.0), 300),
@@ -155,22 +109,6 @@ def test_values_that_blocks_do_not_tell_apart_have_the_tallys_intervals() -> Non
     assert mle.remark == "The blocks do not tell all values apart; intervals are those of the tally."
     assert mle.remark in repr(mle)
     assert linear.remark == ""
-
-
-def test_an_explicit_channel_has_the_intervals_of_its_blocks() -> None:
-    mechanism = UnaryEncoding(Domain(range(4)), 4.0)
-    channel: Channel = mechanism.channel()
-    p = np.array([0.5, 0.3, 0.2, 0.0])
-    exact, spelled = (
-        one_step(ratios_of(mechanism, p), np.ones(4), 9),
-        one_step(OutputRatios(channel.matrix, p), np.ones(4), 9),
-    )
-    assert exact is not None
-    assert spelled is not None
-    np.testing.assert_allclose(exact.covariance, spelled.covariance, rtol=1e-9)
-    reports = channel.obfuscate_codes(np.repeat(np.arange(4), [500, 300, 200, 1]), random=SeededRandom(5))
-    low, high = estimate(channel, reports, method="mle").interval()
-    assert (high - low < np.subtract(*estimate(channel, reports).interval()[::-1])).sum() >= 3
 
 
 def test_the_covariance_of_sums() -> None:

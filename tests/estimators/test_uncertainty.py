@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2
+from scipy.stats import binom
 
 from discreet import (
     METHODS,
@@ -14,7 +14,6 @@ from discreet import (
     HadamardResponse,
     LocalHashing,
     RandomizedResponse,
-    Reports,
     SeededRandom,
     SubsetSelection,
     Tally,
@@ -23,22 +22,12 @@ from discreet import (
 )
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.threshold import threshold_error
-from evidence import LEVEL
 from laws import POOLS, SMALL, WINDOWS, Case, cases, spelled
 from packing import each
 from repeated import estimates
 
 RUNS, FEW = 4000, 250
 P = {"3of7": [0.2, 0.15, 0.1, 0.12, 0.18, 0.05, 0.2], "5of5": [0.3, 0.25, 0.2, 0.15, 0.1]}
-linear_cases = pytest.mark.parametrize(
-    "case",
-    # Every law, on either domain; the pairs of reports below take all of them.
-    [
-        *(Case(builder, "3of7", 1.0) for builder in ("rr", "unary", "unary-clear-bits")),
-        *(Case(builder, "5of5", 1.0) for builder in ("subset-k2", "hadamard")),
-    ],
-    ids=str,
-)
 
 
 @cache
@@ -48,12 +37,6 @@ def simulated(case: Case, n: int, runs: int = RUNS) -> list[Tally]:
     counts = np.random.default_rng(20260101).multinomial(n, np.array(P[case.sizes]) @ channel.matrix, runs)
     support, clear = (counts @ each for each in channel.counts)
     return [Tally(mechanism.fingerprint, n, each, told) for each, told in zip(support, clear, strict=True)]
-
-
-@cache
-def estimated(case: Case) -> Any:
-    """Linear estimates of simulated collections, in rows."""
-    return estimates(case.mechanism, simulated(case, 2000))
 
 
 whole = [case for case in cases({"5of5": SMALL["5of5"]}, (1.0,)) if case.builder not in POOLS | WINDOWS]
@@ -82,14 +65,16 @@ def test_linear_variances_are_unbiased_over_every_pair_of_reports(case: Case) ->
 # Where nothing was seen
 
 METHODS_AND_OPTIONS = [(method, {}) for method in METHODS] + [("threshold", {"remainder": "zero"})]
-any_method = each("method, options", METHODS_AND_OPTIONS)
 
 
 @each("build", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
 @each("n", [1, 2, 30, 1000])
-@any_method
+@each("method, options", METHODS_AND_OPTIONS)
 def test_no_error_is_0_where_nothing_was_seen(build: Any, n: int, method: str, options: dict[str, Any]) -> None:
     """Whatever the method: of 24 values, many in clear that nobody told, none is known."""
+    if method == "smooth" and (build is not RandomizedResponse or n != 2):
+        # It takes seconds.
+        return
     for sensitive in (range(8), None):
         mechanism = build(Domain(range(24), sensitive=sensitive), 2.0)
         codes = np.random.default_rng(n).choice([0, 1, 12, 13], n)
@@ -130,26 +115,12 @@ def test_the_error_is_0_where_the_truth_is_known() -> None:
     assert found.standard_errors == pytest.approx([0.0], abs=1e-9)
 
 
-@linear_cases
-def test_linear_errors_are_those_of_simulation(case: Case) -> None:
-    """The sample variance over the mean stated one is chi-square over its degrees of freedom, nearly.
-
-    Four thousand runs tell a deviation that is off by a seventh, such as one that forgets 1 - 1/4 of a variance.
-    """
-    found = estimated(case)
-    ratio = np.var(found.frequencies, axis=0, ddof=1) / np.mean(found.standard_errors**2, axis=0)
-    low, high = chi2.ppf([LEVEL / 2, 1 - LEVEL / 2], RUNS - 1) / (RUNS - 1)
-    assert 0.75 < low < high < 1.3
-    assert low < ratio.min() <= ratio.max() < high
-
-
-@pytest.mark.parametrize(
-    "case", [Case("rr", "3of7", 1.0), Case("unary", "3of7", 1.0), Case("hadamard", "5of5", 1.0)], ids=str
-)
+@pytest.mark.parametrize("case", [Case("unary", "3of7", 1.0), Case("hadamard", "5of5", 1.0)], ids=str)
 def test_linear_intervals_cover(case: Case) -> None:
     """Pointwise and together, at n = 2000; the binomial law of the hits leaves the room."""
     p = np.array(P[case.sizes])
-    (low, high), (lowest, highest) = (estimated(case).interval(0.9, simultaneous) for simultaneous in (False, True))
+    found = estimates(case.mechanism, simulated(case, 2000))
+    (low, high), (lowest, highest) = (found.interval(0.9, simultaneous) for simultaneous in (False, True))
     inside = (low <= p) & (p <= high)
     pointwise, hits = inside.sum(axis=0), inside[:1000].all(axis=1).sum()
     together = ((lowest <= p) & (p <= highest)).all(axis=1).sum()
@@ -162,28 +133,21 @@ def test_linear_intervals_cover(case: Case) -> None:
     assert hits < binom.ppf(1e-9, 1000, 0.89)
 
 
-@pytest.mark.parametrize("case", [Case("unary", "3of7", 1.0), Case("hadamard", "3of7", 1.0)], ids=str)
-@pytest.mark.parametrize("method", ["norm-sub", "projected", "mle", "em"])
-def test_errors_of_the_others_are_within_a_fifth(case: Case, method: str) -> None:
-    check(case, method, 4000)
-
-
-@pytest.mark.parametrize("case", [Case("unary", "3of7", 1.0), Case("rr", "5of5", 1.0)], ids=str)
-def test_errors_of_the_threshold_are_within_a_fifth(case: Case) -> None:
-    check(case, "threshold", 30_000)
-
-
-@cache
-def collected(case: Case, n: int) -> list[Reports]:
-    """Return the reports of collections, which a likelihood reads."""
-    values, source = np.random.default_rng(9), SeededRandom(9)
-    codes = (values.choice(case.domain.size, n, p=P[case.sizes]) for _ in range(FEW))
-    return [case.mechanism.obfuscate_codes(each, random=source) for each in codes]
-
-
-def check(case: Case, method: str, n: int) -> None:
+@each(
+    "builder, method, n",
+    [
+        *(("unary", method, 4000) for method in ("norm-sub", "projected", "mle")),
+        *(("hadamard", method, 4000) for method in ("projected", "em")),
+        ("unary", "threshold", 30_000),
+    ],
+)
+def test_errors_of_the_others_are_within_a_fifth(builder: str, method: str, n: int) -> None:
     """A deviation over 250 runs is known to 4.5%, so a fifth is what the statement has for itself, less a little."""
-    data = collected(case, n) if method in {"mle", "em"} else simulated(case, n, FEW)
+    case, values, source = Case(builder, "3of7", 1.0), np.random.default_rng(9), SeededRandom(9)
+    data: Any = simulated(case, n, FEW)
+    if method == "mle":
+        codes = (values.choice(case.domain.size, n, p=P[case.sizes]) for _ in range(FEW))
+        data = (case.mechanism.obfuscate_codes(one, random=source) for one in codes)
     found = [estimate(case.mechanism, each, method=method) for each in data]
     stated = np.mean([each.standard_errors for each in found], axis=0)
     ratio = stated / np.std([each.frequencies for each in found], axis=0, ddof=1)
@@ -198,18 +162,6 @@ def test_where_the_projection_moves_nothing_it_has_the_linear_errors(method: str
     wanted, found = estimate(mechanism, tally), estimate(mechanism, tally, method=method)
     np.testing.assert_allclose(found.frequencies, wanted.frequencies, atol=1e-9)
     np.testing.assert_allclose(found.standard_errors, wanted.standard_errors, rtol=0.1)
-
-
-@pytest.mark.parametrize("method", ["linear", "threshold", "norm-sub", "projected", "mle", "em"])
-def test_errors_shrink_with_the_square_root_of_n(method: str) -> None:
-    """Far from the edges, a hundred times the same counts have a tenth of the error."""
-    mechanism = RandomizedResponse(Domain(range(5), sensitive=[0, 1, 2]), 1.0)
-    support, clear = np.array([3000, 2800, 2500]), np.array([700, 1000])
-    errors: list[Any] = []
-    for times in (1, 100):
-        tally = Tally(mechanism.fingerprint, 10_000 * times, support * times, clear * times)
-        errors.append(estimate(mechanism, tally, method=method).standard_errors)
-    np.testing.assert_allclose(errors[0], 10 * errors[1], rtol=0.02)
 
 
 @pytest.mark.parametrize("uniform", [True, False])
@@ -242,3 +194,33 @@ def test_the_summed_error_of_the_threshold_is_stated() -> None:
         squares += (found.frequencies - p) ** 2
         stated += found.standard_errors**2
     assert 0.75 < np.sqrt(stated.sum() / squares.sum()) < 1.3
+
+
+# Two values, of which one count decides
+
+
+@each("sensitive", [None, ["yes"]])
+@each("build", [RandomizedResponse, SubsetSelection])
+@each("n, ones", [(50, 0), (300, 3), (1000, 500)])
+def test_one_number_has_one_interval(build: Any, sensitive: Any, n: int, ones: int) -> None:
+    """Simultaneous intervals of both values are those of one comparison."""
+    if build is SubsetSelection and sensitive:
+        return
+    mechanism = build(Domain(["yes", "no"], sensitive=sensitive), 1.0)
+    found = estimate(mechanism, mechanism.obfuscate_codes((np.arange(n) < ones).astype(int), random=SeededRandom(1)))
+    alone, together = found.limits(0.9), found.limits(0.9, simultaneous=True)
+    assert np.array_equal(alone, together)
+    assert together[0] == pytest.approx(1 - together[1][::-1], abs=1e-9)
+
+
+@each("share", [0.02, 0.3, 0.5])
+def test_both_hold_at_once_as_often_as_they_say(share: float) -> None:
+    """Every tally of 60 reports, each with its probability."""
+    mechanism, n = RandomizedResponse(Domain(["yes", "no"]), 1.0), 60
+    told = float(np.array([share, 1 - share]) @ mechanism.channel().matrix[:, 0])
+    held = 0.0
+    for count, probability in enumerate(binom.pmf(np.arange(n + 1), n, told)):
+        tally = Tally(mechanism.fingerprint, n, np.array([count, n - count]), np.zeros(0, int))
+        low, high = estimate(mechanism, tally).interval(0.9, simultaneous=True)
+        held += probability * bool(((low <= [share, 1 - share]) & ([share, 1 - share] <= high)).all())
+    assert 0.88 <= held <= 0.95

@@ -109,31 +109,6 @@ def test_kernels_run_in_a_container_without_a_home(container: Path) -> None:
     assert not list((container / "tmp").iterdir())
 
 
-def test_a_process_that_outlives_its_parent_still_runs(container: Path) -> None:
-    """It was forked, its parent ended and removed the folder; what it compiles then is kept nowhere."""
-    (container / "kernel.py").write_text(KERNEL)
-    code = """
-import os, sys, time
-sys.path.insert(0, os.environ["PLACE"])
-from kernel import twice
-from discreet.kernels.caching import temporary_folder
-folder = temporary_folder()
-reading, writing = os.pipe()
-if os.fork():
-    os.close(writing)
-    sys.stdout.write(os.read(reading, 100).decode())
-    sys.exit()
-import shutil
-shutil.rmtree(folder)
-print(twice(21), folder.exists(), flush=True, file=os.fdopen(writing, "w"))
-os._exit(0)
-"""
-    variables = {"HOME": container / "home", "TMPDIR": container / "tmp", "PLACE": container}
-    (container / "__pycache__").mkdir(mode=0o555)
-    container.chmod(0o555)
-    assert run(code, container / "site", lowly=True, **variables) == "42 False\n"
-
-
 class _Marks:
     """What a stranger would write: reading it makes a file."""
 

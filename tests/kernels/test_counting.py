@@ -47,13 +47,6 @@ def test_counts_equal_the_loop(size: int, data: st.DataObject, dtype: type) -> N
     assert counts.tolist() == _loop(symbols, size)
 
 
-@pytest.mark.parametrize("size", [1, 2, 1 << 14, (1 << 14) + 1])
-def test_the_ends_of_the_range(size: int) -> None:
-    symbols = np.array([0, size - 1, size, -1, size - 1])
-    expected = np.bincount([0, size - 1, size - 1], minlength=size)
-    np.testing.assert_array_equal(count_symbols(symbols, size), expected)
-
-
 @pytest.mark.parametrize("size", [7, 20_000])
 def test_any_shape_and_stride(size: int) -> None:
     symbols = np.arange(6 * 35, dtype=np.uint16).reshape(6, 35) % size

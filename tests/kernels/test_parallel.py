@@ -50,11 +50,3 @@ def test_the_environment_sets_the_number_of_threads(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("DISCREET_THREADS", "1")
     caller = threading.get_ident()
     assert map_blocks(lambda start, stop: threading.get_ident(), 2, block=1) == [caller] * 2
-
-
-def test_errors_reach_the_caller() -> None:
-    def fail(start: int, stop: int) -> None:
-        raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        map_blocks(fail, 10, block=1, threads=2)

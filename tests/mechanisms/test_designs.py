@@ -1,17 +1,12 @@
 """The optimal mechanism: it attains the lower bound, and a known mass lowers the error."""
 
-from fractions import Fraction
-from math import comb
-
 import numpy as np
 import pytest
 
-from discreet import BlockDesign, Domain, SeededRandom, SubsetSelection, Tally
+from discreet import BlockDesign, Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms.laws.subsets import Subsets
 from discreet.theory.optimum import lower_bound
-
-MIXED = BlockDesign(Domain(range(8), sensitive=range(5)), 1.2)
 
 
 def test_the_bound_is_attained() -> None:
@@ -30,32 +25,6 @@ def test_the_bound_is_attained() -> None:
         assert mechanism.guarantee.realised <= epsilon
         regimes.add(mechanism.design.regime)
     assert regimes == {"randomized response", "subsets", "mixture"}
-
-
-def test_knowing_the_mass_never_costs() -> None:
-    p = np.concatenate([np.full(30, 0.05 / 30), np.full(270, 0.95 / 270)])
-    domain = Domain(range(300), sensitive=range(30))
-    for epsilon in (0.3, 1.0, 3.0):
-        known = BlockDesign(domain, epsilon, sensitive_mass=0.05).decoder.mse(1, p)
-        assert known <= BlockDesign(domain, epsilon).decoder.mse(1, p) * (1 + 1e-12)
-        assert known <= min(SubsetSelection(domain, epsilon, k=k).decoder.mse(1, p) for k in range(1, 30)) * (1 + 1e-12)
-
-
-def test_the_alphabet_is_uniform_within_each_size() -> None:
-    _, weights = MIXED.law.alphabet()
-    assert sum(weights.tolist(), Fraction(0)) == 1
-    assert len(set(weights[: comb(5, 1)].tolist())) == len(set(weights[comb(5, 1) :].tolist())) == 1
-
-
-def test_forged_tallies_of_two_sizes() -> None:
-    tally = MIXED.tally(MIXED.obfuscate_codes(np.arange(8).repeat(50), random=SeededRandom(1)))
-    assert MIXED.is_consistent(tally.n, tally.support, tally.clear)
-    assert not MIXED.is_consistent(tally.n + 1, tally.support, tally.clear)
-    moved = tally.support.copy()
-    moved[5] += 1
-    assert not MIXED.is_consistent(tally.n, moved, tally.clear)
-    assert MIXED.empty_tally() + tally == tally
-    assert isinstance(tally, Tally)
 
 
 def test_where_there_is_nothing_to_choose() -> None:

@@ -7,16 +7,14 @@ import numpy as np
 import pytest
 
 from discreet import Domain, Memo, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
-from discreet.arrays import AnyArray, FloatArray
+from discreet.arrays import AnyArray
 from discreet.core.random import BATCH, WORD_RANGE
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
-from discreet.mechanisms.decoders import PlaceDecoder
 from discreet.privacy.audit import audit_rounds
 from discreet.privacy.verify import verify_memo
-from discreet.theory.memo import ratio_after
 from histories import listed, of_blocks
-from laws import BUILDERS, POOLS
+from laws import BUILDERS
 from packing import each
 
 SIZES = {"5of5": (5, None), "2of2": (2, None), "3of5": (5, [0, 2, 4])}
@@ -56,19 +54,7 @@ def test_rounds_tell_what_enumeration_says(builder: str) -> None:
         assert memo.epsilon(1) == pytest.approx(mechanism.guarantee.realised, rel=1e-15)
 
 
-def test_the_numbers_of_the_specification() -> None:
-    coins = Fraction(3, 5), Fraction(2, 3)
-    rr, pairs, bits = (
-        [float(ratio_after(t, coins, chance, inclusion)) for t in (1, 2, 3)]
-        for chance, inclusion in (
-            (Fraction(1, 4), Fraction(1, 4)),
-            (Fraction(1, 6), Fraction(1, 2)),
-            (Fraction(1, 4) ** 4, Fraction(1, 4)),
-        )
-    )
-    assert rr == pytest.approx([11 / 3, 19 / 3, 6.918699], rel=1e-7)
-    assert pairs == pytest.approx([7 / 3, 3.754098, 3.979647], rel=1e-7)
-    assert bits == pytest.approx([11 / 3, 6.985443959, 6.999971557], rel=1e-9)
+def test_the_printed_numbers_of_rounds() -> None:
     memo = Memo(RandomizedResponse(Domain(range(10)), 1.0), 2.0)
     assert [memo.epsilon(t) for t in (1, 2, 3, 5)] == pytest.approx([1, 1.753, 1.960, 1.999], abs=5e-4)
 
@@ -192,50 +178,6 @@ def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
             with monkeypatch.context() as patched:
                 patched.setattr(Memo, part, more)
                 assert not verify_memo(memo).holds
-
-
-def all_rounds(memo: Memo) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """By value the chances of memos, by memo those of a round, and what each output is worth to each value."""
-    mechanism, domain = memo.mechanism, memo.mechanism.domain
-    told, sent = of_blocks(memo)
-    blocks = sent.shape[1]
-    rounds = np.zeros((told.shape[1], told.shape[1]))
-    rounds[:, :blocks] = sent / max(sent[0].sum(), 1)
-    again = memo.coin_threshold / WORD_RANGE
-    rounds[blocks:, :blocks] *= (1 - again) / rounds[blocks:, :blocks].sum(axis=1, keepdims=True)
-    rounds[blocks:, blocks:] = again * np.eye(domain.size)
-    worth = np.zeros((told.shape[1], domain.size))
-    decoder = mechanism.decoder
-    if isinstance(decoder, PlaceDecoder):
-        worth[[*range(blocks), *(blocks + domain.clear_codes)]] = decoder.inverse
-    else:
-        numbers = decoder.coefficients
-        inside, beside = numbers.block_worths(mechanism.law.contains(mechanism.law.alphabet()[0]))
-        worth[np.ix_(range(blocks), domain.sensitive_codes)] = inside
-        worth[np.ix_(range(blocks), domain.clear_codes)] = beside
-        for code in domain.clear_codes.tolist():
-            silent, other, own = numbers.clear_worth
-            worth[blocks + code, domain.sensitive_codes], worth[blocks + code, domain.clear_codes] = silent, other
-            worth[blocks + code, code] = own
-    chances = (told / told.sum(axis=1, keepdims=True)).astype(np.float64)
-    return chances, rounds / rounds.sum(axis=1, keepdims=True), worth
-
-
-@each("builder", BUILDERS)
-def test_the_covariance_of_two_rounds_is_that_of_enumeration(builder: str) -> None:
-    """Of people whose answer stays: s_2^2 times the variance of what the memo is worth, for every value."""
-    for sizes in ("5of5", "3of5"):
-        mechanism = built(sizes, builder)
-        if mechanism is None or mechanism.clear_blocks or builder in POOLS:
-            continue
-        memo, p = Memo(mechanism, 1.4), np.array([0.4, 0.1, 0.2, 0.25, 0.05])
-        told, rounds, worth = all_rounds(memo)
-        again, memos = memo.coin_threshold / WORD_RANGE, p @ told
-        each = rounds @ worth
-        # Not of the unbiased mean: a sum over memos, and a sum over outputs given each.
-        covariance = memos @ each**2 - (memos @ each) ** 2
-        assert memos @ each == pytest.approx(p, abs=1e-9)
-        assert covariance == pytest.approx(again**2 * (memos @ worth**2 - (memos @ worth) ** 2), abs=1e-9)
 
 
 @pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "hashing-pool"])

@@ -1,7 +1,7 @@
 """The personalized mechanism: every user's own secret values are as protected as those sensitive for everybody."""
 
 from functools import partial
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -106,36 +106,6 @@ def test_own_secrets_are_protected_at_epsilon(builder: str, epsilon: float) -> N
         assert found == pytest.approx(personalized.guarantee.realised, abs=1e-9)
 
 
-def test_the_test_would_see_a_secret_that_is_told_in_clear() -> None:
-    personalized = Personalized(DOMAIN, 1.0, TAGS)
-    own = DOMAIN.sensitive.copy()
-    own[1] = True
-    assert matrix_epsilon(personalized.common.channel().matrix[np.arange(5)], own) == np.inf
-
-
-@pytest.mark.parametrize("builder", ["rr", "unary", "subset"])
-def test_reports_say_nothing_of_what_is_secret_but_that_a_value_in_clear_is_not(builder: str) -> None:
-    """Whatever she holds secret and whatever her value is: protected outputs are within e^epsilon of each other."""
-    epsilon = 1.0
-    personalized = Personalized(DOMAIN, epsilon, TAGS, mechanism=BUILDERS[builder], others=False)
-    matrix, clear = personalized.common.channel().matrix, DOMAIN.clear_count
-    choices = list(product(range(3), repeat=clear))  # for every value of X_N: not secret, home or work
-    rows = []
-    for choice in choices:
-        f = np.arange(DOMAIN.size)
-        f[DOMAIN.clear_codes] = [c if k == 0 else 4 + k for c, k in zip(DOMAIN.clear_codes, choice, strict=True)]
-        rows.append(matrix[f])
-    every = np.array(rows)
-    protected, told = every[:, :, :-clear], every[:, :, -clear:]
-    ratios = protected.max(axis=(0, 1)) / protected.min(axis=(0, 1))
-    assert ratios.max() == pytest.approx(np.exp(epsilon), rel=1e-6)
-    for choice, row in zip(choices, told, strict=True):
-        for rank, code in enumerate(DOMAIN.clear_codes):
-            others = np.delete(row[:, rank], code)
-            assert (others == 0).all()
-            assert (row[code, rank] > 0) == (choice[rank] == 0)
-
-
 def test_guarantee_is_the_common_one_restated() -> None:
     personalized = Personalized(DOMAIN, 1.0, TAGS)
     found, common = personalized.guarantee, personalized.common.guarantee
@@ -143,13 +113,6 @@ def test_guarantee_is_the_common_one_restated() -> None:
     assert (found.sensitive_count, found.size) == (1, 5)
     assert "every user's own secret values" in str(found)
     assert verify(personalized.common).realised == pytest.approx(found.realised, rel=1e-12)
-
-
-def test_nothing_need_be_sensitive_for_everybody() -> None:
-    domain = Domain(["a", "b", "c"], sensitive=[], allow_unprotected=True)
-    personalized = Personalized(domain, 1.0, ["home"], others=False)
-    assert personalized.guarantee.notion == "ULDP"
-    assert personalized.common.domain.sensitive_codes.tolist() == [3]
 
 
 # What devices do

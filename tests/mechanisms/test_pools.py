@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2, multinomial, norm
+from scipy.stats import binom, multinomial, norm
 
 from discreet import Domain, PooledHashing, SeededRandom, Tally, estimate
 from discreet.estimators.linear import LinearStart
@@ -99,10 +99,9 @@ def test_over_all_pools_the_estimate_is_unbiased_and_its_errors_are_exact(bucket
         assert np.ptp(np.array(means)[:, mechanism.domain.sensitive], axis=0).max() > 0 or p[1] == 0
 
 
-@pytest.mark.parametrize("buckets", [2, 3])
-def test_stated_variances_are_those_over_all_pools(buckets: int) -> None:
+def test_stated_variances_are_those_over_all_pools() -> None:
     """Three reports, every pool and all that they can be: stated never too little, and near what it is."""
-    n, p = 3, np.array([0.4, 0.35, 0.0, 0.25])
+    buckets, n, p = 2, 3, np.array([0.4, 0.35, 0.0, 0.25])
     stated, true, mechanism = np.zeros(4), 0.0, every_pool(buckets)[0][0]
     for mechanism, matrix, _ in every_pool(buckets):
         chances = p @ matrix
@@ -182,25 +181,9 @@ def simulated(runs: int = 600, n: int = 2000) -> Many:
     return Many(p, mechanism, found)
 
 
-def test_squared_errors_over_pools_are_as_stated() -> None:
+def test_intervals_hold_over_pools() -> None:
     many = simulated()
-    losses = np.array([((one.frequencies - many.p) ** 2).sum() for one in many.estimates])
-    stated, reach = many.mechanism.decoder.mse(2000, many.p), norm.isf(LEVEL / 2) / np.sqrt(len(losses))
-    assert abs(losses.mean() - stated) < reach * losses.std()
-    # Rival: without what the pool adds, a third of it.
-    pool_bias = many.mechanism.coefficients.pool_bias_error(2000, many.p[:18])
-    assert pool_bias > 0.3 * stated
-    assert losses.mean() - (stated - pool_bias) > 3 * reach * losses.std()
-
-
-def test_standard_errors_and_intervals_hold_over_pools() -> None:
-    many = simulated()
-    runs, p = len(many.estimates), many.p
-    found = np.var([one.frequencies for one in many.estimates], axis=0, ddof=1)
-    stated = np.mean([one.standard_errors**2 for one in many.estimates], axis=0)
-    low, high = chi2.ppf([LEVEL / 2, 1 - LEVEL / 2], runs - 1) / (runs - 1)
-    assert low < (found / stated).min() <= (found / stated).max() < high
-    ends = [one.interval(0.9) for one in many.estimates]
+    runs, p, ends = len(many.estimates), many.p, [one.interval(0.9) for one in many.estimates]
     covered = np.sum([(low <= p) & (p <= high) for low, high in ends], axis=0)
     # Two percent: shares of 24 functions are not quite normal.
     assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
@@ -238,29 +221,6 @@ def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:
     assert alone.decoder.mse(10**6, p) == pytest.approx(alone.decoder.mse(1, p) / 10**6, rel=1e-9)
 
 
-# A tally says everything
-
-
-@pytest.mark.parametrize("method", ["linear", "mle", "em", "projected"])
-def test_a_tally_is_as_good_as_the_reports(method: str) -> None:
-    mechanism = PooledHashing(Domain(range(40), sensitive=range(25)), 2.0, functions=60)
-    reports = mechanism.obfuscate_codes(np.arange(40).repeat(50), random=SeededRandom(4))
-    tally = mechanism.tally(reports)
-    assert len(tally.support) == 60 * mechanism.law.buckets
-    assert tally.support.sum() == reports.block_count
-    one, other = (estimate(mechanism, data, method=method) for data in (reports, tally))
-    assert (one.frequencies == other.frequencies).all()
-    assert (one.standard_errors == other.standard_errors).all()
-
-
-def test_tallies_that_cannot_be() -> None:
-    mechanism = PooledHashing(Domain(range(9), sensitive=range(6)), 1.0, g=3, functions=4)
-    tally = mechanism.tally(mechanism.obfuscate_codes(np.arange(9).repeat(9), random=SeededRandom(5)))
-    assert mechanism.is_consistent(tally.n, tally.support, tally.clear)
-    for support, n in ((tally.support + np.eye(12, dtype=int)[3], tally.n), (tally.support, tally.n + 1)):
-        assert not mechanism.is_consistent(n, support, tally.clear)
-
-
 # Parameters
 
 
@@ -272,12 +232,3 @@ def test_default_numbers_of_functions_keep_to_their_limits(size: int, g: int) ->
     assert 64 <= law.functions <= 65_536
     assert law.functions == 64 or (law.functions * size <= 1 << 30 and law.functions * g <= 1 << 22)
     assert law.functions == 65_536 or 2 * law.functions * max(size / (1 << 30), g / (1 << 22)) > 1
-
-
-def test_everything_of_the_pool_is_in_the_fingerprint() -> None:
-    domain = Domain(range(10))
-    made = [
-        PooledHashing(domain, 1.0, **{"g": 4, "functions": 16, "seed": 1, **change})
-        for change in ({}, {"g": 5}, {"functions": 17}, {"seed": 2})
-    ]
-    assert len({one.fingerprint for one in made}) == 4

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet import Domain, RandomizedResponse, SeededRandom
+from discreet import Domain, RandomizedResponse
 from discreet.mechanisms.report_tables import check_columns, to_arrow, valid_rows
 from discreet.spark.frames import spark_type, to_spark
 from laws import Case, one_epsilon, sampled
@@ -60,11 +60,3 @@ def test_random_numbers_are_sifted_as_a_loop_would() -> None:
     assert found.blocks["symbol"].tolist() == [s for _, s in good if s is not None]
     assert sum(left_out.values()) == 4000 - len(good)
     assert isinstance(left_out, Counter)
-
-
-def test_simulated_batches_stay_marked() -> None:
-    mechanism = RandomizedResponse(Domain(range(20)), 1.0)
-    reports = mechanism.obfuscate_codes(np.arange(20), random=SeededRandom(1))
-    batch = to_spark(mechanism, reports)
-    assert valid_rows(mechanism, batch, simulated=True)[0].simulated
-    assert not valid_rows(mechanism, batch)[0].simulated

@@ -1,13 +1,10 @@
 """The audit: strong enough to see what is broken, and never above the truth more often than it says."""
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from matrices import rr, urr, urr_matrix
 from scipy.stats import binom
 
@@ -15,15 +12,10 @@ from discreet import (
     Channel,
     Domain,
     HadamardResponse,
-    LocalHashing,
-    Plan,
     RandomizedResponse,
     Reports,
     SeededRandom,
-    SubsetSelection,
-    UnaryEncoding,
 )
-from discreet.cli import main
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.audit import Audit, audit, epsilon_at_least
 from laws import BUILDERS, SIZES, Case, cases, over
@@ -60,18 +52,12 @@ def kept(case: Case, draws: int) -> Audit:
 
 
 FEW = {size: SIZES[size] for size in ("3of7", "5of5")}
-OTHERS = {size: SIZES[size] for size in SIZES if size not in FEW}
 
 
 @over(cases(FEW, (1.0,)))
 def test_most_of_every_promise_is_seen(case: Case) -> None:
     found = kept(case, 60_000)
     assert found.lower_bound > 0.8 * found.promised
-
-
-@over([*cases(OTHERS, (3.0,)), *cases({"3of7": SIZES["3of7"]}, (0.1,))])
-def test_every_mechanism_passes(case: Case) -> None:
-    kept(case, 10_000)
 
 
 @pytest.mark.parametrize("size", [2, 8])
@@ -118,51 +104,6 @@ def test_twice_the_truth_is_flagged(case: Case) -> None:
     assert not found.holds
     assert found.lower_bound > found.promised == 1.0
     assert "THE PROMISE IS BROKEN" in str(found)
-
-
-@each("case", cases({"3of7": SIZES["3of7"]}, (1.0,)))
-def test_a_mechanism_that_promises_less_than_it_does_is_flagged(case: Case) -> None:
-    mechanism = fresh(case)
-    object.__setattr__(mechanism, "epsilon", 0.7)
-    assert not seeded(mechanism, 80_000).holds
-
-
-@each("case", cases({"3of7": SIZES["3of7"]}, (1.0,)))
-def test_one_in_a_hundred_without_noise_is_flagged(case: Case) -> None:
-    """A code path that now and then tells a sensitive value in clear; every integer of the mechanism is right."""
-    sound, leaky = fresh(case), fresh(case)
-
-    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
-        reports = sound.obfuscate_codes(codes, random=random)
-        if reports.in_clear is None:
-            return reports
-        lucky = random.words(reports.n) < np.uint64((1 << 64) // 100)
-        told = lucky | reports.in_clear
-        carries = np.ones(reports.n, dtype=bool) if sound.clear_blocks else ~reports.in_clear
-        kept = carries & (np.ones(reports.n, dtype=bool) if sound.clear_blocks else ~lucky)
-        blocks = {name: column[kept[carries]] for name, column in reports.blocks.items()}
-        return Reports(reports.fingerprint, reports.n, told, np.asarray(codes)[told].astype(np.uint8), blocks, True)
-
-    found = seeded(wired(leaky, obfuscate), codes=[0, 4])
-    assert not found.holds
-    assert "in clear" in found.event.describe("x", "y")
-
-
-@pytest.mark.parametrize("law", [RandomizedResponse, UnaryEncoding, SubsetSelection, LocalHashing, HadamardResponse])
-def test_truth_without_noise_for_one_value_is_flagged(law: Any) -> None:
-    sound, broken = law(Domain(range(8)), 1.0), law(Domain(range(8)), 1.0)
-    certain = law(Domain(range(8)), 1.0)
-    certain.__dict__["threshold"] = (1 << 64) - 1
-
-    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
-        # The value 5 is always told; samples are of one value each.
-        used = certain if codes[0] == 5 else sound
-        reports: Reports = used.obfuscate_codes(codes, random=random)
-        return reports
-
-    found = seeded(wired(broken, obfuscate), 20_000)
-    assert not found.holds
-    assert 5 in (found.event.first.code, found.event.second.code)
 
 
 def test_an_output_that_membership_does_not_show_is_flagged() -> None:
@@ -222,36 +163,3 @@ def test_a_channel_that_draws_from_another_matrix_is_flagged() -> None:
     found = seeded(leaky)
     assert not found.holds
     assert (found.event.first.code, found.counts[1]) == (1, 0)
-
-
-# The verb
-
-PLAN = 'epsilon = 1.0\n[domain]\nlabels = ["red", "green", "blue"]\nsensitive = ["red"]\n[mechanism]\nname = "rr"\n'
-
-
-@pytest.fixture
-def plan(tmp_path: Path) -> str:
-    path = tmp_path / "plan.toml"
-    path.write_text(PLAN)
-    return str(path)
-
-
-def run(*arguments: str) -> Any:
-    return CliRunner().invoke(main, ["verify", *arguments])
-
-
-def test_the_verb_exits_with_1_if_the_promise_is_broken(plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sound = Plan.mechanism
-
-    def broken(self: Plan) -> Any:
-        mechanism = sound(self)
-        mechanism.__dict__["threshold"] = min(2 * mechanism.threshold, (1 << 64) - 1)
-        return mechanism
-
-    monkeypatch.setattr(Plan, "mechanism", broken)
-    result = run(plan, "--draws", "50000", "--seed", "3")
-    assert result.exit_code == 1
-    assert "THE PROMISE IS BROKEN" in result.stdout
-    result = run(plan, "--draws", "50000", "--seed", "3", "--json")
-    assert result.exit_code == 1
-    assert json.loads(result.stdout)["audit"]["holds"] is False

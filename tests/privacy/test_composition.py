@@ -1,15 +1,15 @@
 """Composition: the product spelled out must keep the sum of the epsilons, and types must be as Prop. 1 says."""
 
 from fractions import Fraction
-from math import exp
+from math import exp, sqrt
 
 import numpy as np
 import pytest
 from matrices import first_are_sensitive, rr, urr, urr_matrix
 
-from discreet import Channel, Domain, RandomizedResponse, UnaryEncoding
+from discreet import Channel, Domain, HadamardResponse, RandomizedResponse
 from discreet.errors import MismatchError, ParameterError
-from discreet.privacy.composition import Derived, integrated, repeated_epsilon, sequential, split_epsilon
+from discreet.privacy.composition import Derived, integrated, l1_rate, sequential, split_epsilon, squared_l2_rate
 from discreet.privacy.notions import smallest_epsilon
 from packing import each
 from refusals import refused
@@ -56,12 +56,6 @@ def test_the_second_report_may_depend_on_the_first() -> None:
         assert joint[:, y] == pytest.approx(first.matrix[:, [y]] * second.matrix, abs=1e-15)
 
 
-def test_the_largest_second_epsilon_counts_even_if_it_is_not_attained() -> None:
-    found = sequential(urr(4, 2, 0.5), [urr(4, 2, epsilon) for epsilon in (0.1, 0.1, 0.1, 2.0)])
-    assert found.epsilon == pytest.approx(2.5)
-    assert float(recomputed(found)) == pytest.approx(exp(0.6), rel=1e-9)
-
-
 def test_types_may_differ_between_the_second_channels() -> None:
     """A pair is protected if both parts are, whichever output of the second is which."""
     flipped = Channel(urr_matrix(3, 1, 1.0)[:, ::-1], first_are_sensitive(3, 1))
@@ -76,11 +70,6 @@ def test_shares_never_add_up_to_more(epsilon: float, reports: int) -> None:
     each = split_epsilon(epsilon, reports)
     assert Fraction(each) * reports <= Fraction(epsilon)
     assert each == pytest.approx(epsilon / reports, rel=1e-15)
-
-
-def test_repeated_reports_of_any_mechanism() -> None:
-    for mechanism in (UnaryEncoding(Domain(range(500)), 0.5), RandomizedResponse(Domain(range(9), sensitive=[4]), 0.5)):
-        assert repeated_epsilon(mechanism, 4) == pytest.approx(2.0)
 
 
 def test_an_ldp_collector_beside_a_uldp_collector() -> None:
@@ -105,3 +94,44 @@ def test_what_does_not_compose_is_refused() -> None:
     assert "LDP" in refused(ParameterError, lambda: integrated(good, good))
     large = Channel(np.full((2, 1100), 1 / 1100))
     refused(ParameterError, lambda: sequential(large, large))
+
+
+# Rates of errors that follow from the sum
+
+
+def test_rates() -> None:
+    n, epsilon, size = 10**8, 0.5, 40
+    assert l1_rate(n, epsilon, size).rate == pytest.approx(size / sqrt(n * epsilon**2))
+    assert squared_l2_rate(n, epsilon, size).rate == pytest.approx(size / (n * epsilon**2))
+
+
+def test_several_reports_make_them_larger() -> None:
+    one, four = l1_rate(10**8, 0.5, 40), l1_rate(10**8, 0.5, 40, reports=4)
+    assert four.rate == pytest.approx(2 * one.rate)
+    assert squared_l2_rate(10**8, 0.5, 40, reports=4).rate == pytest.approx(4 * squared_l2_rate(10**8, 0.5, 40).rate)
+
+
+def test_few_users_learn_nothing() -> None:
+    assert l1_rate(100, 0.1, 40).rate == 1
+    assert l1_rate(10**9, 0.0, 40).rate == squared_l2_rate(10**9, 0.0, 40).rate == 1
+    # Between: 1/sqrt(n eps^2) is below d/(n eps^2) while n eps^2 < d^2.
+    assert squared_l2_rate(1000, 0.5, 40).rate == pytest.approx(1 / sqrt(250))
+
+
+@pytest.mark.parametrize("size", [4, 64, 1024])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0])
+def test_hadamard_response_is_of_the_order_of_the_bound_and_rr_is_not(size: int, epsilon: float) -> None:
+    n = 10**12
+    domain = Domain(range(2 * size), sensitive=range(size))
+    rate = squared_l2_rate(n, epsilon, size).rate
+    assert rate <= HadamardResponse(domain, epsilon).decoder.worst_case_mse(n) <= 10 * rate
+    if size == 1024:
+        assert RandomizedResponse(domain, epsilon).decoder.worst_case_mse(n) > 100 * rate
+
+
+def test_a_single_sensitive_value_is_beyond_the_theorem() -> None:
+    """Its error is of the order of 1/(n eps), below the rate with |X_S| = 1; so that is refused."""
+    epsilon, n = 1e-3, 10**12
+    achieved = RandomizedResponse(Domain(range(2), sensitive=[0]), epsilon).decoder.worst_case_mse(n)
+    assert achieved < 0.01 / (n * epsilon**2)
+    refused(ParameterError, lambda: squared_l2_rate(n, epsilon, 1))

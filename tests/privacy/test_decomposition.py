@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from matrices import first_are_sensitive, rr, urr
+from matrices import first_are_sensitive, urr
 
 from discreet import Channel, Domain
 from discreet.errors import ParameterError
@@ -67,27 +67,6 @@ def test_a_steep_value_that_is_not_sensitive() -> None:
     assert found.recovery.matrix == pytest.approx(np.array([[1, 0, 0], [0, 1, 0], [0.75, 0, 0.25]]))
     assert smallest_epsilon(channel, "ULDP").epsilon == pytest.approx(np.log(5))
     assert found.protection.epsilon == pytest.approx(np.log(5))
-
-
-def test_one_sided_but_not_utility_optimized() -> None:
-    """Two values share an output that is not protected: OSLDP only."""
-    channel = Channel([[0.5, 0.5, 0], [0.3, 0.3, 0.4], [0.25, 0.25, 0.5]], first_are_sensitive(3, 1))
-    assert smallest_epsilon(channel, "ULDP").blocking == 2
-    assert check(channel).protection.epsilon == pytest.approx(np.log(2))
-
-
-def test_values_that_never_tell_themselves() -> None:
-    """a(x) = 0: x = 1 behaves as the sensitive value does, and its row of the second stage never matters."""
-    channel = Channel([[0.5, 0.5, 0], [0.5, 0.5, 0], [0.25, 0.25, 0.5]], first_are_sensitive(3, 1))
-    found = check(channel)
-    assert found.optimized.matrix[1].tolist() == [0.5, 0.5, 0, 0]
-    assert found.recovery.matrix[2].tolist() == [0.5, 0.5, 0]
-
-
-@pytest.mark.parametrize("channel", [urr(6, 2, 1.0), rr(5, 5, 1.0), rr(5, 2, 1.0), urr(3, 1, 4.0)], ids=str)
-def test_what_is_uldp_already(channel: Channel) -> None:
-    found = check(channel)
-    assert found.protection.epsilon <= smallest_epsilon(channel, "ULDP").epsilon + 1e-12
 
 
 def test_what_is_not_osldp_is_refused() -> None:

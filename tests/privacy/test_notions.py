@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from matrices import first_are_sensitive, rr_matrix, urr, urr_matrix
 
 from discreet import Channel
 from discreet.errors import ParameterError
-from discreet.privacy.notions import Protection, at_most, exact_ratio, logarithm, required, smallest_epsilon
+from discreet.privacy.notions import at_most, exact_ratio, logarithm, smallest_epsilon
 from laws import Case, cases, over
 from refusals import refused
 
@@ -70,44 +69,6 @@ def test_as_defined(drawn: tuple[Any, list[bool]], notion: Any) -> None:
             assert found.epsilon == pytest.approx(log(ratio), rel=1e-12, abs=1e-15)
 
 
-@given(matrices())
-def test_ldp_implies_uldp_implies_osldp(drawn: tuple[Any, list[bool]]) -> None:
-    matrix, sensitive = drawn
-    ldp, uldp, osldp = (smallest_epsilon(matrix, n, sensitive=sensitive).epsilon for n in NOTIONS)  # type: ignore[arg-type]
-    assert osldp <= uldp
-    # An output that a single value can cause is told, unless it is the only value.
-    assert uldp <= ldp
-
-
-def test_which_output_blocks() -> None:
-    matrix = np.array([[0.5, 0.5, 0, 0], [0.25, 0.25, 0.5, 0], [0.25, 0.25, 0.25, 0.25]])
-    sensitive = [True, False, False]
-    assert smallest_epsilon(matrix, "LDP").blocking == 2
-    found = smallest_epsilon(matrix, "ULDP", sensitive=sensitive)
-    assert (found.blocking, found.epsilon, found.ratio) == (2, inf, None)
-    assert found.invertible.tolist() == [False, False, False, True]
-    # What two values share that are not sensitive is no concern of one-sided privacy.
-    found = smallest_epsilon(matrix, "OSLDP", sensitive=sensitive)
-    assert found.blocking is None
-    assert found.epsilon == pytest.approx(log(2))
-    assert smallest_epsilon(matrix, "OSLDP", sensitive=[True, True, False]).blocking == 2
-
-
-def test_osldp_is_one_sided() -> None:
-    """The other direction may be as steep as it likes."""
-    matrix = fractions([[1, 1, 0], [8, 1, 1], [1, 1, 8]])
-    found = smallest_epsilon(matrix, "OSLDP", sensitive=[True, False, False])
-    assert found.ratio == 5
-    assert smallest_epsilon(matrix, "ULDP", sensitive=[True, False, False]).blocking == 2
-
-
-def test_outputs_that_never_occur_are_of_neither_type() -> None:
-    matrix = [[0.5, 0, 0.5, 0], [0.25, 0.25, 0.5, 0]]
-    found = smallest_epsilon(matrix, "ULDP", sensitive=[True, False])
-    assert found.protected.tolist() == [True, False, True, False]
-    assert found.invertible.tolist() == [False, True, False, False]
-
-
 @over(cases(SMALL))
 def test_spelled_out_mechanisms(case: Case) -> None:
     if case.mechanism.clear_blocks:
@@ -150,16 +111,6 @@ def test_integers_of_any_total_are_exact() -> None:
 )
 def test_what_is_no_matrix_is_refused(matrix: Any) -> None:
     refused(ParameterError, lambda: smallest_epsilon(matrix, "LDP"), "secret")
-
-
-def test_required() -> None:
-    good = smallest_epsilon(urr(4, 2, 1.0), "ULDP")
-    assert required(good, "it") is good
-    for notion in ("LDP", "ULDP", "OSLDP"):
-        channel = Channel(urr_matrix(4, 2, 1.0), first_are_sensitive(4, 3))
-        bad: Protection = smallest_epsilon(channel, notion)  # type: ignore[arg-type]
-        assert "output 2" in refused(ParameterError, lambda bad=bad: required(bad, "it"))  # type: ignore[misc]
-    refused(ParameterError, lambda: exact_ratio(smallest_epsilon(rr_matrix(3, 1.0), "LDP")))
 
 
 def test_logarithms_are_compared_exactly() -> None:

@@ -27,29 +27,6 @@ def clear_pair(e: float, s: float, pi: float) -> ValuePair:
     return ValuePair(np.array([e, 1.0]), np.array([1.0, 1.0]), (1 - s) * np.array([pi, 1 - pi]), s)
 
 
-@pytest.mark.parametrize(
-    ("law", "n", "ratio", "printed"),
-    [
-        ((3, 2 / 5, 1 / 3, 0), 2, 2.2, 0.096),
-        ((3, 2 / 5, 1 / 3, 0), 3, 1.3, 0.2048),
-        ((3, 2 / 5, 1 / 3, 0), 4, 1.8, 0.08128),
-        ((3, 1 / 3, 1 / 4, 0), 4, 1.3, 0.140664),
-        ((3, 1 / 2, 1 / 2, 1 / 3), 4, 1.3, 0.141512),
-        ((3, 1 / 3, 1 / 4, 1 / 4), 4, 1.3, 0.107233),
-        ((3, 1 / 2, 1 / 2, 1 / 2), 4, 1.8, 0.047266),
-    ],
-)
-def test_small_batches_have_the_figures_of_enumeration(law: Any, n: int, ratio: float, printed: float) -> None:
-    low, high = law_pair(*law).delta(ratio, n)
-    assert low <= high <= low + 1e-12
-    assert high == pytest.approx(printed, abs=5.1e-7)
-
-
-@pytest.mark.parametrize(("n", "ratio", "printed"), [(3, 1.3, 0.2968), (4, 1.8, 0.11456)])
-def test_small_batches_towards_clear(n: int, ratio: float, printed: float) -> None:
-    assert clear_pair(3, 2 / 5, 1 / 3).delta(ratio, n)[1] == pytest.approx(printed, abs=1e-9)
-
-
 def _law(epsilon: float, pi: float, rho: float) -> tuple[float, float, float, float]:
     odds = pi * (exp(epsilon) - 1)
     return exp(epsilon), odds / (1 + odds), pi, rho
@@ -62,36 +39,17 @@ def _bits(epsilon: float, root: float) -> tuple[float, float, float, float]:
 
 _SIZES = (10**3, 10**4, 10**6, 10**7)
 _PRINTED: dict[str, tuple[Any, tuple[float, ...], tuple[float, ...], float]] = {
-    "rr 1": (_law(1, 0.01, 0), (0.025471, 0.007183, 0.000544, 0.00014), (0.03698, 0.02215, 0.0174, 0.01713), 0.01704),
     "rr 3": (
         _law(3, 0.01, 0),
         (0.299621, 0.088962, 0.007383, 0.002067),
         (0.39981, 0.23764, 0.1797, 0.17607),
         0.17467,
     ),
-    "rr 5": (
-        _law(5, 0.01, 0),
-        (1.695235, 0.540831, 0.045614, 0.013131),
-        (1.87192, 1.24372, 0.93688, 0.91482),
-        0.90589,
-    ),
     "oue 1": (
         _bits(1, 1),
         (0.102464, 0.029735, 0.002391, 0.000651),
         (0.44961, 0.40025, 0.38151, 0.38032),
         0.37989,
-    ),
-    "oue 3": (
-        _bits(3, 1),
-        (0.53088, 0.155305, 0.013012, 0.003681),
-        (0.98647, 0.74964, 0.65346, 0.64706),
-        0.64456,
-    ),
-    "sue 3": (
-        _bits(3, 0.5),
-        (0.668328, 0.186867, 0.015645, 0.004439),
-        (1.88377, 1.62298, 1.51069, 1.50302),
-        1.5,
     ),
     "subsets 1": (
         _law(1, 0.27, 26 / 99),
@@ -138,14 +96,9 @@ def test_the_statuses_follow_from_the_printed_ends() -> None:
     alone = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=range(10)), 2.0), n=1000)
     bits = shuffled(dc.UnaryEncoding(dc.Domain(range(10)), 2.0), n=1000)
     pool = shuffled(dc.PooledHashing(dc.Domain(range(12), sensitive=range(10)), 2.0, functions=8), n=1000)
-    one = shuffled(dc.RandomizedResponse(dc.Domain(range(11), sensitive=[0]), 2.0), n=1000)
-    none = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 1e-7), n=1000)
     rare = shuffled(dc.RandomizedResponse(dc.Domain(range(3), sensitive=range(2)), 5.0), n=752, delta=0.0035)
-    plain = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000)
-    rounds = shuffled(plain.mechanism, n=1000, rounds=30)
-    found = [
-        way for case in (alone, bits, pool, one, none, rare, plain, rounds) for way in (case.among, case.versus_clear)
-    ]
+    rounds = shuffled(dc.RandomizedResponse(dc.Domain(range(10)), 2.0), n=1000, rounds=30)
+    found = [way for case in (alone, bits, pool, rare, rounds) for way in (case.among, case.versus_clear)]
     for epsilon in (way for way in found if way is not None):
         lower, upper = float(rounded_down(epsilon.lower)), float(rounded_up(epsilon.upper))
         assert (epsilon.status == "exact") == (upper < 1e-6 or upper <= 1.01 * lower)
@@ -156,31 +109,9 @@ def test_the_statuses_follow_from_the_printed_ends() -> None:
     # Towards the only value in clear nobody else's value is told apart from it: no data set is known to attain it.
     assert alone.versus_clear is not None
     assert 0 < alone.versus_clear.lower < 0.999 * alone.versus_clear.upper
-    assert one.among.upper == 0
-    assert [case.among.status for case in (alone, one, none, rare, plain)] == ["exact"] * 5
+    assert alone.among.status == rare.among.status == "exact"
     assert rare.among.lower <= 4.2102377 <= rare.among.upper
-    assert rare.among.upper - rare.among.lower < 1e-4
     assert pool.among.status == "at most"
-
-
-def test_of_personalized_plans_values_are_counted_and_not_bots() -> None:
-    for domain, words in (
-        (dc.Domain(range(9), sensitive=[0, 3]), "each person's own secret values and 2 sensitive for all, of 9:"),
-        (dc.Domain(range(9), sensitive=[], allow_unprotected=True), "each person's own secret values, of 9:"),
-    ):
-        personalized = dc.Personalized(domain, epsilon=2.0, tags=["home", "work"], mechanism="rr")
-        assert personalized.common.domain.size == 12
-        found = shuffled(personalized, 1000)
-        assert found.sentences()[0].startswith(f"Among {words} ")
-        assert found.to_dict()["placeholders"] == 3
-        assert not any(number in str(found) for number in ("12 values", "3 sensitive", "5 sensitive"))
-
-
-def test_who_is_not_trusted_hides_nobody() -> None:
-    mechanism = dc.RandomizedResponse(dc.Domain(range(10), sensitive=range(5)), 2.0)
-    some, fewer = shuffled(mechanism, n=1000, not_trusted=400), shuffled(mechanism, n=600)
-    assert some.among == fewer.among
-    assert some.versus_clear == fewer.versus_clear
 
 
 def test_delta_of_a_report_alone_is_that_of_the_channel() -> None:

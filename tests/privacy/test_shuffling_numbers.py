@@ -2,8 +2,7 @@
 
 from collections import Counter
 from itertools import product
-from math import exp, log, sqrt
-from typing import Any
+from math import exp, sqrt
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from matrices import law_pair
 from scipy.special import ndtr
 
 import discreet as dc
-from discreet import SeededRandom, shuffled
+from discreet import shuffled
 from discreet.privacy.shuffling_pairs import excess
 from discreet.privacy.shuffling_rounds import CentralCurve, pair_epsilon
 
@@ -88,42 +87,3 @@ def test_towards_clear_the_floor_adds_up() -> None:
     once = shuffled(mechanism, 10**6).floor
     assert central.floor == pytest.approx(20 * once, rel=1e-4)
     assert central.floor < central.versus_clear.upper < 1.2 * central.floor
-
-
-@pytest.mark.parametrize(
-    ("name", "epsilon", "n", "least"),
-    [("rr", 1, 10**4, 0.998), ("rr", 3, 10**6, 0.998), ("subset", 1, 10**4, 0.9), ("unary", 3, 10**4, 0.86)],
-)
-def test_attackers_reach_what_is_printed(name: str, epsilon: float, n: int, least: float) -> None:
-    makers = {"rr": dc.RandomizedResponse, "subset": dc.SubsetSelection, "unary": dc.UnaryEncoding}
-    among = shuffled(makers[name](dc.Domain(range(100)), float(epsilon)), n).among
-    assert least <= among.lower / among.upper <= 1
-
-
-@pytest.mark.parametrize("maker", [dc.RandomizedResponse, dc.SubsetSelection, dc.UnaryEncoding, dc.HadamardResponse])
-def test_batches_of_the_sampler_tell_as_much_as_the_guarantee(maker: Any) -> None:
-    """Batches of three with x and with x', the others in clear: the best test, counted on the sampler's own draws."""
-    batches, n, ratio = 60_000, 3, 1.25
-    mechanism = maker(dc.Domain(range(6), sensitive=range(4)), 1.2)
-    expected = shuffled(mechanism, n).delta_at(log(ratio)).among
-    random, counts = SeededRandom(20261122), []
-    for value in (0, 1):
-        codes = np.full((batches, n), 5)
-        codes[:, 0] = value
-        reports = mechanism.obfuscate_codes(codes.reshape(-1), random=random)
-        counts.append(int(_likelier(mechanism, reports, ratio).reshape(batches, n).sum(axis=1).astype(bool).sum()))
-    found = (counts[0] - ratio * counts[1]) / batches
-    noise = sqrt((counts[0] + ratio**2 * counts[1]) / batches**2)
-    assert abs(found - expected.upper) < 6 * noise
-    # A rival without the blanket of others would be seen.
-    assert abs(found - shuffled(mechanism, n + 1).delta_at(log(ratio)).among.upper) > 6 * noise
-
-
-def _likelier(mechanism: Any, reports: Any, ratio: float) -> Any:
-    """Return ``(m,)`` booleans, one report of a batch each: true where its batch is likelier than C times from x."""
-    noise = np.ones(reports.n, dtype=bool) if reports.in_clear is None else ~reports.in_clear
-    contains = np.zeros((reports.n, 2))
-    contains[noise] = mechanism.law.contains(reports.blocks)[:, :2]
-    values = noise * ((1 + mechanism.contrast * contains[:, 0]) - ratio * (1 + mechanism.contrast * contains[:, 1]))
-    sums = values.reshape(-1, 3).sum(axis=1)
-    return np.repeat(sums > 0, 3)

@@ -23,27 +23,6 @@ MECHANISM = RandomizedResponse(DOMAIN, 1.0)
 REPORTS = MECHANISM.obfuscate(["a", "b", "c", "d"] * 50, random=SeededRandom(1))
 
 
-def test_batches_hold_every_code_once() -> None:
-    for codes in (list(range(4)) * 5, np.arange(20) % 4, range(4)):
-        for size in (1, 3, np.int64(7), None):
-            assert sum(batch.n for batch in MECHANISM.obfuscate_batches(codes, size=size)) == len(codes)
-
-
-@pytest.mark.parametrize("method", ["threshold", "em"])
-@pytest.mark.parametrize("significance", ["0.05", "x", True, None, np.nan, 0, 1, [0.05], 1j], ids=repr)
-def test_significance(method: str, significance: Any) -> None:
-    assert "significance must be a number" in refused(
-        ParameterError, lambda: estimate(MECHANISM, REPORTS, method=method, significance=significance)
-    )
-
-
-@pytest.mark.parametrize("tolerance", ["x", "1e-6", np.nan, np.inf, 0, -1, True, [1e-6]], ids=repr)
-def test_tolerance(tolerance: Any) -> None:
-    assert "tolerance must be a finite number" in refused(
-        ParameterError, lambda: estimate(MECHANISM, REPORTS, method="mle", tolerance=tolerance)
-    )
-
-
 # Epsilon and theta at their ends
 
 

@@ -1,9 +1,7 @@
 """A column of values becomes codes: every container against one readable loop."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
-from unicodedata import normalize
 
 import numpy as np
 import pandas as pd
@@ -17,6 +15,7 @@ from discreet import Domain
 from discreet.core.columns import all_below
 from discreet.errors import DataError
 from packing import each
+from refusals import refused
 
 INTEGERS: dict[str, Callable[[list[int]], Any]] = {
     "list": list,
@@ -171,13 +170,6 @@ def test_grids(rows: int, cols: int, data: st.DataObject) -> None:
     assert (centres["row"] * cols + centres["col"]).tolist() == list(range(rows * cols))
 
 
-@given(labels=st.lists(words.map(partial(normalize, "NFC")), min_size=1, max_size=9, unique=True))
-def test_names_and_tables_give_the_labels_back(labels: list[str]) -> None:
-    domain = Domain(labels)
-    assert domain.names() == labels
-    assert domain.encode(domain.table()["value"].tolist()).tolist() == list(range(len(labels)))
-
-
 @pytest.mark.parametrize(
     "empty", [[], (), np.array([], dtype=np.int64), pd.Series([], dtype="int64"), pl.Series([], dtype=pl.Int64)]
 )
@@ -194,3 +186,28 @@ def test_numbers_below_a_limit_are_told_from_others_in_every_type(kind: str, lim
             column = np.array([0, one, 1, 0], dtype=kind)[::-2]
             assert all_below(column, limit) is all(0 <= number < limit for number in column.tolist())
     assert all_below(np.empty(0, dtype=kind), limit)
+
+
+# NUL
+
+TEXT = Domain(["a", "b"])
+
+
+def test_a_nul_makes_another_text() -> None:
+    for make in (
+        list,
+        tuple,
+        lambda v: [np.str_(one) for one in v],
+        lambda v: np.array(v, object),
+        lambda v: np.array(v, np.dtypes.StringDType()),
+        pa.array,
+    ):
+        refused(DataError, lambda make=make: TEXT.encode(make(["a\0"])))
+        refused(DataError, lambda make=make: TEXT.encode(make(["\0a"])))
+        assert Domain(make(["a", "a\0", "a\0\0"])).encode(make(["a\0", "a", "a\0\0"])).tolist() == [1, 0, 2]
+
+
+def test_texts_of_fixed_width_are_refused_where_they_cannot_tell_labels_apart() -> None:
+    domain = Domain(["a", "a\0"])
+    assert "texts.ending-in-nul" in refused(DataError, lambda: domain.encode(np.array(["a", "a"])))
+    assert Domain(["a", "\0a"]).encode(np.array(["a", "\0a"])).tolist() == [0, 1]

@@ -1,7 +1,6 @@
 """Values are frozen, and shy: no field can be set, no array written, and no representation shows what people said."""
 
 from dataclasses import FrozenInstanceError
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,35 +13,16 @@ DOMAIN = Domain(range(5), sensitive=[1, 2, 4])
 SECRET_TEXT = "zanzibar"
 
 
-def kind_of(value: Any) -> str:
-    return value if isinstance(value, str) else type(value).__name__
-
-
-def things() -> list[tuple[Any, str]]:
-    """One of everything, and the name of a field to attack."""
+def test_fields_cannot_be_set() -> None:
     mechanism = UnaryEncoding(DOMAIN, 1.0)
     reports = mechanism.obfuscate_codes(np.full(20, 4), random=SeededRandom(1))
-    return [
-        (DOMAIN, "size"),
-        (DOMAIN, "space"),
-        (DOMAIN.space, "size"),
-        (mechanism, "epsilon"),
-        (mechanism, "law"),
-        (mechanism, "clear_blocks"),
-        (mechanism.law, "threshold"),
-        (mechanism.coefficients, "truth"),
-        (mechanism.guarantee, "realised"),
-        (reports, "n"),
-        (reports, "fingerprint"),
-        (mechanism.tally(reports), "support"),
-        (Channel(np.eye(5)), "matrix"),
-    ]
-
-
-@pytest.mark.parametrize(("thing", "name"), things(), ids=kind_of)
-def test_fields_cannot_be_set(thing: Any, name: str) -> None:
-    with pytest.raises((FrozenInstanceError, AttributeError)):
-        setattr(thing, name, getattr(thing, name))
+    for thing, name in (
+        *((mechanism, name) for name in ("epsilon", "law", "clear_blocks")),
+        *((mechanism.law, "threshold"), (mechanism.coefficients, "truth"), (mechanism.guarantee, "realised")),
+        *((DOMAIN, "size"), (reports, "n"), (mechanism.tally(reports), "support"), (Channel(np.eye(5)), "matrix")),
+    ):
+        with pytest.raises((FrozenInstanceError, AttributeError)):
+            setattr(thing, name, getattr(thing, name))
 
 
 def test_arrays_cannot_be_written() -> None:

@@ -8,6 +8,7 @@ import pprint
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -33,7 +34,6 @@ SHOWN: dict[str, Callable[[SecretTags], Any]] = {
     "repr": repr,
     "str": str,
     "format": lambda it: f"{it} {it!r} {it!s} {it!a}",
-    "percent": lambda it: "%s %r" % (it, it),  # noqa: UP031
     "dir": dir,
     "pprint": pprint.pformat,
     "inside others": lambda it: repr({"a": [it], "b": (it,)}),
@@ -42,7 +42,6 @@ SHOWN: dict[str, Callable[[SecretTags], Any]] = {
         repr(getattr(it, f"_SecretTags{name}")) for name in SecretTags.__slots__ if "plan" not in name
     ],
     "doc": inspect.getdoc,
-    "signature": lambda it: str(inspect.signature(type(it))),
 }
 
 
@@ -62,8 +61,6 @@ CARRIED: dict[str, Callable[[SecretTags], Any]] = {
     "pickle inside": lambda it: pickle.dumps([it]),
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
-    "deepcopy inside": lambda it: copy.deepcopy({"a": it}),
-    "reduce": lambda it: it.__reduce__(),
     "reduce_ex": lambda it: it.__reduce_ex__(4),
     "getstate": lambda it: it.__getstate__(),
     "json": json.dumps,
@@ -84,11 +81,6 @@ def test_nothing_carries_it_off(way: str) -> None:
         CARRIED[way](it)
     shown = str(caught.value)
     assert not [word for word in ("zanzibar", "xanadu", "lover") if word in shown]
-
-
-def test_what_would_write_it_down_says_why() -> None:
-    for way in ("copy", "pickle 5", "getstate"):
-        assert "stay on the user's device" in refused(SecretError, lambda way=way: CARRIED[way](secret()))
 
 
 def test_it_cannot_be_changed() -> None:
@@ -133,23 +125,19 @@ def test_refusals_quote_no_secret(tagged: Any, kind: type[DiscreetError], said: 
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"mistress": ["zanzibar"]}, {"home": ["timbuktu"]}, {"home": ["park"], "lover": ["park"]}]
+    "attempt",
+    [
+        partial(SecretTags, PLAN, {"mistress": ["zanzibar"]}),
+        partial(SecretTags, PLAN, {"home": ["timbuktu"]}),
+        partial(SecretTags, PLAN, {"home": ["park"], "lover": ["park"]}),
+        partial(PLAN.obfuscate, ["elsewhere"], secret()),
+    ],
 )
-def test_tracebacks_quote_no_secret(wrong: Any) -> None:
-    try:
-        SecretTags(PLAN, wrong)
-    except DiscreetError as error:
-        shown = "".join(traceback.format_exception(error))
-    assert not [word for word in ("mistress", "zanzibar", "timbuktu", "park") if word in shown]
-
-
-def test_tracebacks_of_its_use_quote_no_secret() -> None:
-    it = secret()
-    try:
-        PLAN.obfuscate(["elsewhere"], it)
-    except DiscreetError as error:
-        shown = "".join(traceback.format_exception(error))
-    assert not [word for word in ("zanzibar", "xanadu", "lover") if word in shown]
+def test_tracebacks_quote_no_secret(attempt: Callable[[], Any]) -> None:
+    with pytest.raises(DiscreetError) as caught:
+        attempt()
+    shown = "".join(traceback.format_exception(caught.value))
+    assert not [word for word in ("mistress", "zanzibar", "xanadu", "timbuktu", "elsewhere", "park") if word in shown]
 
 
 def test_a_secret_that_is_sensitive_for_everybody_is_told_to_the_caller_only(capfd: pytest.CaptureFixture[str]) -> None:

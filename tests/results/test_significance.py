@@ -1,7 +1,5 @@
 """Many tests at once: against the definitions, and over collections in which some values are nobody's."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -28,11 +26,10 @@ def test_rejections_are_those_of_the_definitions(seed: int, rate: float) -> None
     assert (p[rejected(p, rate)] <= np.append(p[~rejected(p, rate)], 1).min()).all()
 
 
-@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding])
-def test_false_discoveries_keep_their_rate(build: Any) -> None:
-    """60 collections of 3,000 over 40 values, 28 of them nobody's: both bounds hold, within 4 standard errors."""
-    domain, runs, rate = Domain(range(40), sensitive=range(36)), 60, 0.1
-    mechanism, rng = build(domain, 2.0), np.random.default_rng(5)
+def test_false_discoveries_keep_their_rate() -> None:
+    """40 collections of 3,000 over 40 values, 28 of them nobody's: both bounds hold, within 4 standard errors."""
+    domain, runs, rate = Domain(range(40), sensitive=range(36)), 40, 0.1
+    mechanism, rng = UnaryEncoding(domain, 2.0), np.random.default_rng(5)
     p = np.r_[np.linspace(1, 4, 12) / 30, np.zeros(28)]
     shares, found = np.zeros((2, runs)), np.zeros(2)
     for run in range(runs):

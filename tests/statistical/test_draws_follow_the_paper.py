@@ -132,7 +132,6 @@ PAPERS: dict[str, tuple[Callable[..., BlockMechanism], dict, Callable[[int, floa
 }
 SOME = Domain(range(9), sensitive=[0, 2, 5, 7, 8])
 ALL = Domain(range(5))
-ONE = Domain(range(4), sensitive=[2])
 
 
 def rival_of_own(name: str, rates: Rates, off: Rates) -> float:
@@ -199,24 +198,6 @@ def test_values_that_are_not_sensitive(name: str, value: int, alone: bool) -> No
             binomial(f"{name}: rank {rank}", count, n, rates.beside, rival=off.beside)
 
 
-@pytest.mark.parametrize("name", ["rr", "unary", "hashing-g2", "hashing-pool", "hadamard"])
-def test_one_sensitive_value(name: str) -> None:
-    build, options, law = PAPERS[name]
-    n = MORE.get(name, N)
-    print("seed 5")
-    mechanism = build(ONE, EPSILON, **options)
-    own = mechanism.obfuscate_codes(np.full(n, 2), random=SeededRandom(5))
-    other = mechanism.obfuscate_codes(np.full(n, 3), random=SeededRandom(6))
-    told, beside = (mechanism.law.counts.support_of(mechanism.law.counts.of(each.blocks))[0] for each in (own, other))
-    rates = law(1, EPSILON)
-    for factor in OFF:
-        off = law(1, EPSILON * factor)
-        rival = off.own if rates.own < 1 else 1 / exp(0.1)
-        binomial(f"{name}: own", told, n, rates.own, rival=rival)
-        binomial(f"{name}: in clear", len(other.clear), n, rates.clear, rival=off.clear)
-        binomial(f"{name}: beside", beside, n, rates.beside, rival=off.beside)
-
-
 # Bits
 
 
@@ -276,21 +257,3 @@ def test_subsets_are_uniform_of_their_size(v: int, k: int) -> None:
     for i, j in [(0, 1), (0, v - 1), (v - 2, v - 1), (2, 5)] if v <= 40 else []:
         both = int((held[:, i] & held[:, j]).sum())
         binomial(f"{i} with {j}", both, n, k * (k - 1) / (v * (v - 1)), rival=(k / v) ** 2)
-
-
-@pytest.mark.parametrize("value", [0, 3, 6])
-def test_the_place_in_a_list_gives_nothing_away(value: int) -> None:
-    """Where the own value is in its sorted list is decided by the others alone (hypergeometric)."""
-    v, k = 7, 3
-    print(f"seed {value}")
-    law = SubsetSelection(Domain(range(v)), EPSILON, k=k).law
-    out = {"members": np.empty((N, k), dtype=np.uint8)}
-    law.draw(np.full(N, value), SeededRandom(value), out)
-    assert (np.diff(out["members"].astype(np.int64), axis=1) > 0).all()
-    place = np.argmax(out["members"] == value, axis=1)
-    assert (out["members"][np.arange(N), place] == value).all()
-    others = [other for other in range(v) if other != value]
-    lists = [sorted([value, *pair]).index(value) for pair in combinations(others, k - 1)]
-    for j in range(k):
-        p = lists.count(j) / len(lists)
-        binomial(f"{value} at place {j}", int((place == j).sum()), N, p, rival=1 / k)

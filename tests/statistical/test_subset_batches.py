@@ -53,20 +53,6 @@ def test_every_subset_is_listed_once_behind_each_of_its_members(size: int, count
     assert subsets.every_subset(624, 168) is None
 
 
-def test_fewer_than_a_batch_are_drawn_as_on_devices(monkeypatch: pytest.MonkeyPatch) -> None:
-    members = np.arange(BATCH) % 30 - 1
-
-    def draw(n: int) -> Any:
-        out = np.empty((n, 8), dtype=np.uint8)
-        subsets.draw_subsets(29, members[:n], SeededRandom(2), out)
-        return out.tolist()
-
-    few, batch = draw(BATCH - 1), draw(BATCH)
-    monkeypatch.setattr(subsets, "BATCH", 1 << 40)
-    assert few == draw(BATCH - 1)
-    assert batch != draw(BATCH)
-
-
 @pytest.mark.parametrize(("size", "count"), [(2, 1), (64, 20), (65, 33), (129, 100), (625, 168), (4000, 3)])
 def test_numpy_and_compiled_forms_draw_the_same(monkeypatch: pytest.MonkeyPatch, size: int, count: int) -> None:
     members = np.random.default_rng(3).integers(-1, size, 1200)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from discreet import Domain, UnaryEncoding
 from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder
 from discreet.theory.optimum import optimal_theta
 from packing import each
@@ -31,13 +30,6 @@ GAINS = {
 }
 
 
-# The spec's digits; at (400, 76) and epsilon = 4 it has 48, cut off from 48.51 instead of rounded.
-PRINTED = {
-    (400, 76): {1: "5.7", 2: "20", 4: "49", 6: "56"},
-    (625, 15): {1: "4.8", 2: "15", 4: "27", 6: "22"},
-}
-
-
 @pytest.mark.parametrize(
     ("w", "v", "epsilon", "gain"), [(*s, e, g) for s, row in GAINS.items() for e, g in row.items()]
 )
@@ -45,9 +37,7 @@ def test_printed_gains(w: int, v: int, epsilon: float, gain: str) -> None:
     best = optimal_theta(v, w, epsilon, clear_bits=True)
     paper = unary_moments(v, w, epsilon, paper_theta(epsilon), clear_bits=True).worst_case_mse(1)
     found = unary_moments(v, w, epsilon, best.theta, clear_bits=True).worst_case_mse(1)
-    percent, printed = 100 * (1 - found / paper), PRINTED[w, v][epsilon]
-    assert f"{percent:.1f}" == gain
-    assert f"{percent:.{1 if '.' in printed else 0}f}" == printed
+    assert f"{100 * (1 - found / paper):.1f}" == gain
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.3, 5.0])
@@ -56,19 +46,6 @@ def test_paper_theta_is_the_best_only_if_v_is_one_more_than_the_sensitive_mass(e
         for mass in (0.0, 0.05, 0.5, 1.0):
             best = optimal_theta(v, v + 9, epsilon, sensitive_mass=mass, clear_bits=True).theta
             assert (best == pytest.approx(paper_theta(epsilon), rel=1e-12)) == (v == 1 + mass)
-
-
-def test_paper_theta_is_good_without_clear_bits_only_where_few_are_sensitive() -> None:
-    for w, v in GAINS:
-        for epsilon in (1.0, 2.0, 4.0, 6.0):
-            found = unary_moments(v, w, epsilon, paper_theta(epsilon))
-            gains = []
-            for mass in (0.0, 0.05, 1.0):
-                squares = mass**2 / v + (1 - mass) ** 2 / (w - v)
-                least = optimal_theta(v, w, epsilon, sensitive_mass=mass).value
-                gains.append(1 - least / found.mse(1, mass, squares))
-            assert max(gains[:2]) < 0.04
-            assert gains[2] > 0.04
 
 
 PROBLEMS = [(1, 2), (1, 50), (2, 3), (7, 9), (15, 625), (76, 400), (40, 41), (30, 30)]
@@ -116,17 +93,3 @@ def test_all_sensitive_is_the_known_optimum_of_the_printed_formula(v: int) -> No
         expected = 1 / (1 + sqrt(((v - 1) + exp(-epsilon)) / (v + expm1(epsilon))))
         assert optimal_theta(v, v, epsilon).theta == pytest.approx(expected, rel=1e-12)
         assert optimal_theta(v, v + 5, epsilon, sensitive_mass=1, clear_bits=True).theta == pytest.approx(expected)
-
-
-def test_moments_are_those_of_the_mechanism() -> None:
-    """Where d1 has few binary digits, nothing is rounded."""
-    for v, w, epsilon, noise in [(5, 9, 1.0, 0.25), (5, 9, 4.0, 0.125), (3, 3, 0.5, 0.375)]:
-        theta = noise * exp(epsilon) / (1 - noise + noise * exp(epsilon))
-        for clear_bits in (False, True) if v < w else (False,):
-            found = unary_moments(v, w, epsilon, theta, clear_bits=clear_bits)
-            made = UnaryEncoding(
-                Domain(range(w), sensitive=range(v)), epsilon, theta=theta, clear_bits=clear_bits
-            ).coefficients
-            for mass in (0.2, 1.0) if v < w else (1.0,):
-                expected = made.mse(1, mass, 0.0)
-                assert found.mse(1, mass, 0.0) == pytest.approx(expected, rel=1e-12)
