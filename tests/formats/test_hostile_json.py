@@ -14,6 +14,7 @@ DOMAIN = Domain(range(100_000), sensitive=list(range(86_000, 86_012)))
 SECRET = 47_119
 RR, UNARY = RandomizedResponse(DOMAIN, 1.0), UnaryEncoding(DOMAIN, 1.0)
 SUBSET, HASHING, HADAMARD = SubsetSelection(DOMAIN, 1.0, k=3), LocalHashing(DOMAIN, 1.0), HadamardResponse(DOMAIN, 1.0)
+FOUR_BYTES = UnaryEncoding(Domain(range(40), sensitive=list(range(32))), 1.0)
 CHANNEL = Channel([[0.5, 0.5], [0.25, 0.75]])
 
 
@@ -34,6 +35,7 @@ ENTRIES: list[tuple[BlockMechanism | Channel, str, dict[str, Any], list[Any]]] =
     (HASHING, "bucket", {"alpha": 1, "beta": 1}, NUMBERS),
     (CHANNEL, "output", {}, NUMBERS),
     (UNARY, "bits", {}, BITS),
+    (FOUR_BYTES, "bits", {}, ["", "AQ*=", "é"]),
     (SUBSET, "members", {}, MEMBERS),
 ]
 
