@@ -10,6 +10,7 @@ from discreet import Tally
 from discreet.estimators.linear import LinearStart
 from discreet.estimators.smooth import Smoother
 from discreet.mechanisms import Mechanism
+from discreet.simulation.tallies import draw_tally
 
 CLEAR = dc.Windows(dc.Domain.number(0, 10, bins=24, sensitive=[[0, 2.5], [5, 10]]), 1.0)
 WHOLE = dc.Windows(dc.Domain.number(0, 10, bins=24), 2.0)
@@ -79,7 +80,8 @@ def test_errors_of_values_say_how_much_the_method_scatters(mechanism: Mechanism)
     assert found[0].remark.startswith("Standard errors of single values say how much the method scatters")
     linear = dc.estimate(mechanism, tally_of(mechanism, 20_000, 0))
     np.testing.assert_array_equal(found[0].interval(), linear.interval())
-    assert found[0].total(np.arange(24) < 9).interval() == linear.total(np.arange(24) < 9).interval()
+    plain = dc.estimate(mechanism, tally_of(mechanism, 20_000, 0), method="smooth", smoothing=1.0)
+    assert plain.total(np.arange(24) < 9).interval() == linear.total(np.arange(24) < 9).interval()
 
 
 def test_every_tally_is_solved_to_its_certificate() -> None:
@@ -140,3 +142,24 @@ def test_any_mechanism_of_values_in_order_will_do() -> None:
     response = dc.RandomizedResponse(dc.Domain(["low", "middle", "high"], sensitive=["low", "high"]), 1.0)
     some = dc.estimate(response, response.obfuscate(["low"] * 50 + ["middle"] * 50), method="smooth")
     assert some.frequencies.sum() == pytest.approx(1)
+
+
+EMPTY = dc.Domain.number(0, 1, bins=12, sensitive=[[0, 0.25], [0.5, 0.75]])
+LOGS = dc.Domain.number(1, 1000, bins=12, scale="log1p", sensitive=[[1, 10], [100, 1000]])
+
+
+@pytest.mark.parametrize("n", [1, 2, 30, 3000])
+@pytest.mark.parametrize("domain", [EMPTY, LOGS, dc.Domain.number(0, 1, bins=12)], ids=["ranges", "log", "whole"])
+def test_an_empty_range_leaves_numbers(domain: dc.Domain, n: int) -> None:
+    """Of such collections frequencies or errors were no numbers, or the system was singular."""
+    for epsilon in (0.5, 4.0):
+        mechanism = dc.Windows(domain, epsilon)
+        for place in (0, 4, 7, 11):
+            counts = draw_tally(mechanism, n * np.eye(12, dtype=np.int64)[place], np.random.default_rng(n + place))
+            found = dc.estimate(mechanism, counts, method="smooth")
+            assert np.isfinite(found.frequencies).all()
+            assert np.isfinite(found.standard_errors).all()
+            assert np.isfinite(found.interval()).all()
+            assert found.frequencies.sum() == pytest.approx(1)
+            assert found.gap is not None
+            assert found.gap < 1e-3

@@ -25,7 +25,7 @@ from math import sqrt
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray
+from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_positive
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
@@ -45,9 +45,11 @@ _FAR_LIKELIER = 10.0
 # Share of the length at which a frequency would be 0 that a step may have.
 _INSIDE = 0.9
 _MOST_HALVINGS = 40
-_ROUNDING = 1e-14
+_ROUNDING, _RIDGE = 1e-14, 1e-13
 # The gap may grow while F increases; after this number of steps without improvement it will not improve.
 _PATIENCE = 30
+# Cells below leave the system, and stay at this share at least: the next step may raise them again.
+_VANISHED, _LEAST_SHARE = 1e-12, 1e-13
 _SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
 # By noise, the likelihood ratio of two estimates of d values exceeds d by at most a few times sqrt(2 d).
 _NOISE = 3.0
@@ -196,22 +198,35 @@ class Smoother:
         bend[high, low] -= self.strength / (2 * both)
         return bend
 
+    def _scaled(self, point: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return R H R and R, with R the roots of frequencies; its diagonal is larger by what rounding takes."""
+        root = np.sqrt(point)
+        scaled = self.bend(point) * np.outer(root, root)
+        scaled[np.diag_indices_from(scaled)] += _RIDGE * (np.diagonal(scaled) + 1)
+        return scaled, root
+
     def evidence(self, point: FloatArray, n: int) -> float:
         """Return the log-probability of n reports under the prior, up to a constant, from the maximum."""
-        bend = self.bend(point)
         # Roots of frequencies lie on a sphere, in whose tangent space the curvature is 4 R H R, with R = diag(roots).
-        even = np.linalg.solve(bend, np.ones(len(point))).sum()
-        volume = np.log(point).sum() + np.linalg.slogdet(bend)[1] + np.log(even)
+        scaled, root = self._scaled(point)
+        even = abs(float(root @ np.linalg.solve(scaled, root)))
+        volume = np.linalg.slogdet(scaled)[1] + np.log(max(even, np.finfo(float).tiny))
         return float(n * self.value(point) + (len(self.first) * np.log(self.strength) - volume) / 2)
 
-    def solved(self, point: FloatArray, sides: FloatArray) -> FloatArray:
-        """Return the Newton steps for gradients, each with the sum 0: ``(k, r)`` from ``(k, r)``."""
-        bend = self.bend(point)
-        # A slightly larger diagonal, in case the curvature is 0 except for rounding.
-        bend[np.diag_indices_from(bend)] *= 1 + 1e-12
-        solved = np.linalg.solve(bend, np.column_stack([sides, np.ones(len(point))]))
-        even = solved[:, -1:]
-        steps: FloatArray = solved[:, :-1] - even * (solved[:, :-1].sum(axis=0) / even.sum())
+    def solved(self, point: FloatArray, sides: FloatArray, active: BoolArray | None = None) -> FloatArray:
+        """Return the Newton steps for gradients, each with the sum 0: ``(k, r)`` from ``(k, r)``.
+
+        Args:
+            point: the frequencies.
+            sides: the gradients.
+            active: ``(k,)`` the cells that move; None for those that have not vanished.
+        """
+        active = point > _VANISHED if active is None else active
+        scaled, root = (part[active] for part in self._scaled(point))
+        lines = np.column_stack([sides[active], np.ones(len(root))]) * root[:, None]
+        solved = np.linalg.solve(scaled[:, active], lines) * root[:, None]
+        even, steps = solved[:, -1:], np.zeros(sides.shape)
+        steps[active] = solved[:, :-1] - even * (solved[:, :-1].sum(axis=0) / even.sum())
         return steps
 
     def maximum(
@@ -242,14 +257,15 @@ class Smoother:
 
     def _next_point(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
         """Return the point after a step that does not decrease F, except for rounding."""
-        step = self.solved(point, gradient[:, None])[:, 0]
+        active = (point > _VANISHED) | (gradient > gradient @ point)
+        step = self.solved(point, gradient[:, None], active)[:, 0]
         longest = float((-step / point).max())
         length, here = min(1.0, _INSIDE / longest) if longest > 0 else 1.0, self.value(point)
         for _ in range(_MOST_HALVINGS):
             if self.value(point + length * step) >= here - _ROUNDING * (1 + abs(here)):
                 break
             length /= 2
-        after = point + length * step
+        after = np.maximum(point + length * step, _LEAST_SHARE)
         return np.asarray(after / after.sum(), np.float64)
 
     def spread(self, point: FloatArray, start: LinearStart) -> FloatArray:
