@@ -83,7 +83,11 @@ class CoefficientLaw:
         centre, least = combinations @ self.coefficients[place], self.least(combinations, place)
         away = _FAR * np.sqrt(2 * self.powers[0].sum()) * least
         low, high = centre - away, centre + away
-        lower = crossing(lambda t: self.tail(combinations, place, t), low, centre, tail)
-        upper = -crossing(lambda t: 1 - self.tail(combinations, place, -t), -high, -centre, tail)
+
+        def tails(t: FloatArray) -> FloatArray:
+            return np.array([self.tail(combinations, place, each) for each in np.atleast_2d(t)]).reshape(t.shape)
+
+        lower = crossing(tails, low, centre, tail)
+        upper = -crossing(lambda t: 1 - tails(-t), -high, -centre, tail)
         # If nothing varies at the estimate, a limit is at least half a report away.
         return np.fmin(lower, centre - sigmas(tail) * least), np.fmax(upper, centre + sigmas(tail) * least)

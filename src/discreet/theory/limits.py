@@ -28,7 +28,9 @@ LEAST_REPORTS = 10
 """Least number of reports for limits of sums: three moments do not describe the mean of fewer contributions."""
 # In reports: a smaller standard error means that all reports agree, and not that the truth is known.
 _AGREE = 0.5
-_GRID, _ROUNDS, _CLOSE = 33, 60, 1e-8
+# Points in which a limit is looked for, in the whole and then between the two that enclose it.
+_GRIDS = (33, 17, 17)
+_LEAST_TAIL = 1e-16
 # A variance below this share of the largest second moment counts as 0; so does a smaller difference of estimate and t.
 _NOTHING, _EQUAL = 1e-12, 1e-9
 _STRAIGHT, _MOST_SKEWED = 1e-3, 40.0
@@ -45,28 +47,32 @@ def tail_above(z: FloatArray, skewness: FloatArray) -> FloatArray:
 
 
 def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray, tail: float) -> FloatArray:
-    """Return the first numbers from low to high at which a tail probability is at least ``tail``; nan without one."""
+    """Return the first numbers from low to high at which a tail probability is at least ``tail``; nan without one.
 
-    def above(t: FloatArray) -> FloatArray:
-        return np.asarray(np.log(np.maximum(tail_at(t), np.finfo(float).tiny) / tail))
+    Args:
+        tail_at: a function from ``(m,)`` or ``(grid, m)`` numbers to tail probabilities.
+        low: ``(m,)``.
+        high: ``(m,)``.
+        tail: the tail probability, in (0, 1/2).
+    """
 
-    grid = low + (high - low) * np.linspace(0, 1, _GRID)[:, None]
-    reached = np.array([tail_at(t) for t in grid]) >= tail
-    first, columns = reached.argmax(axis=0), np.arange(len(low))
-    near, far = grid[np.maximum(first - 1, 0), columns], grid[first, columns]
-    under, over, middle = above(near), above(far), far
-    for _ in range(_ROUNDS):
-        # The secant method; the function value at an end that stays is halved (Illinois method).
-        with np.errstate(divide="ignore", invalid="ignore"):
-            middle = far - over * (far - near) / (over - under)
-        middle = np.where((middle > near) & (middle < far), middle, (near + far) / 2)
-        value = above(middle)
-        below = value < 0
-        under, over = np.where(below, value, under / 2), np.where(below, over / 2, value)
-        near, far = np.where(below, middle, near), np.where(below, far, middle)
-        if not (np.abs(value) > _CLOSE).any():
-            break
-    return np.where(reached.any(axis=0), np.where(first > 0, middle, low), np.nan)
+    from scipy.special import ndtri
+
+    columns, found, inside = np.arange(len(low)), np.ones(len(low), np.bool_), np.ones(len(low), np.bool_)
+    for zoom, points in enumerate(_GRIDS):
+        grid = low + (high - low) * np.linspace(0, 1, points)[:, None]
+        tails = np.asarray(tail_at(grid))
+        first = (tails >= tail).argmax(axis=0)
+        if not zoom:
+            found, inside = (tails >= tail).any(axis=0), first > 0
+        low, high = grid[np.maximum(first - 1, 0), columns], grid[first, columns]
+    # In standard scores tails are nearly straight, so that the last step is a secant.
+    under, over = (
+        ndtri(np.clip(tails[at, columns], _LEAST_TAIL, 1 - _LEAST_TAIL)) - ndtri(tail)
+        for at in (np.maximum(first - 1, 0), first)
+    )
+    part = np.divide(under, under - over, out=np.ones_like(under), where=over > under)
+    return np.where(found, np.where(inside, low + part * (high - low), low), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,225 @@
+"""Measures limits and standard errors of sums, means, deciles and the like, where few reports tell the truth.
+
+Every law, under LDP and ULDP, at epsilon 0.3, 1 and 3, for several true distributions, where 0.3 to 1,000 reports are
+expected to tell the truth. *Held* is the share of the 95% intervals that contain the truth. *Error* is the median
+standard error over the standard deviation of the estimates. Linear regressions follow, with rare categories.
+
+A run is kept in out/limits.jsonl, one line for each setting, and goes on where it stopped. With ``--write`` the lines
+become a part of docs/evidence/coverage.md; the exit code is 1 if a goal is missed. ``--always`` measures limits that
+hold at all looks.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.progress import track
+
+import discreet as dc
+from discreet.mechanisms import BLOCK_MECHANISMS
+from discreet.simulation.tallies import draw_tally
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT, PAGE = ROOT / "out" / "limits.jsonl", ROOT / "docs" / "evidence" / "coverage.md"
+HEADING = "## Few informative reports"
+LAWS = {
+    "rr": (16, (8, 8)),
+    "subset": (8, (6, 6)),
+    "unary": (8, (6, 6)),
+    "hashing": (8, (6, 6)),
+    "hadamard": (31, (15, 9)),
+    "paley": (16, (7, 9)),
+    "design": (8, (6, 6)),
+    "windows": (32, (8, 24)),
+}
+EPSILONS, TOLD = (0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0, 1000.0)
+ENOUGH = 10
+LEAST_MEAN, LEAST, ABSURD, RARE = 0.95, 0.88, 0.80, 300
+ERRORS, ERRORS_HELD = (0.8, 1.3), 0.98
+
+
+class Setting(NamedTuple):
+    """One setting of the grid.
+
+    Attributes:
+        law: name of the mechanism.
+        notion: LDP, ULDP, or two ranges of windows.
+        epsilon: of the mechanism.
+        truth: name of the true distribution.
+        told: how many reports are expected to tell the truth.
+    """
+
+    law: str
+    notion: str
+    epsilon: float
+    truth: str
+    told: float
+
+
+def settings() -> Iterator[Setting]:
+    """Yield all settings, those with few reports first."""
+    for told, epsilon, law in product(TOLD, EPSILONS, LAWS):
+        for notion in ("LDP", "ULDP", *(["two ranges"] if law == "windows" else [])):
+            truths = ["uniform", "Zipf", "one value"]
+            for truth in truths + ([] if notion == "LDP" else ["one protected value", "none protected"]):
+                yield Setting(law, notion, epsilon, truth, told)
+
+
+def mechanism_of(setting: Setting) -> Any:
+    """Return the mechanism of a setting."""
+    every, (protected, clear) = LAWS[setting.law]
+    size = every if setting.notion == "LDP" else protected + clear
+    sensitive: Any = None if setting.notion == "LDP" else range(protected)
+    if setting.notion == "two ranges":
+        sensitive = [*range(6), *range(12, 18)]
+    return BLOCK_MECHANISMS[setting.law](dc.Domain(range(size), sensitive=sensitive), setting.epsilon)
+
+
+def truth_of(name: str, domain: dc.Domain) -> np.ndarray:
+    """Return the true shares."""
+    size, protected = domain.size, domain.sensitive
+    if name == "Zipf":
+        p = 1 / np.arange(1.0, size + 1)
+    elif name in {"one value", "one protected value"}:
+        p = np.zeros(size)
+        p[int(np.flatnonzero(protected)[0]) if "protected" in name else size - 1] = 1
+    else:
+        p = (~protected if name == "none protected" else np.ones(size)).astype(float)
+    return np.asarray(p / p.sum())
+
+
+class Question(NamedTuple):
+    """A number that an estimate is asked for: its kind, the function that asks, and the truth."""
+
+    kind: str
+    ask: Callable[[Any], Any]
+    truth: float
+
+
+def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
+    """Return what is asked of every estimate."""
+    covered, clear = np.flatnonzero(domain.sensitive), np.flatnonzero(~domain.sensitive)
+    half, mixed = covered[: len(covered) // 2], np.concatenate([covered[:2], clear[:2]])
+    sets = {"1 value": covered[:1], "3 values": covered[:3], "quarter": covered[: max(len(covered) // 4, 2)]}
+    sets["half"] = np.concatenate([half, clear[len(clear) // 2 :]])
+    if len(clear):
+        sets |= {"mixed": mixed, "clear": clear[:1]}
+    first, second = (np.isin(np.arange(domain.size), codes) for codes in (covered[:2], [*covered[2:4], *clear[:1]]))
+    asked = []
+    for kind, codes in sets.items():
+        mask = np.isin(np.arange(domain.size), codes)
+        asked.append(Question(kind, lambda found, mask=mask: found.total(mask), float(p[mask].sum())))
+    asked.append(Question("mean", lambda found: found.mean(), float(p @ np.arange(domain.size))))
+    decile = int(np.argmax(np.cumsum(p) >= 0.1 - 1e-12))
+    asked.append(Question("decile", lambda found: found.quantile(0.1), decile))
+    asked.append(Question("difference", lambda found: found.difference(first, second), p[first].sum() - p[second].sum()))
+    if (whole := p[first | second].sum()) > 0:
+        asked.append(Question("condition", lambda found: found.ratio(first, first | second), p[first].sum() / whole))
+    return asked
+
+
+def measured(setting: Setting, runs: int) -> dict[str, Any]:
+    """Return how often each interval held, its length, and errors over deviations."""
+    mechanism = mechanism_of(setting)
+    domain, truth = mechanism.domain, float(mechanism.numbers.truth)
+    n, p = max(round(setting.told / truth), 1), truth_of(setting.truth, domain)
+    asked, rng = questions(domain, p), np.random.default_rng([*map(ord, "".join(map(str, setting)))])
+    facts = np.full((len(asked), 4, runs), np.nan)
+    for run in range(runs):
+        found = dc.estimate(mechanism, draw_tally(mechanism, rng.multinomial(n, p), rng))
+        for at, (_, ask, _) in enumerate(asked):
+            number = ask(found)
+            error = getattr(number, "standard_error", np.nan)
+            facts[at, :, run] = (*number.interval(), error, float(getattr(number, "estimate", np.nan)))
+    cells = {}
+    for (kind, _, true), (low, high, errors, estimates) in zip(asked, facts, strict=True):
+        spread = float(np.std(estimates)) if kind not in {"decile", "condition"} else 0.0
+        honest = float(np.median(errors) / spread) if spread > 1e-9 else None
+        held = np.mean((low <= true + 1e-9) & (high >= true - 1e-9))
+        broken = bool(np.isnan([low, high]).any() or (high < low).any())
+        cells[kind] = {"held": float(held), "length": float(np.mean(high - low)), "error": honest, "broken": broken}
+    return {"setting": [*setting], "n": n, "runs": runs, "cells": cells}
+
+
+# Regressions: rare categories, with and without an effect, 13 groups, and a slope.
+
+
+def regressions() -> Iterator[tuple[str, float, str, int]]:
+    """Yield law, epsilon, design and n."""
+    designs = [f"{few} of 600, {effect}" for few, effect in product((2, 3, 5, 20), ("no effect", "rare", "effect"))]
+    cells = [(design, 600) for design in designs] + [(d, n) for d in ("separation", "13 groups", "slope") for n in (30, 600)]
+    for law, epsilon, (design, n) in product(("rr", "rr ULDP", "unary"), (1.0, 4.0), cells):
+        yield law, epsilon, design, n
+
+
+def people_of(design: str, n: int, rng: Any) -> tuple[dict[str, Any], np.ndarray, str, float]:
+    """Return covariates, the share of the first value for each person, the covariate in question, and its effect."""
+    place = np.arange(n)
+    if design == "separation":
+        return {"x": place % 2}, np.where(place % 2, 0.0, 1.0), "x", -1.0
+    if design == "13 groups":
+        columns = {f"g{group}": (place % 13 == group).astype(float) for group in range(1, 13)}
+        return columns, np.full(n, 0.3), "g5", 0.0
+    if design == "slope":
+        x = rng.uniform(-1, 1, n)
+        return {"x": x}, 0.1 + 0.1 * x, "x", 0.1
+    few, kind = int(design.split()[0]), design.split(", ")[1]
+    inside, outside = {"no effect": (0.5, 0.5), "rare": (0.02, 0.02), "effect": (0.5, 0.02)}[kind]
+    return {"x": (place < few).astype(float)}, np.where(place < few, inside, outside), "x", inside - outside
+
+
+def regressed(law: str, epsilon: float, design: str, n: int, runs: int) -> dict[str, Any]:
+    """Return how often the interval of a coefficient held, and how often no effect was called significant."""
+    size, sensitive = (2, None) if law == "rr" else (2, [0]) if law == "rr ULDP" else (7, range(4))
+    mechanism = BLOCK_MECHANISMS[law.split()[0]](dc.Domain(range(size), sensitive=sensitive), epsilon)
+    rng, held, false, errors, found = np.random.default_rng([n, *map(ord, law + design)]), 0, 0, [], []
+    for run in range(runs):
+        columns, share, name, truth = people_of(design, n, rng)
+        codes = np.where(rng.random(n) < share, 0, rng.integers(1, size, n))
+        reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run))
+        result = dc.regress(mechanism, reports, columns, values=[0])
+        row = next(one for one in result.rows() if one.covariate == name)
+        held += row.lower - 1e-9 <= truth <= row.upper + 1e-9
+        false += row.p_value < 0.05
+        errors.append(row.standard_error)
+        found.append(row.coefficient)
+    spread = float(np.std(found))
+    cell = {"held": held / runs, "false": false / runs if truth == 0 else None, "error": float(np.median(errors)) / spread}
+    return {"regression": [law, epsilon, design, n], "runs": runs, "cell": cell}
+
+
+def carry_on(runs: int, kept: Path) -> None:
+    """Measure what the kept lines lack, line by line."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
+    known = [json.loads(line) for line in lines]
+    done = {tuple(each.get("setting") or each["regression"]) for each in known}
+    with kept.open("a", encoding="utf-8") as file:
+        left = [each for each in settings() if tuple(each) not in done]
+        # Mixed, so that a run that is cut short is a fair part of the grid.
+        order = np.random.default_rng(1).permutation(len(left))
+        for setting in track([left[at] for at in order], description="sums"):
+            file.write(json.dumps(measured(setting, runs)) + "\n")
+            file.flush()
+        for asked in track([each for each in regressions() if each not in done], description="regressions"):
+            file.write(json.dumps(regressed(*asked, runs)) + "\n")
+            file.flush()
+
+
+def main() -> int:
+    """Measure, and write the part of the page if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--kept", type=Path, default=KEPT)
+    options = parser.parse_args()
+    carry_on(options.runs, options.kept)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
