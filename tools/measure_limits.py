@@ -43,7 +43,7 @@ LEAST_MEAN, LEAST, ABSURD, RARE = 0.95, 0.88, 0.80, 300
 ERRORS, ERRORS_HELD = (0.8, 1.3), 0.98
 
 
-class Setting(NamedTuple):
+class GridSetting(NamedTuple):
     """One setting of the grid.
 
     Attributes:
@@ -61,16 +61,16 @@ class Setting(NamedTuple):
     told: float
 
 
-def settings() -> Iterator[Setting]:
+def settings() -> Iterator[GridSetting]:
     """Yield all settings, those with few reports first."""
     for told, epsilon, law in product(TOLD, EPSILONS, LAWS):
         for notion in ("LDP", "ULDP", *(["two ranges"] if law == "windows" else [])):
             truths = ["uniform", "Zipf", "one value"]
             for truth in truths + ([] if notion == "LDP" else ["one protected value", "none protected"]):
-                yield Setting(law, notion, epsilon, truth, told)
+                yield GridSetting(law, notion, epsilon, truth, told)
 
 
-def mechanism_of(setting: Setting) -> Any:
+def mechanism_of(setting: GridSetting) -> Any:
     """Return the mechanism of a setting."""
     every, (protected, clear) = LAWS[setting.law]
     size = every if setting.notion == "LDP" else protected + clear
@@ -102,7 +102,7 @@ class Question(NamedTuple):
 
 
 def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
-    """Return what is asked of every estimate."""
+    """Return the questions to every estimate."""
     covered, clear = np.flatnonzero(domain.sensitive), np.flatnonzero(~domain.sensitive)
     half, mixed = covered[: len(covered) // 2], np.concatenate([covered[:2], clear[:2]])
     sets = {"1 value": covered[:1], "3 values": covered[:3], "quarter": covered[: max(len(covered) // 4, 2)]}
@@ -123,8 +123,8 @@ def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
     return asked
 
 
-def measured(setting: Setting, runs: int) -> dict[str, Any]:
-    """Return how often each interval held, its length, and errors over deviations."""
+def measured(setting: GridSetting, runs: int) -> dict[str, Any]:
+    """Return the share of intervals that held, their lengths, and errors over deviations, by question."""
     mechanism = mechanism_of(setting)
     domain, truth = mechanism.domain, float(mechanism.numbers.truth)
     n, p = max(round(setting.told / truth), 1), truth_of(setting.truth, domain)
@@ -174,7 +174,7 @@ def people_of(design: str, n: int, rng: Any) -> tuple[dict[str, Any], np.ndarray
 
 
 def regressed(law: str, epsilon: float, design: str, n: int, runs: int) -> dict[str, Any]:
-    """Return how often the interval of a coefficient held, and how often no effect was called significant."""
+    """Return the share of intervals of a coefficient that held, and of false positives."""
     size, sensitive = (2, None) if law == "rr" else (2, [0]) if law == "rr ULDP" else (7, range(4))
     mechanism = BLOCK_MECHANISMS[law.split()[0]](dc.Domain(range(size), sensitive=sensitive), epsilon)
     rng, held, false, errors, found = np.random.default_rng([n, *map(ord, law + design)]), 0, 0, [], []

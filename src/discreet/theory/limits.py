@@ -58,13 +58,13 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
 
     from scipy.special import ndtri
 
-    columns, found, inside = np.arange(len(low)), np.ones(len(low), np.bool_), np.ones(len(low), np.bool_)
+    columns, exists, inside = np.arange(len(low)), np.ones(len(low), np.bool_), np.ones(len(low), np.bool_)
     for zoom, points in enumerate(_GRIDS):
         grid = low + (high - low) * np.linspace(0, 1, points)[:, None]
         tails = np.asarray(tail_at(grid))
         first = (tails >= tail).argmax(axis=0)
         if not zoom:
-            found, inside = (tails >= tail).any(axis=0), first > 0
+            exists, inside = (tails >= tail).any(axis=0), first > 0
         low, high = grid[np.maximum(first - 1, 0), columns], grid[first, columns]
     # In standard scores tails are nearly straight, so that the last step is a secant.
     under, over = (
@@ -72,7 +72,7 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
         for at in (np.maximum(first - 1, 0), first)
     )
     part = np.divide(under, under - over, out=np.ones_like(under), where=over > under)
-    return np.where(found, np.where(inside, low + part * (high - low), low), np.nan)
+    return np.where(exists, np.where(inside, low + part * (high - low), low), np.nan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
