@@ -12,7 +12,7 @@ hold at all looks.
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,7 +117,9 @@ def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
     asked.append(Question("mean", lambda found: found.mean(), float(p @ np.arange(domain.size))))
     decile = int(np.argmax(np.cumsum(p) >= 0.1 - 1e-12))
     asked.append(Question("decile", lambda found: found.quantile(0.1), decile))
-    asked.append(Question("difference", lambda found: found.difference(first, second), p[first].sum() - p[second].sum()))
+    asked.append(
+        Question("difference", lambda found: found.difference(first, second), p[first].sum() - p[second].sum())
+    )
     if (whole := p[first | second].sum()) > 0:
         asked.append(Question("condition", lambda found: found.ratio(first, first | second), p[first].sum() / whole))
     return asked
@@ -152,7 +154,9 @@ def measured(setting: GridSetting, runs: int) -> dict[str, Any]:
 def regressions() -> Iterator[tuple[str, float, str, int]]:
     """Yield law, epsilon, design and n."""
     designs = [f"{few} of 600, {effect}" for few, effect in product((2, 3, 5, 20), ("no effect", "rare", "effect"))]
-    cells = [(design, 600) for design in designs] + [(d, n) for d in ("separation", "13 groups", "slope") for n in (30, 600)]
+    cells = [(design, 600) for design in designs] + [
+        (d, n) for d in ("separation", "13 groups", "slope") for n in (30, 600)
+    ]
     for law, epsilon, (design, n) in product(("rr", "rr ULDP", "unary"), (1.0, 4.0), cells):
         yield law, epsilon, design, n
 
@@ -168,7 +172,7 @@ def people_of(design: str, n: int, rng: Any) -> tuple[dict[str, Any], np.ndarray
     if design == "slope":
         x = rng.uniform(-1, 1, n)
         return {"x": x}, 0.1 + 0.1 * x, "x", 0.1
-    few, kind = int(design.split()[0]), design.split(", ")[1]
+    few, kind = int(design.split(maxsplit=1)[0]), design.split(", ")[1]
     inside, outside = {"no effect": (0.5, 0.5), "rare": (0.02, 0.02), "effect": (0.5, 0.02)}[kind]
     return {"x": (place < few).astype(float)}, np.where(place < few, inside, outside), "x", inside - outside
 
@@ -176,7 +180,7 @@ def people_of(design: str, n: int, rng: Any) -> tuple[dict[str, Any], np.ndarray
 def regressed(law: str, epsilon: float, design: str, n: int, runs: int) -> dict[str, Any]:
     """Return the share of intervals of a coefficient that held, and of false positives."""
     size, sensitive = (2, None) if law == "rr" else (2, [0]) if law == "rr ULDP" else (7, range(4))
-    mechanism = BLOCK_MECHANISMS[law.split()[0]](dc.Domain(range(size), sensitive=sensitive), epsilon)
+    mechanism = BLOCK_MECHANISMS[law.split(maxsplit=1)[0]](dc.Domain(range(size), sensitive=sensitive), epsilon)
     rng, held, false, errors, found = np.random.default_rng([n, *map(ord, law + design)]), 0, 0, [], []
     for run in range(runs):
         columns, share, name, truth = people_of(design, n, rng)
@@ -189,7 +193,11 @@ def regressed(law: str, epsilon: float, design: str, n: int, runs: int) -> dict[
         errors.append(row.standard_error)
         found.append(row.coefficient)
     spread = float(np.std(found))
-    cell = {"held": held / runs, "false": false / runs if truth == 0 else None, "error": float(np.median(errors)) / spread}
+    cell = {
+        "held": held / runs,
+        "false": false / runs if truth == 0 else None,
+        "error": float(np.median(errors)) / spread,
+    }
     return {"regression": [law, epsilon, design, n], "runs": runs, "cell": cell}
 
 

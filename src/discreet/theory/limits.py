@@ -55,13 +55,12 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
         high: ``(m,)``.
         tail: the tail probability, in (0, 1/2).
     """
-
     from scipy.special import ndtri
 
-    columns, exists, inside = np.arange(len(low)), np.ones(len(low), np.bool_), np.ones(len(low), np.bool_)
+    columns = np.arange(len(low))
     for zoom, points in enumerate(_GRIDS):
         grid = low + (high - low) * np.linspace(0, 1, points)[:, None]
-        tails = np.asarray(tail_at(grid))
+        tails = tail_at(grid)
         first = (tails >= tail).argmax(axis=0)
         if not zoom:
             exists, inside = (tails >= tail).any(axis=0), first > 0
