@@ -96,6 +96,7 @@ chaos: $(VENV)/dev
 coverage: $(VENV)/dev
 	$(BIN)/python tools/measure_coverage.py
 	$(BIN)/python tools/measure_sums.py
+	$(BIN)/python tools/measure_limits.py
 	$(BIN)/python tools/measure_tests.py
 	$(BIN)/python tools/measure_surveys.py
 
