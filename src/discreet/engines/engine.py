@@ -384,7 +384,7 @@ def gather(
     folder: str | Path | None = None,
     threads: int | None = None,
 ) -> Observed:
-    """Return the evidence in sources on this machine; see `Engine.evidence`.
+    """Read the sources on this machine, and return their evidence; see `Engine.evidence`.
 
     Args:
         mechanism: the mechanism that made the reports.

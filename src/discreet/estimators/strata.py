@@ -51,7 +51,7 @@ class Stratum:
 
 
 def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
-    """Return the moments of a tally, weighted or not; errors as for `Decoder.estimate`."""
+    """Return the linear estimate of a tally and its moments; exceptions as for `Decoder.estimate`."""
     weights, parts = counts.weights, counts.square_parts
     mean = decoder.estimate(weights)
     constant, slope = decoder.second_moments(weights, mean)
@@ -96,7 +96,7 @@ class Strata:
 
 
 def _batches(counts: Tally | WeightedTally) -> Mapping[tuple[str, str], NamedBatch]:
-    """Return the batches of a tally by plan and name."""
+    """Return the batches of a tally, as a mapping from the plan and the batch's name."""
     return {(counts.weights.fingerprint, batch.name): batch for batch in counts.batches}
 
 

@@ -238,7 +238,7 @@ _MARKS = 1 << 17
 
 
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Set or clear drawn places in turn, until each subset has the right number of members.
+    """Set or clear random bits, one after another, until each subset has the right number of members.
 
     Args:
         marks: shape ``(m, lanes)``; changed in place.

@@ -59,7 +59,7 @@ def units(codes: IntArray, size: int) -> FloatArray:
 
 
 class Worths(ABC):
-    """The contributions of a mechanism's reports to weighted sums, with their moments.
+    """The amounts that single reports add to weighted sums of shares, with the moments of these amounts.
 
     Attributes:
         in_groups: whether values with the same weight can be treated as one group.

@@ -474,7 +474,7 @@ def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
 
 
 def left_out(n: int) -> float:
-    """Return the default small probability for n people: 1e-6, or a power of ten of at most 1/(10 n)."""
+    """Return the default delta for n people: 1e-6, or a smaller power of ten that is at most 1/(10 n)."""
     return min(_LARGEST_CHANCE, 10.0 ** -(ceil(log10(n)) + 1))
 
 

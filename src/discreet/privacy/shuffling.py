@@ -63,7 +63,7 @@ def attack_end(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int =
 
 
 def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
-    """Yield two attacks: all other people have the value x, or all have x'."""
+    """Yield two cases to attack: all other people have the value x, or all have x'."""
     yield _against(pair.first, pair.second, pair.first, pair.weights)
     # x' may be reported in clear, which x never is.
     clear = max(1 - float(pair.weights @ pair.second), 0.0)

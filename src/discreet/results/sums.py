@@ -221,7 +221,7 @@ class Sums(Functionals):
 
     @cached_property
     def _by_complement(self) -> BoolArray:
-        """True for sets that contain all values that blocks cover.
+        """True for sets that contain all values that blocks can contain: their sums follow from the complement.
 
         The sum is 1 minus the sum over the values outside, which are in clear.
         """

@@ -314,7 +314,7 @@ class Survey:
 
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
-        """The realised epsilons for whole records and for attributes, from the samplers' integers and the shares."""
+        """The realised epsilons of all answers of a person, and of the answers on each attribute."""
         return SurveyGuarantee(self, *self.after())
 
     # The draw

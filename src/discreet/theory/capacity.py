@@ -330,7 +330,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
 
 
 def _spread_out(matrix: FloatArray, users: int) -> list[int]:
-    """Return n inputs, chosen greedily so that the sum over outputs of the largest probability grows most."""
+    """Return n inputs, chosen one by one: each adds most to the sum over outputs of the largest probability."""
     chosen = [int(np.argmax(matrix.max(axis=1)))]
     best = matrix[chosen[0]]
     while len(chosen) < users:

@@ -97,7 +97,7 @@ class CapError(CollectionError):
 
 
 class LifetimeError(CollectionError):
-    """Raised if all reports, or the reports of one epoch, have a larger epsilon than the application allows."""
+    """Raised if the sum of epsilons, of all reports or of one epoch's, exceeds the limit of the application."""
 
     reason = "lifetime"
 

@@ -295,7 +295,7 @@ class TranslateResponse(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return V and k, the number of elements of D."""
+        """Return V and k: the modulus of the translates, and the size of the set D that is translated."""
         return {"V": self.modulus, "k": len(self.base)}
 
     @cached_property

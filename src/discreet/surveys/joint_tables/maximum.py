@@ -94,7 +94,7 @@ class AnswerRows(Membership):
         return products
 
     def transpose_dot(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` sums of the rows of the matrix of `dot`, each row multiplied by its weight."""
+        """Return the ``(cells,)`` product of the weights and the matrix that `dot` uses."""
         evidence, covered = self.evidence, self.evidence.covered
         sums = np.zeros(self.size)
         sums[~covered] = weights[self.blocks :]
