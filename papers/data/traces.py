@@ -169,7 +169,7 @@ def _rated(source: _Source, table: Any, path: Path) -> TraceData:
 
 def _traces(source: _Source, table: Any, path: Path) -> TraceData:
     columns = [None if name is None else column_of(table, name, path) for name in source.columns]
-    traces = Traces.of(*columns).with_least(LEAST_EVENTS)
+    traces = Traces.of(*columns, unit="s").with_least(LEAST_EVENTS)
     if traces.users < 2:
         raise DataError(f"{path}: fewer than 2 users have at least {LEAST_EVENTS} events.")
     numbers = {"users": traces.users, "events": traces.event_count}

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.risk.det import DetLine, det_chart
 from papers.cells import ATTACKED, Cell
 from papers.cells import MATCHERS as MATCHED
 from papers.figure import Figure, Finding, Settings
 from papers.pie.attacks import FACE, HALF, MAXIMUM, PARTIAL, Attack, DetPoint, tables_of_attacks
+from papers.pie.det_chart import DetLine, det_chart
 from papers.pie.settings import MATCHERS, MOVIES, MOVIES_HERE, ON_ATTACK, PLACES, cells_of, those_of
 from papers.results import Results
 

@@ -32,7 +32,7 @@ survey obfuscate health_survey.toml people.csv --seed 1 -o answered
 survey verify health_survey.toml
 survey estimate health_survey.toml answered
 survey risk health_survey.toml --users 1000
-risk checkins.csv --event place --time day --seed 1
+risk checkins.csv --event place --time day --time-unit d --seed 1
 risk reports survey.toml people.csv --by age,sex
 risk compare survey.toml age.toml --users 1000
 risk plan age.toml --users 1000 --identification-error 0.9
@@ -46,6 +46,7 @@ obfuscate age.toml answers.csv --column nobody -o wrong.parquet
 init answers.csv --column age --epsilon -1 --all-sensitive
 compare age.toml reports.parquet reports.parquet
 risk checkins.csv --event place --time day --split last
+risk checkins.csv --event place --time day
 """
 
 

@@ -9,7 +9,7 @@ import pytest
 import discreet as dc
 from discreet.core.result_table import ResultTable
 from discreet.pictures.pages import PageFigure, render
-from discreet.risk.assessment import assess, sweep
+from discreet.risk.assessment import assess
 from discreet.risk.pages import risk_page
 from discreet.risk.traces import Traces, by_half
 from discreet.simulation.pages import page as study_page
@@ -45,7 +45,7 @@ def risk(_: Path) -> str:
     split = by_half(traces)
     mechanism = dc.RandomizedResponse(dc.Domain(range(split.target.event_count)), 2.0)
     found = assess(split, mechanism=mechanism, random=dc.SeededRandom(1))
-    return risk_page(found, "the first half of each user's events", sweep(split, mechanism))
+    return risk_page(found, "the first half of each user's events")
 
 
 def papers(_: Path) -> str:

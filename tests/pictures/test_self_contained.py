@@ -118,7 +118,7 @@ def pages(folder: Path) -> dict[str, Path]:
     run("obfuscate", folder / "plan.toml", folder / "values.csv", "-o", folder / "r.parquet", "--seed", 1)
     run("estimate", folder / "plan.toml", folder / "r.parquet", "--plot", folder / "estimate.html")
     run("plan", folder / "plan.toml", "--epsilon", 1, "--users", 1000, "--plot", folder / "plan.html")
-    asked = ("--event", "place", "--time", "day", "--seed", 1)
+    asked = ("--event", "place", "--time", "day", "--time-unit", "d", "--seed", 1)
     run("risk", folder / "events.csv", *asked, "-o", folder / "risk")
     return {path.name: path for path in sorted(folder.rglob("*.html"))}
 

@@ -133,7 +133,6 @@ def test_who_has_a_place_of_their_own_is_named_and_strangers_are_not() -> None:
     text = repr(found) + found._repr_html_() + " ".join(found.sentences)
     assert "80 traces, 40 of them of the 80 known users" in text
     assert found.to_arrow().column("recall").to_pylist()[0] == 1
-    assert found.plot().to_dict()["layer"]
 
 
 def test_permuted_names_are_named_by_chance() -> None:

@@ -17,7 +17,10 @@ TRACES, SCORES, COMPARE, DEFENCES = "traces", "scores", "compare", "compare --tr
 FORMS = (TRACES, SCORES, COMPARE, DEFENCES)
 RISK = main.commands["risk"]
 # What one form of compare takes and the other refuses.
-OF_DEFENCES = {*("traces", "defences", "alone", "seed"), *("user", "event", "time", "missing", "split", "least")}
+OF_DEFENCES = {
+    *("traces", "defences", "alone", "seed"),
+    *("user", "event", "time", "unit", "missing", "split", "least"),
+}
 NOT_OF = {COMPARE: OF_DEFENCES, DEFENCES: {"users", "prior"}}
 # By form, the options and how they are written.
 OPTIONS = {
@@ -80,6 +83,7 @@ VALUES: dict[str, list[Any]] = {
     "user": ["other"],
     "event": ["when"],
     "time": ["when"],
+    "unit": ["order"],
     "missing": ["drop"],
     "split": ["first:2"],
     "least": [11],
@@ -207,7 +211,18 @@ def per_user(inputs: Inputs, form: str) -> None:
     assert len((inputs.folder / "users.csv").read_text().splitlines()) == 1 + 30
 
 
+def timed(inputs: Inputs, form: str) -> None:
+    given = [*inputs.base(form), "--time", "when"]
+    assert "--time-unit" in refusal("risk", *given)
+    ordered, hours = (told("risk", *given, "--time-unit", unit) for unit in ("order", "h"))
+    assert ordered != answer(form)
+    assert hours != ordered
+    assert "goes with --time" in refusal("risk", *inputs.base(form), "--time-unit", "h")
+
+
 OTHERWISE: dict[str, Callable[[Inputs, str], None]] = {
+    "time": timed,
+    "unit": timed,
     "missing": left_out,
     "least": needs_more,
     "output": writes,
@@ -236,7 +251,7 @@ def answer(form: str) -> Any:
 @pytest.mark.parametrize(("form", "name"), [(form, name) for form in FORMS for name in OPTIONS[form]])
 def test_an_option_is_used(form: str, name: str, inputs: Inputs) -> None:
     if name in OTHERWISE:
-        if name not in ("force", "template", "debug"):
+        if name not in ("force", "template", "debug", "unit"):
             OTHERWISE[name](inputs, form)
         return
     more = {"mechanism": ["--epsilon", 2.0], "reports": REPORTS.get(form, [])}.get(name, [])
@@ -287,7 +302,7 @@ def test_options_that_do_not_go_together(options: list[object], said: str, input
 def test_a_gate_does_not_pass_where_nothing_was_learned(inputs: Inputs) -> None:
     """Every event came once; scores that go the other way name nobody."""
     once = inputs.folder / "once.csv"
-    once.write_text("user,event\n" + "".join(f"{row // 10},{row}\n" for row in range(600)))
+    once.write_text("user,event\n" + "".join(f"{row // 10},e{row}\n" for row in range(600)))
     found = run("risk", once, "--seed", 1, "--json", "--fail-above", 0.2)
     assert found.exit_code == 1
     assert "is above 0.2" in found.stderr

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv as arrow_csv
 
-from discreet.risk.attacks.traces import ATTACKS
 from running import done, refusal, run, told
 
 PLACES = [f"place {place}" for place in range(12)]
@@ -53,7 +52,7 @@ def test_nobody_is_named(tmp_path: Path) -> None:
     written = (out / "risk.html").read_text() + (out / "risk.json").read_text()
     for word in ("person-", "place 3"):
         assert word not in text + written
-    assert written.count("data:image/svg+xml;base64,") == 3
+    assert written.count("data:image/svg+xml;base64,") == 1
     assert "http" not in written.replace("http://www.w3.org", "")
 
 
@@ -105,7 +104,7 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     table = write_table(tmp_path)
     facts = told("risk", table, "--seed", 1)
     assert facts["attack"] == facts["attacks_tried"][0]["attack"]
-    assert {one["attack"] for one in facts["attacks_tried"]} == set(ATTACKS)
+    assert {one["attack"] for one in facts["attacks_tried"]} >= {"markov", "learned", "jointly", "event"}
     value, high = facts["success"]["value"], facts["success"]["high"]
     assert facts["risk"] == high > value
     assert "learns" in facts["attacker"] or "Markov" in facts["attacker"]
@@ -116,13 +115,13 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     assert run("risk", table, "--seed", 1, "--fail-above", (value + high) / 2).exit_code == 1
     assert run("risk", table, "--seed", 1, "--fail-above", high + 1e-9).exit_code == 0
     text = " ".join(done("risk", table, "--seed", 1, "-o", tmp_path / "out").split())
-    assert "Right user named, by each attack" in text
+    assert "Identified, by each attack" in text
     assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
 
 
 def test_defences_are_ranked(tmp_path: Path) -> None:
     table, plan = write_table(tmp_path), write_plan(tmp_path, epsilon=1.0)
-    given = ["risk", "compare", "--traces", table, "--time", "when", plan, "--seed", 1]
+    given = ["risk", "compare", "--traces", table, "--time", "when", "--time-unit", "order", plan, "--seed", 1]
     asked = [*given, "--defences", "first:1/99, rare:2, event=7-digits,when=*,rare:2+first:1/2"]
     facts = told(*asked)
     risks = {one["name"]: one["risk"] for one in facts["defences"]}

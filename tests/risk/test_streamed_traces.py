@@ -251,7 +251,7 @@ def test_files_of_different_kinds_do_not_go_together(name: str, values: list[Any
 
 # What is missing
 
-GAPS = "who,what,when\na,x,1\n,x,2\nb,,3\na,y,\nb,y,5\nb,z,6\na,x,7\n"
+GAPS = "who,what,when\na,x,1\n,x,2\nb,,3\na,y,\nb,y,5\nb,z,6\na,x,7\n,z,8\n"
 
 
 def gaps(folder: Path) -> list[Path]:
@@ -272,7 +272,7 @@ def gaps(folder: Path) -> list[Path]:
 def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path: Path) -> None:
     path = gaps(tmp_path)[which]
     line = ", line 3" if path.suffix == ".csv" else ""
-    assert f"1 of 7 users are missing (first in row 1{line})" in refused(
+    assert f"2 of 8 users are missing (first in row 1{line})" in refused(
         DataError, lambda: read_traces(path, **COLUMNS)
     )
     whole = [("a", "x", 1), ("b", "y", 5), ("b", "z", 6), ("a", "x", 7)]
@@ -281,9 +281,9 @@ def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path
         with tiny(rows, 1):
             found = read_traces(path, **COLUMNS, missing="drop")
         same(found, expected)
-        assert found.left_out == 3
-        assert "3 rows left out" in repr(found)
+        assert found.left_out == 4
+        assert "4 rows left out" in repr(found)
     # The time is not asked for, so its gap is none.
     untimed = read_traces(path, **UNTIMED, missing="drop")
-    assert (untimed.left_out, len(untimed)) == (2, 5)
-    assert read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y", "z"])).left_out == 2
+    assert (untimed.left_out, len(untimed)) == (3, 5)
+    assert read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y", "z"])).left_out == 3

@@ -9,22 +9,22 @@ the results support "at least" and never "less than". The right sides hold for e
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import starmap
-from math import ceil, exp, expm1, floor, inf, log2
+from math import ceil, floor, log2
 from typing import Any
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.domain import Domain
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import ResultTable
 from discreet.errors import DataError, ParameterError
-from discreet.mechanisms import BlockMechanism, Channel, RandomizedResponse
+from discreet.mechanisms import BlockMechanism, Channel
+from discreet.risk.attacks.plain import numbers_say_more
 from discreet.risk.attacks.reports import match_reports
-from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, Attempt, Naming, level_of_each, strongest
+from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, WHEN, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
+from discreet.risk.clock import clock_sentence
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
 from discreet.risk.scores.rates import DET, RankCurve, Rate, det, pse_of_ranks, rank_curve, rate
 from discreet.risk.scores.scores import Ranks, Scores
@@ -36,14 +36,15 @@ REPORTS = "likelihood of reports"
 MOST_UNKNOWN = 0.1
 """The largest share of candidates about whom an attacker may know nothing."""
 
-YARDSTICK_USERS = 517
-YARDSTICKS = (
-    ("a matcher of left index fingers", 0.861),
-    ("a matcher of faces", 0.886),
-    ("a matcher of right index fingers", 0.930),
+_UNUSED = (
+    "The order of the numbers in the events says more about people than the numbers as names do. No learned attack "
+    "uses this order, so that nothing limits the risk."
 )
-"""The rate at which the right one of 517 users scores best; NIST Biometric Scores Set 1 (left finger, face matcher C,
-right finger), measured with `discreet.risk.scores.biometric`."""
+_UNSEEN = "No attack reads the spelling of labels or free text; information there is not seen."
+_ADJOINING = (
+    "The attack when uses that a trace begins soon after the known events of its user end. A split in halves makes "
+    "this so; a split at a time (time:WHEN) does not."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -126,11 +127,6 @@ class Assessment(ABC):
         return ()
 
     @property
-    def by_chance(self) -> tuple["ChanceGroup", ...]:
-        """The shares of traces by the probability that the attack gives the right user; empty without probabilities."""
-        return ()
-
-    @property
     def risk_note(self) -> str:
         """A remark on `risk` in brackets; empty if the risk bounds every attack."""
         return ""
@@ -164,33 +160,30 @@ class Assessment(ABC):
     @property
     def ends(self) -> str:
         """The interval of `success` as text."""
-        return f"{self.level:.0%} interval {self.success.low:.2%} {self.upper(f'{self.success.high:.2%}')}"
+        return f"{self.level:.0%} interval {self.success.low:.1%} {self.upper(f'{self.success.high:.1%}')}"
 
     def upper(self, limit: str) -> str:
         """Return the upper end of an interval as text."""
         return f"to {limit}"
 
-    def success_among(self, users: int) -> Rate:
-        """Return the rate at which the right user scores best among fewer users, who are drawn at random.
+    def answer(self, knowledge: str = "") -> str:
+        """Return the sentence on the share of people identified; ``knowledge`` is known to the attacker.
 
-        It uses the scores of one trace at a time, for every attack.
-
-        Raises:
-            ParameterError: if there are fewer users.
+        Example:
+            >>> from discreet.risk.traces import Traces, by_half
+            >>> users = np.repeat(range(30), 4)
+            >>> assess(by_half(Traces.of(users, users)), attack="markov").answer("the first events")
+            'An attacker who knows the first events identifies 100.0% of the 30 people (95% interval 88.4% to 100.0%).'
         """
-        users = checked_whole("users", users, 1)
-        if users > self.users:
-            raise ParameterError("users.too-many", argument="users", users=self.users, users_2=users)
-        places = zip(self.scores.ranks.greater, self.scores.ranks.ties, strict=True)
-        chances = [best_among(users, self.users, int(above), int(same)) for above, same in places]
-        return rate(float(np.sum(chances)), len(chances), level=self.success.level)
+        who = f"An attacker who knows {knowledge}" if knowledge else "An attacker"
+        return f"{who} identifies {self.success.value:.1%} of the {self.users:,} people ({self.ends})."
 
-    def _named(self, what: str, how: str) -> str:
-        """Return the sentence on the rate at which the right user is identified."""
+    @property
+    def _beside(self) -> str:
+        """The sentence on guessing and on lists of people."""
         return (
-            f"Of {self.users:,} users known to an attacker, the right one is named for {self.success.value:.2%} of "
-            f"{what} {how}; guessing: {100 / self.users:.2g}%), and is among the {self.largest_list} best for "
-            f"{self.listed.value:.2%}."
+            f"Guessing identifies {100 / self.users:.2g}%. The right person is among the {self.largest_list} likeliest "
+            f"for {self.listed.value:.1%}."
         )
 
     @property
@@ -222,34 +215,6 @@ class TraceGroup:
     success: Rate
 
 
-CHANCES = (0.0, 0.01, 0.1, 0.5, 0.9, 0.99)
-"""Lower ends of the groups of traces by the probability that the attack gives the right user."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChanceGroup:
-    """The traces whose right user has a probability in a given range, according to the attack.
-
-    Attributes:
-        least: the lower end of the range.
-        below: the upper end of the range.
-        share: the share of all traces.
-
-    Example:
-        >>> from discreet.core.random import SeededRandom
-        >>> from discreet.risk.traces import Traces, by_half
-        >>> users = np.repeat(range(30), 4)
-        >>> split = by_half(Traces.of(users, users))
-        >>> likeliest, *_ = assess(split, attack="learned", random=SeededRandom(1)).by_chance
-        >>> likeliest.least, likeliest.share.value
-        (0.99, 1.0)
-    """
-
-    least: float
-    below: float
-    share: Rate
-
-
 def even_groups(numbers: Any) -> IntArray:
     """Return groups 0, 1, ... for ``(m,)`` numbers: up to ten groups of about equal size; equal numbers share a group.
 
@@ -275,6 +240,8 @@ class TraceAssessment(Assessment):
             nats; None if the attack has no probabilities (`markov`).
         chances: ``(probes,)`` probabilities of the right users, according to the attack, from each trace alone; None as
             for ``margins``.
+        clock: a sentence on the reason for which hours were not used; empty if they were.
+        unused: whether the order of numbers that label the events is informative, and no learned attack used it.
         unlearned: the share of traces that the attack learned nothing about. Such a trace shares no known event with
             its own user, or more than half of the other users resemble it more. All traces count if the strongest
             attack is not shown to succeed more often than guessing, unless the attacker knows the traces.
@@ -288,6 +255,8 @@ class TraceAssessment(Assessment):
     """
 
     tried: tuple[Attempt, ...]
+    clock: str
+    unused: bool
     unlearned: float
     unique: Uniqueness
     events: IntArray
@@ -304,13 +273,16 @@ class TraceAssessment(Assessment):
         """The identification risk: the upper limit for this attack, which a better attack may exceed.
 
         Traces that the attack learned nothing about count as identified, so that an uninformed attack supports no
-        limit. The risk is at most the limit that identical traces allow.
+        limit; all traces do if a column is informative and unused. The risk is at most the limit that identical traces
+        allow.
         """
-        return min(self.success.high + self.unlearned, self.unique.limit)
+        return min(1.0 if self.unused else self.success.high + self.unlearned, self.unique.limit)
 
     @property
     def risk_note(self) -> str:
         """A remark on `risk` in brackets: it limits only the attacks that were tried."""
+        if self.unused:
+            return " (numbers were not used)"
         if self.unlearned:
             return f" (with the {self.unlearned:.2%} of the traces of which nothing was learned)"
         return " (upper limit of what the strongest attack tried achieves)"
@@ -340,19 +312,6 @@ class TraceAssessment(Assessment):
             named = rate(float(hits[inside].sum()), int(inside.sum()), level=level)
             rates.append(TraceGroup(fewest, most, named))
         return tuple(rates)
-
-    @property
-    def by_chance(self) -> tuple["ChanceGroup", ...]:
-        """The shares of traces by the probability that the attack gives the right user, in descending order.
-
-        Their intervals hold together. An empty tuple if the attack has no probabilities.
-        """
-        if self.chances is None:
-            return ()
-        groups = np.searchsorted(CHANCES[1:], self.chances, "right")
-        counts, level = np.bincount(groups, minlength=len(CHANCES)), level_of_each(self.success.level, len(CHANCES))
-        shares = (rate(int(count), len(groups), level=level) for count in counts)
-        return tuple(starmap(ChanceGroup, zip(CHANCES, (*CHANCES[1:], 1.0), shares, strict=True)))[::-1]
 
     @property
     def chance_sentence(self) -> str:
@@ -396,24 +355,6 @@ class TraceAssessment(Assessment):
         return pa.table(columns)
 
     @property
-    def yardstick(self) -> str:
-        """A sentence on biometric matchers that identify at most as often as these data allow; empty for too few users.
-
-        The result of one attack is a lower bound, so the sentence never calls data less identifiable. It is also empty
-        if the attack learned nothing.
-        """
-        if self.users < YARDSTICK_USERS or self.unlearned == 1:
-            return ""
-        here = self.success_among(YARDSTICK_USERS)
-        names = [name for name, success in YARDSTICKS if here.low >= success]
-        conclusion = f"at least as identifiable as {names[-1]}" if names else "better attacks may name more"
-        compared = ", ".join(f"{name.removeprefix('a matcher of ')} {success:.0%}" for name, success in YARDSTICKS)
-        return (
-            f"Among {YARDSTICK_USERS} users this attack would name the right one with probability {here.value:.3g} "
-            f"(at least {here.low:.3g}): {conclusion} (NIST Biometric Scores Set 1, as many users: {compared})."
-        )
-
-    @property
     def is_mostly_blind(self) -> bool:
         """True if the traces without information outnumber the identified ones: upper limits then say nothing."""
         return self.unlearned > self.success.value
@@ -441,16 +382,18 @@ class TraceAssessment(Assessment):
     @property
     def sentences(self) -> tuple[str, ...]:
         """The assessment as sentences."""
-        several = len(self.tried) > 1
-        how = f"by the strongest of {len(self.tried)} attacks ({self.attack})"
-        how = how if several else f"by one attack ({self.attack}), others not tried"
-        ends = self.ends + (", the choice accounted for" if several else "")
-        first = self._named("traces without names", f"{how} ({ends}")
-        answer = (self.unlearned_sentence, first) if self.is_mostly_blind else (first, self.unlearned_sentence)
+        how = f"The strongest of {len(self.tried)} attacks is {self.attack}; the interval accounts for the choice."
+        how = how if len(self.tried) > 1 else f"Only the attack {self.attack} was tried."
+        answer = (self.answer(), self.unlearned_sentence)
+        answer = answer[::-1] if self.is_mostly_blind else answer
         samples = (attempt.sample_sentence for attempt in self.tried)
+        finds = any(attempt.attack == WHEN and attempt.success.low > 1 / self.users for attempt in self.tried)
+        adjoining = _ADJOINING if finds else ""
         bits = f"{self._bits}; nothing limits what a better attack finds"
         bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
-        parts = *answer, *samples, bits, self.unique.sentence, self.chance_sentence, self.yardstick
+        facts = bits, self.unique.sentence, self.chance_sentence, _UNSEEN
+        numbers = _UNUSED if self.unused else ""
+        parts = numbers, *answer, self.clock, how, adjoining, self._beside, *samples, *facts
         return tuple(filter(None, parts))
 
 
@@ -497,15 +440,15 @@ class ReportAssessment(Assessment):
     def sentences(self) -> tuple[str, ...]:
         """The assessment as sentences."""
         each = f" at epsilon = {self.epsilon:.3g}"
-        what = f"the reports{each}" if self.reports == 1 else f"the sets of {self.reports} reports{each} each"
+        what = "A report" if self.reports == 1 else f"{self.reports} reports of each person"
         alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.risk)
         bits = self._bits + ("" if alpha == NO_LIMIT else f", and {alpha}")
         above = "nothing limits how often a better attack names the right one."
         if chance != NO_LIMIT:
             often = f"more often than with probability {chance} on average over users"
             above = f"no attack, whatever it knows, names the right one {often}."
-        first = self._named(what, f"by their likelihood ({self.ends}")
-        return (first, f"{bits}: {above}", self.bounds.attribute_sentence, self.bounds.per_user_sentence)
+        how = f"{what}{each}, attacked by likelihood. {self._beside}"
+        return (self.answer(), how, f"{bits}: {above}", self.bounds.attribute_sentence, self.bounds.per_user_sentence)
 
 
 def assess(
@@ -578,17 +521,33 @@ def assess(
         )
         epsilon, list_bound = mechanism.guarantee.realised, several.identification
         return ReportAssessment(**shared, reports=reports, epsilon=epsilon, bounds=single, list_bound=list_bound)
+    return _of_traces(split, outcome, tried, shared, source)
+
+
+def _of_traces(
+    split: Split, outcome: Naming, tried: tuple[Attempt, ...], shared: dict[str, Any], random: RandomSource
+) -> TraceAssessment:
+    """Return the assessment of traces from the strongest attack, given the figures shared with reports."""
     # No one knows more than an attacker who has the traces, and identical traces cannot be distinguished. With few
     # users an attack may identify all without a proof of more than guessing; the interval then gives no limit.
     success: Rate = shared["ranks"].rates[0]
+    ranks, users = outcome.ranks, split.training.users
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
     unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
     events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
-    unique = uniqueness(split.target, level=level, random=source)
-    answer: dict[str, Any] = {"tried": tried, "unlearned": unlearned, "unique": unique}
-    answer |= {"margins": outcome.margins, "events": events, "known": known}
-    answer["chances"] = None if outcome.own is None else np.exp(outcome.own)
-    return TraceAssessment(**shared, **answer)
+    clocks = (clock_sentence(side.times, side.unit) for side in (split.training, split.target))
+    return TraceAssessment(
+        **shared,
+        tried=tried,
+        clock=next(filter(None, clocks), ""),
+        unused=numbers_say_more(split, random),
+        unlearned=unlearned,
+        unique=uniqueness(split.target, level=shared["level"], random=random),
+        events=events,
+        known=known,
+        margins=outcome.margins,
+        chances=None if outcome.own is None else np.exp(outcome.own),
+    )
 
 
 def _refuse_unknown(split: Split) -> None:
@@ -601,7 +560,7 @@ def _refuse_unknown(split: Split) -> None:
 
 def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
     """Return the share of probes without similarity to their own user, or with less than to most other users."""
-    return float(np.mean(blind | (2 * ranks.greater > ranks.candidates - 1)))
+    return float(np.mean(blind | ranks.misled))
 
 
 def _attacked(
@@ -621,70 +580,3 @@ def _attacked(
         return replace(tried.outcome, blind=tried.blind), tried.attempts
     scores = match_reports(split, mechanism, events=reports, random=random)
     return Naming(scores, scores.ranks, np.zeros(scores.n, np.bool_)), ()
-
-
-SWEPT = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 12.0, 14.0, 16.0)
-
-
-def sweep(split: Split, mechanism: BlockMechanism) -> list[tuple[float, float, float]]:
-    """Return the identification risk of one report of randomized response for a range of epsilons.
-
-    One attack on the true values suffices for all epsilons. If every user reports and noise does not depend on the
-    value, the attack on n users succeeds with probability theta s + (1 - theta)/n. Here s is its success if all report
-    the truth [spec of exact risk, section 4].
-
-    Args:
-        split: the training traces, and the target, from which each user reports the first event.
-        mechanism: over the events' codes, with every value sensitive.
-
-    Returns:
-        For each epsilon in `SWEPT`, the success of the attack and the bound on every attack; an empty list if some user
-        has nothing to report.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.risk.traces import Traces, by_half
-        >>> split = by_half(Traces.of(np.repeat(range(50), 2), np.repeat(range(50), 2)))
-        >>> first, *_, last = sweep(split, dc.RandomizedResponse(dc.Domain(range(50)), epsilon=3.0))
-        >>> [round(figure, 2) for figure in first], [round(figure, 2) for figure in last]
-        ([0.5, 0.03, 0.03], [16.0, 1.0, 1.0])
-    """
-    n, figures = split.training.users, []
-    clear = Domain(range(mechanism.domain.size), sensitive=(), allow_unprotected=True)
-    truth = match_reports(split, RandomizedResponse(clear, epsilon=1.0))
-    for epsilon in SWEPT if truth.n == n else ():
-        other = RandomizedResponse(mechanism.domain, epsilon)
-        bound, theta = identification_bounds(other, n).identification.value, other.coefficients.truth
-        figures.append((epsilon, theta * truth.success() + (1 - theta) / n, bound))
-    return figures
-
-
-def best_among(chosen: int, users: int, above: int, same: int) -> float:
-    """Return the probability that the right user has the best score among random users; ties are broken at random.
-
-    Args:
-        chosen: the number of users, including the right one.
-        users: N, the number of users to draw from.
-        above: the number of other users with a higher score.
-        same: the number of users with the same score, including the right one.
-
-    Example:
-        >>> round(best_among(chosen=2, users=4, above=1, same=1), 3)
-        0.667
-    """
-    others, marked = users - 1 - above, same - 1
-    if chosen - 1 > others:
-        return 0.0
-    # E 1/(1 + T), with T the number of tied users among the chosen, is hypergeometric. Products are used, because
-    # logarithms of factorials would lose digits.
-    missed = _log_missed(others + 1, marked + 1, chosen)
-    tied = (others + 1) / ((marked + 1) * chosen) * -expm1(missed)
-    return exp(_log_missed(users - 1, above, chosen - 1)) * min(tied, 1.0)
-
-
-def _log_missed(size: int, marked: int, drawn: int) -> float:
-    """Return the logarithm of the probability that a draw without replacement contains no marked user."""
-    few, many = sorted((marked, drawn))
-    if few + many > size:
-        return -inf
-    return float(np.log1p(-many / (size - np.arange(few))).sum())

@@ -25,14 +25,13 @@ from discreet.core.result_table import ResultColumn, ResultTable, TabularResult,
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.assessment import Assessment, assess
-from discreet.risk.attacks.learned import clock_of
 from discreet.risk.attacks.traces import level_of_each
 from discreet.risk.bounds.identification import identification_bounds, limit
 from discreet.risk.generalisation import LEFT_OUT, Step
 from discreet.risk.scores.rates import Rate
 from discreet.risk.traces import Split, Traces
 
-_CLOCK_UNITS = {1: "s", 10**3: "ms", 10**6: "us", 10**9: "ns"}
+_CLOCKS = ("s", "ms", "us", "ns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +100,10 @@ def coarser_times(column: str, step: Step) -> Defence:
     def apply(split: Split) -> Split:
         if split.target.times is None or split.training.times is None:
             raise DataError("traces.without-times")
-        known, units = np.unique(np.concatenate([split.training.times, split.target.times])), clock_of(split.target)
+        known, unit = np.unique(np.concatenate([split.training.times, split.target.times])), split.target.unit
         instants = pa.array(known)
-        if units is not None and known.dtype.kind == "i":
-            instants = instants.cast(pa.timestamp(_CLOCK_UNITS[units]))
+        if unit in _CLOCKS and known.dtype.kind == "i":
+            instants = instants.cast(pa.timestamp(unit))
         groups, _ = _groups(column, step, instants)
         # The first time of each group represents all its times, so that clocks stay clocks.
         firsts = np.unique(groups, return_index=True)[1]

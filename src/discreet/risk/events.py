@@ -21,6 +21,7 @@ from discreet.core.domain import Domain
 from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
+from discreet.risk.clock import DATES
 from discreet.risk.kernels.events import KeyTable
 from discreet.risk.traces import Split, Traces, instants
 from discreet.tables.columns import check_once
@@ -326,6 +327,7 @@ def read_traces(
     keep_times: bool = False,
     keep_labels: bool = False,
     missing: str = "refuse",
+    unit: str | None = None,
     progress: Progress | None = None,
 ) -> Traces:
     """Return the traces of tables in files, equal to `Traces.from_table` for all rows.
@@ -342,6 +344,7 @@ def read_traces(
         keep_labels: whether the traces keep the events' labels from the table, if there is no domain.
         missing: "refuse", or "drop" to omit rows with a missing or empty user, event or time; the traces have the
             number of these rows.
+        unit: as for `Traces.of`, for times that are kept.
         progress: called repeatedly with the number of rows read and the number of all rows.
 
     Returns:
@@ -360,7 +363,7 @@ def read_traces(
     """
     checked_choice("missing", missing, ("refuse", "drop"))
     rows = EventTable.of(sources, asked_columns(user, event, time, domain), drop=missing == "drop")
-    (traces,) = _traces_of([rows], domain, progress, keep_times=keep_times, keep_labels=keep_labels)
+    (traces,) = _traces_of([rows], domain, progress, keep_times=keep_times, keep_labels=keep_labels, unit=unit)
     return traces
 
 
@@ -431,6 +434,7 @@ def _traces_of(
     *,
     keep_times: bool = False,
     keep_labels: bool = False,
+    unit: str | None = None,
 ) -> list[Traces]:
     """Return the traces of tables, with the same numbers of users and events in all tables."""
     owners, names, whens, ends = _Names(), _Names(), [], [0]
@@ -465,6 +469,7 @@ def _traces_of(
             left_out=rows.count - (stop - start),
             names=who,
             labels=labels if keep_labels and domain is None else None,
+            unit=DATES if rows.kinds.get("times", "").startswith("dates") else unit,
         )
         for rows, when, start, stop in zip(tables, whens, ends, ends[1:], strict=False)
     ]

@@ -13,7 +13,6 @@ naming above a threshold is measured with the users in both tables:
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, inf, log, nan
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,6 @@ from discreet.risk.attacks.learned import UNIT, Logit, Pairs, Posterior
 from discreet.risk.attacks.reports import reports_matcher
 from discreet.risk.attacks.traces import Matcher
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, identification_bounds, limit
-from discreet.risk.det import PrecisionLine, precision_chart
 from discreet.risk.kernels.matching import leads
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
@@ -240,12 +238,6 @@ class Linkage(TabularResult):
             "No attack, whatever it knows, names the right one with more than probability "
             f"{limit(self.bound.value)} on average over the users who are in both tables."
         )
-
-    def plot(self) -> Any:
-        """Return an Altair chart of precision against recall."""
-        _, precision, recall = self.claims.curve()
-        guessed = self.inside / (self.inside + self.outside) / self.known
-        return precision_chart([PrecisionLine(self.attack, recall, precision)], guessed=guessed)
 
 
 def _with_ends(interval: Rate) -> str:

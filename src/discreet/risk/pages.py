@@ -1,21 +1,18 @@
 """Self-contained HTML pages on identification risk: for an assessment, for linked tables and for defences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import log2
 from pathlib import Path
 from typing import Any
 
 from discreet.core.result_table import ResultTable, json_text
-from discreet.pictures.curves import Curves, curve_chart
 from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import Assessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
-from discreet.risk.det import det_chart, rank_chart
 from discreet.risk.linkage import Linkage
+from discreet.risk.rank_chart import rank_chart
 from discreet.risk.scores.rates import Rate, rank_curve
 from discreet.simulation.pages import written
-
-Sweep = Sequence[tuple[float, float, float]]
 
 
 def write_page(
@@ -23,7 +20,6 @@ def write_page(
     knowledge: str,
     facts: Mapping[str, Any],
     folder: Path,
-    sweep: Sweep = (),
     *,
     force: bool = False,
 ) -> list[Path]:
@@ -34,7 +30,6 @@ def write_page(
         knowledge: a description of the attacker's knowledge.
         facts: the numbers.
         folder: the target folder; it is created if necessary.
-        sweep: success and bound for other epsilons, if any.
         force: whether to replace existing files.
 
     Raises:
@@ -43,7 +38,7 @@ def write_page(
         MissingExtraError: if the ``plot`` extra is not installed.
     """
     texts = {
-        "risk.html": risk_page(assessment, knowledge, sweep, facts),
+        "risk.html": risk_page(assessment, knowledge, facts),
         "risk.json": json_text(facts, indent=2) + "\n",
     }
     return written(folder, texts, force=force)
@@ -52,7 +47,6 @@ def write_page(
 def risk_page(
     assessment: Assessment,
     knowledge: str,
-    sweep: Sweep = (),
     facts: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the page of an assessment as HTML text.
@@ -66,9 +60,7 @@ def risk_page(
         knowledge=knowledge,
         measured=_measured(assessment),
         tried=tried_in_words(assessment),
-        figures=[_ranks(assessment), _det(assessment)],
-        swept=_swept(sweep),
-        who=chances(assessment),
+        figures=[_ranks(assessment)],
         bounds=_bounds(assessment),
         conditions=(facts or {}).get("conditions", ()),
         evidence=_evidence(facts or {}),
@@ -77,17 +69,7 @@ def risk_page(
 
 def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
     """Write ``risk.html`` and ``risk.json`` for a linkage into a folder, as `write_page` does."""
-    _, precision, recall = linkage.claims.curve()
-    text = (
-        f"Of the traces with the surest names {precision[0]:.1%} are named right; of all {len(linkage.claims.right):,} "
-        f"traces {precision[-1]:.1%}, which are {recall[-1]:.1%} of those whose users are known."
-    )
-    page = render(
-        "linkage.html",
-        found=linkage,
-        measured=linkage.view(),
-        curve=PageFigure.of(linkage.plot(), "How many names are right, as more traces are named.", text),
-    )
+    page = render("linkage.html", found=linkage, measured=linkage.view())
     return written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 
 
@@ -129,19 +111,6 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
     return ResultTable.of(title, ["figure", "measured", "at most"], rows)
 
 
-def chances(assessment: Assessment) -> ResultTable | None:
-    """Return the table of traces by the probability that the attack gives the right user, if there is one."""
-    if not assessment.by_chance:
-        return None
-    rows = []
-    for group in assessment.by_chance:
-        span, share = f"{group.least:.0%} to {group.below:.0%}", group.share
-        count = f"{share.value * share.trials:,.0f}"
-        rows.append([span, count, f"{share.value:.2%}", f"{share.low:.2%} to {share.high:.2%}"])
-    title = "Traces by the probability of their right user, as the attack reckons from each alone"
-    return ResultTable.of(title, ["probability", "traces", "share", "interval"], rows)
-
-
 def _measured(assessment: Assessment) -> ResultTable:
     paper = assessment.pse.paper
     # A figure under its own name, because it is not a bound.
@@ -161,33 +130,6 @@ def _ranks(assessment: Assessment) -> PageFigure:
         f"{assessment.success.value:.1%} of the cases, and among the {assessment.largest_list} best in "
         f"{assessment.listed.value:.1%}.",
     )
-
-
-def _det(assessment: Assessment) -> PageFigure:
-    return PageFigure.of(
-        det_chart([assessment.det.line(assessment.attack)]),
-        "How often other users' traces are taken for a user's own, against how often a user's own is missed.",
-        f"A falling curve, both of whose errors are {assessment.det.equal_error_rate:.2%} where they are equal.",
-    )
-
-
-def _swept(sweep: Sweep) -> PageFigure | None:
-    if not sweep:
-        return None
-    lines = {
-        "what no attack exceeds": [(epsilon, bound) for epsilon, _, bound in sweep],
-        "this attack": [(epsilon, success) for epsilon, success, _ in sweep],
-    }
-    caption = "one report of randomized response; all epsilons from one pass"
-    about: dict[str, Any] = {"title": "At another epsilon", "subtitle": [caption], "even": True}
-    chart = curve_chart(Curves.of("epsilon", "the right user is named", lines, **about), width=420)
-    first, last = sweep[0], sweep[-1]
-    text = (
-        f"Two rising curves, what no attack exceeds and this attack: at epsilon = {first[0]:g} the limit is "
-        f"{limit(first[2])} and this attack names {first[1]:.4g}; at epsilon = {last[0]:g} {limit(last[2])} and "
-        f"{last[1]:.4g}."
-    )
-    return PageFigure.of(chart, f"How often the right user is named: {caption}.", text)
 
 
 def _evidence(facts: Mapping[str, Any]) -> list[str]:

@@ -15,6 +15,7 @@ from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
+from discreet.risk.clock import DATES, unit_of
 from discreet.risk.kernels.events import copy_rows, group, order_rows
 from discreet.tables.identifiers import identifier_codes
 
@@ -29,10 +30,11 @@ class Traces:
         offsets: ``(n + 1,)`` int64, ascending from 0; the events of user i are offsets[i] .. offsets[i + 1] - 1.
         events: ``(m,)`` codes 0..d - 1, int32 unless they were coded before.
         event_count: d, the number of possible events.
-        times: ``(m,)`` numbers in ascending order within a user, in any unit; None if only the order is known.
+        times: ``(m,)`` numbers in ascending order within a user; None if only the order is known.
         left_out: number of rows of the source table omitted for missing values.
         names: ``(n,)`` names of the users in Arrow, which are never printed; None if only the caller has them.
         labels: ``(d,)`` labels of the events in the table, in Arrow; None if only the caller has them.
+        unit: the unit of the times, one of `discreet.risk.clock.UNITS`; "unknown" if the times do not settle it.
 
     Example:
         >>> users = ["u1", "u2", "u1", "u2", "u1"]
@@ -51,12 +53,14 @@ class Traces:
     left_out: int = 0
     names: Any = None
     labels: Any = None
+    unit: str | None = None
 
     def __post_init__(self) -> None:
         """Check the columns, and make them read-only.
 
         Raises:
             DataError: if offsets, events and times have inconsistent sizes.
+            ParameterError: if the unit is unknown.
         """
         offsets, events = np.asarray(self.offsets), np.asarray(self.events)
         if offsets.ndim != 1 or not len(offsets) or offsets.dtype != np.int64 or events.ndim != 1:
@@ -76,6 +80,7 @@ class Traces:
             if times.shape != events.shape:
                 raise DataError("traces.wrong-times", events_count=len(events), shape=times.shape)
             object.__setattr__(self, "times", frozen(times))
+            object.__setattr__(self, "unit", unit_of(times, self.unit))
         if self.names is not None and len(self.names) != self.users:
             raise DataError("traces.wrong-names", users=self.users, names_count=len(self.names))
         if self.labels is not None and len(self.labels) != self.event_count:
@@ -100,7 +105,9 @@ class Traces:
         return np.diff(self.offsets)
 
     @classmethod
-    def of(cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None) -> Self:
+    def of(
+        cls, users: Any, events: Any, times: Any = None, *, domain: Domain | None = None, unit: str | None = None
+    ) -> Self:
         """Return the traces for columns of users, events and times.
 
         Args:
@@ -110,9 +117,12 @@ class Traces:
             times: ``(m,)`` numbers or dates that order each user's events; equal times keep the order of the rows.
                 Dates are stored in nanoseconds. None if the rows are in order.
             domain: the domain of the events, which gives the codes; None to number events in order of first occurrence.
+            unit: the unit of times that are numbers: s, ms, us, ns, min, h, d, excel (days since 1900) or order; None
+                if all times lie between 1990 and 2100 in one of the first four.
 
         Raises:
             DataError: if a value is missing or of a wrong type, or the columns differ in length.
+            ParameterError: if the unit is unknown.
         """
         owners, n = identifier_codes(users, "users")
         codes, d = (
@@ -120,7 +130,8 @@ class Traces:
             if domain is None
             else (domain.encode(events).astype(np.int32), domain.size)
         )
-        return cls.of_numbers((owners, n), (codes, d), None if times is None else instants(times))
+        whens, dated = (None, False) if times is None else _instants(times)
+        return cls.of_numbers((owners, n), (codes, d), whens, unit=DATES if dated else unit)
 
     @classmethod
     def of_numbers(
@@ -133,6 +144,7 @@ class Traces:
         left_out: int = 0,
         names: Any = None,
         labels: Any = None,
+        unit: str | None = None,
     ) -> Self:
         """Return the traces for numbered users and events.
 
@@ -144,6 +156,7 @@ class Traces:
             left_out: number of omitted rows of the source table.
             names: ``(n,)`` names of the users by number, in Arrow; None for no names.
             labels: ``(d,)`` labels of the events by code, in Arrow; None for no labels.
+            unit: as for `of`.
 
         Raises:
             DataError: if the columns differ in length.
@@ -160,11 +173,18 @@ class Traces:
         if times is not None:
             order_rows(offsets, places, times)
         whens = times[places] if times is not None and keep_times else None
-        return cls(offsets, np.asarray(codes)[places], d, whens, left_out, names, labels)
+        return cls(offsets, np.asarray(codes)[places], d, whens, left_out, names, labels, unit)
 
     @classmethod
     def from_table(
-        cls, table: Any, *, user: str, event: str, time: str | None = None, domain: Domain | None = None
+        cls,
+        table: Any,
+        *,
+        user: str,
+        event: str,
+        time: str | None = None,
+        domain: Domain | None = None,
+        unit: str | None = None,
     ) -> Self:
         """Return the traces for a table with a row per event.
 
@@ -174,13 +194,14 @@ class Traces:
             event: the column of events.
             time: the column of times, if any.
             domain: as for `of`.
+            unit: as for `of`.
 
         Raises:
             DataError: if a column is missing, and as for `of`.
         """
         named = {"user": user, "event": event, "time": time}
         arrays = [None if name is None else columns.named(table, name, which) for which, name in named.items()]
-        return cls.of(*arrays, domain=domain)
+        return cls.of(*arrays, domain=domain, unit=unit)
 
     def select(self, users: Any) -> Self:
         """Return the traces of some users, given as ``(k,)`` codes or ``(n,)`` booleans, in that order.
@@ -229,7 +250,7 @@ class Traces:
         # The caller who selects users selects their names.
         names = self.names if len(starts) == self.users else None
         events = copy_rows(self.events, starts, offsets)
-        return type(self)(offsets, events, self.event_count, times, names=names, labels=self.labels)
+        return type(self)(offsets, events, self.event_count, times, names=names, labels=self.labels, unit=self.unit)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -417,18 +438,24 @@ def instants(values: Any) -> AnyArray:
     Raises:
         DataError: if they are neither numbers nor dates, or some are missing.
     """
+    return _instants(values)[0]
+
+
+def _instants(values: Any) -> tuple[AnyArray, bool]:
+    """Return times as `instants` does, and whether they are dates."""
     plain = values if hasattr(values, "dtype") or hasattr(values, "__arrow_c_stream__") else np.asarray(values)
     kind = getattr(getattr(plain, "dtype", None), "kind", "")
     try:
         if kind in "iu" and isinstance(plain, np.ndarray):
-            return columns.integers(plain, "times")
+            return columns.integers(plain, "times"), False
         array = pa.chunked_array(plain) if hasattr(plain, "__arrow_c_stream__") else pa.array(plain, from_pandas=True)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, ValueError, TypeError, OverflowError):
         raise DataError("times.mixed") from None
     columns.refuse_missing(np.asarray(array.is_null(nan_is_null=True)), "times")
     if pa.types.is_null(array.type):
         array = array.cast(pa.int64())
-    if pa.types.is_date(array.type) or pa.types.is_timestamp(array.type):
+    dated = pa.types.is_date(array.type) or pa.types.is_timestamp(array.type)
+    if dated:
         # One unit, so that dates of any type can be compared.
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
         try:
@@ -440,7 +467,8 @@ def instants(values: Any) -> AnyArray:
     if pa.types.is_temporal(array.type) and not pa.types.is_interval(array.type):
         array = array.cast(pa.int64())
     if array.type == pa.uint64():
-        return columns.integers(array, "times")
+        return columns.integers(array, "times"), False
     if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
         raise DataError("times.wrong-type", type=array.type)
-    return np.asarray(array).astype(np.int64 if pa.types.is_integer(array.type) else np.float64, copy=False)
+    kind = np.int64 if pa.types.is_integer(array.type) else np.float64
+    return np.asarray(array).astype(kind, copy=False), dated

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from discreet import Domain, SeededRandom
-from discreet.risk.attacks.learned import SHARES, Pairs, Posterior
+from discreet.risk.attacks.learned import Pairs, Posterior
 from discreet.risk.attacks.traces import Attacker
+from discreet.risk.attacks.views import SHARES
 from discreet.risk.kernels.pairs import shared_sums
 from discreet.risk.traces import Split, Traces, by_half
 from slow_matching import events_of
@@ -58,9 +59,6 @@ def spelled_out(split: Split, probe: int, user: int) -> list[float]:
     def a(x: int) -> int:
         return history.count(x)
 
-    def length(row: list[int], weigh: Callable[[int], float]) -> float:
-        return sqrt(sum((rarity.get(x, 0.0) * weigh(row.count(x))) ** 2 for x in set(row))) or 1.0
-
     both = sorted(set(trace) & set(history))
     likelihood = [
         sum(
@@ -69,14 +67,8 @@ def spelled_out(split: Split, probe: int, user: int) -> list[float]:
         )
         for share in SHARES
     ]
-    affinity = sum(sqrt(a(x) * trace.count(x)) for x in both) / sqrt(len(history) * len(trace))
     rare = sum(rarity[x] for x in both)
     cosine = len(both) / sqrt(len(set(history)) * len(set(trace)))
-    by_roots, by_counts = (
-        sum(rarity[x] ** 2 * weigh(a(x)) * weigh(trace.count(x)) for x in both)
-        / (length(history, weigh) * length(trace, weigh))
-        for weigh in (sqrt, float)
-    )
     late = {x: sum(1 / (len(history) - i + 1) for i, y in enumerate(history) if y == x) for x in both}
     early = {x: sum(1 / (i + 2) for i, y in enumerate(trace) if y == x) for x in both}
     recent = sum(rarity[x] * late[x] * early[x] for x in both)
@@ -84,8 +76,7 @@ def spelled_out(split: Split, probe: int, user: int) -> list[float]:
     made = set(pairwise(trace)) & steps[user]
     moves = log1p(sum(log(n / sum(step in one for one in steps)) for step in made))
     activity = log(max(len(history), 1)) - float(np.mean([log(max(len(row), 1)) for row in known]))
-    events = [*likelihood, affinity, rare, cosine, by_roots, recent, by_counts]
-    return [events[i] for i in (0, 1, 2, 3, 4, 5, 6, 7)] + [moves, float(not both), activity]
+    return [*likelihood, rare, cosine, recent, moves, activity]
 
 
 def test_features_by_a_loop() -> None:
@@ -96,8 +87,38 @@ def test_features_by_a_loop() -> None:
     for probe, user in product(range(9), range(9)):
         wanted = spelled_out(split, probe, user)
         assert found[probe, user, : len(wanted)] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
-    assert (np.abs(found[:, :, 11]) <= 1 + 1e-5).all()
-    assert not found[:, :, 12].any()
+    # The cosine of profiles comes last.
+    assert found.shape[2] == 8
+    assert (np.abs(found[:, :, 7]) <= 1 + 1e-5).all()
+
+
+def test_views_by_a_loop() -> None:
+    """Likelihoods and affinities of events at quarters of an hour, whose known counts are spread, and of half-hours."""
+    generator = np.random.default_rng(5)
+    who, events = np.repeat(np.arange(6), 8), generator.integers(0, 3, 48)
+    times = 1_700_006_400 + np.sort(generator.integers(0, 400, 48)) * 900
+    split = by_half(Traces.of(who, events, times, domain=Domain(range(3))))
+    lists = np.tile(np.arange(6, dtype=np.int32), (6, 1))
+    found = Pairs(split, np.arange(6), SeededRandom(1)).features(lists)[:, :, 8:14]
+    steps = np.arange(-4, 5)
+    kernel = np.exp(-(steps**2) / 4.5) / np.exp(-(steps**2) / 4.5).sum()
+    grids = {96: [], 48: []}
+    for size, sides in grids.items():
+        for side in (split.training, split.target):
+            counts = np.zeros((6, 3, size))
+            rows = np.repeat(np.arange(6), side.lengths)
+            bins = (side.times % 86_400 // (86_400 // size)).astype(int)
+            np.add.at(counts, (rows, side.events, bins), 1)
+            sides.append(counts if size == 96 else counts.sum(axis=1, keepdims=True))
+    for place, (known, asked) in enumerate(grids.values()):
+        spread = sum(weight * np.roll(known, step, axis=2) for step, weight in zip(steps, kernel, strict=True))
+        share, popular = spread / 4, spread.sum(axis=0) / 24
+        with np.errstate(invalid="ignore", divide="ignore"):
+            odds = np.where(popular > 0, share / popular, 0)
+        for probe, user in product(range(6), range(6)):
+            wanted = [float((asked[probe] * np.log1p((1 - new) / new * odds[user])).sum()) for new in SHARES]
+            wanted.append(float((np.sqrt(asked[probe] / 4) * np.sqrt(share[user])).sum()))
+            assert found[probe, user, 3 * place : 3 * place + 3] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
 
 
 def test_users_who_are_not_listed_share_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,7 +213,8 @@ def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations(monkeypa
     assert named["jointly"] > 0.995 * named["exact"]
 
 
-def test_missing_traces_may_be_anybodys() -> None:
+def test_missing_traces_may_be_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.risk.attacks.learned.EVEN", 1e-6)
     split = by_half(habits(np.random.default_rng(6), 50, 12, 20, loyal=0.9))
     lengths = np.where(np.arange(50) % 5 == 0, 0, 6)
     fewer = Split(

@@ -21,7 +21,6 @@ from discreet import (
 )
 from discreet.errors import DataError, DiscreetError
 from discreet.mechanisms import BlockMechanism
-from discreet.risk.assessment import sweep
 from discreet.risk.attacks.reports import (
     UNIT,
     match_reports,
@@ -30,7 +29,7 @@ from discreet.risk.attacks.reports import (
 )
 from discreet.risk.attacks.traces import SMALLEST, match
 from discreet.risk.scores import Scores
-from discreet.risk.traces import Split, Traces, by_count, by_half, maximum_knowledge
+from discreet.risk.traces import Split, Traces, by_count, by_half
 from packing import each
 from refusals import refused
 from slow_matching import events_of
@@ -148,19 +147,6 @@ def test_a_mechanism_and_its_matrix_find_the_same_users() -> None:
     spelled = match_reports(whole, Fixed(channel.matrix, channel.domain))
     assert found.ranks.greater.tolist() == spelled.ranks.greater.tolist()
     assert found.ranks.ties.tolist() == spelled.ranks.ties.tolist()
-
-
-def test_all_epsilons_follow_from_one_pass() -> None:
-    """Many users, so that the average over the noise shows."""
-    whole = maximum_knowledge(draw(10, users=400))
-    mechanism = RandomizedResponse(Domain(range(PLACES)), 3.0)
-    random = SeededRandom(6)
-    rounds = [match_reports(whole, mechanism, random=random).success() for _ in range(30)]
-    expected = {epsilon: success for epsilon, success, _ in sweep(whole, mechanism)}
-    error = np.std(rounds) / np.sqrt(len(rounds))
-    assert abs(np.mean(rounds) - expected[3.0]) < 6 * error
-    assert abs(np.mean(rounds) - expected[2.0]) > 8 * error
-    assert sweep(by_count(draw(10, users=40), 2), mechanism) == []
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,15 @@ def regulars(users: int, seed: int, visited: int = 12, places: int = 30) -> Trac
 def test_the_strongest_is_first_and_its_outcome_is_its_own() -> None:
     split = by_half(regulars(200, 9))
     found = strongest(split, random=SeededRandom(1))
-    assert {one.attack for one in found.attempts} == set(ATTACKS)
+    assert {one.attack for one in found.attempts} == {"markov", "learned", "jointly", "event"}
     values = [one.success.value for one in found.attempts]
     assert values == sorted(values, reverse=True)
     attacker = Attacker(split, SeededRandom(1))
+    # The lesson takes the first random words.
+    assert len(attacker.learned.ranks.users) == 200
     for one in found.attempts:
         exact = ATTACKS[one.attack].outcome(attacker).ranks.hits().sum()
-        assert one.success == rate(float(exact), 200, level=level_of_each(0.95, len(ATTACKS)))
+        assert one.success == rate(float(exact), 200, level=level_of_each(0.95, 4))
     best = ATTACKS[found.attempts[0].attack].outcome(attacker)
     assert found.outcome.ranks.greater.tolist() == best.ranks.greater.tolist()
 

@@ -14,12 +14,12 @@ places; the trace has b of B visits, at C places. r(x) is the rarity ln(n / user
 events:
 
 - b ln(1 + (1 - lambda)/lambda (a/A) / p(x)) for two lambda: the likelihood of smoothed visits;
-- sqrt(ab / AB), the affinity of visits; 1 / sqrt(DC), the cosine of sets; the cosines of r sqrt(a) and of r a;
 - r(x), and r(x) weighted by how late the user and how early the trace had x;
-- ln(1 + sum of r) over the steps of both;
-- whether they have no common event, and ln A;
+- 1 / sqrt(DC), the cosine of sets;
+- ln(1 + sum of r) over the steps of both, and ln A;
 - the cosine of profiles: sets of events, weighted by r and projected on their largest singular vectors;
-- where there is a clock, the affinity of the hours of the week.
+- where there is a clock, the features of two views (`views`): the event at its time of day, and the time of day;
+- where there are absolute times, the gap between the trace and the time that the user's known events cover (`when`).
 
 The length of a trace is not a feature, because after a cut in halves everybody would have two traces of equal length.
 
@@ -34,6 +34,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
+from discreet.risk.attacks.views import FEATURES, SHARES, clocks_of, views_of
+from discreet.risk.attacks.when import GAPS, Spans
 from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
 from discreet.risk.kernels.pairs import balanced, nearest, shared_sums
 from discreet.risk.scores.pse import generator_of
@@ -45,15 +47,12 @@ UNIT = 2.0**-20
 DENSE_USERS = 20_000
 """The most users for which the profiles of all pairs are compared."""
 
-SHARES = (0.3, 0.03)
-_EVENTS, _SET, _STEPS_MADE, _NOTHING, _ACTIVITY, _PROFILE, _HOURS, _ALL = 8, 4, 8, 9, 10, 11, 12, 13
-"""Numbers of features: sums over shared events, the one for sets, the others, and the number of features."""
-LISTED, ALIKE, _LISTED_OF_MANY = 600, 160, 64
+_EVENTS, _SET, _STEPS_MADE, _ACTIVITY, _PROFILE, _OTHERS = 5, 3, 5, 6, 7, 8
+"""Numbers of features: sums over shared events, the one for sets, and the others. Views and gaps come last."""
+LISTED, ALIKE, _LISTED_OF_MANY = 140, 60, 64
 _BUDGET = 1 << 15
-_TAUGHT = 4_000
+_TAUGHT = 1_000
 _RANK, _ITERATIONS = 96, 4
-_HOUR, _WEEK = 3600, 168
-_UNITS = {9 + 3 * step + more: 10 ** (3 * step) for step in range(4) for more in (0, 1)}
 _PROBES_PER_BLOCK = 1 << 11
 _PRECISION = 0.1
 _STEPS, _LEAST_STEP = 60, 1e-6
@@ -107,7 +106,10 @@ class _Visits:
 class Pairs:
     """Probes and candidates with the features of their pairs."""
 
-    def __init__(self, split: Split, probes: IntArray, random: RandomSource) -> None:
+    def __init__(
+        self, split: Split, probes: IntArray, random: RandomSource, clocks: tuple[bool, bool] | None = None
+    ) -> None:
+        hours, times = clocks or clocks_of(split)
         self.training, self.users, n = split.training, probes, split.training.users
         self.target = split.target.select(probes)
         self.known, self.asked = _Visits.of(self.training), _Visits.of(self.target)
@@ -117,31 +119,26 @@ class Pairs:
         self.activity = (lengths - lengths.mean()).astype(np.float32)
         self._rows = self._event_rows()
         self._steps = self._step_rows()
-        self._hours = _hours(self.target, self.training)
+        self._views = views_of(self.training, self.target, fine=n <= DENSE_USERS) if hours else []
+        self._spans = Spans.of(self.training, self.target) if times else None
+        self.count = _OTHERS + FEATURES * len(self._views) + GAPS * (self._spans is not None)
         self._profiles = _profiles(self, random) if n <= DENSE_USERS else None
 
     def _event_rows(self) -> tuple[Any, Any]:
         known, asked, rarity = self.known, self.asked, self.rarity
         popular = np.bincount(self.training.events, minlength=len(rarity)) / max(len(self.training), 1)
         ratio = known.counts / known.each(self.training.lengths) / popular[known.keys]
-        roots = np.sqrt(known.counts), np.sqrt(asked.counts)
         of_user = [
             *(np.log1p((1 - share) / share * ratio) for share in SHARES),
-            known.unit(roots[0]),
             rarity[known.keys],
             1 / np.sqrt(known.each(known.sizes)),
-            known.unit(rarity[known.keys] * roots[0]),
             rarity[known.keys] * known.late,
-            known.unit(rarity[known.keys] * known.counts),
         ]
         of_trace = [
             *(asked.counts for _ in SHARES),
-            asked.unit(roots[1]),
             np.ones(len(asked.keys)),
             1 / np.sqrt(asked.each(asked.sizes)),
-            asked.unit(rarity[asked.keys] * roots[1]),
             asked.early,
-            asked.unit(rarity[asked.keys] * asked.counts),
         ]
         sides = (asked, of_trace), (known, of_user)
         rows = [(side.offsets, side.keys, np.stack(weights, axis=1).astype(np.float32)) for side, weights in sides]
@@ -166,8 +163,7 @@ class Pairs:
         """``(probes,)`` booleans: true for a trace that shares no known event with its own user."""
         size = self.training.event_count
         shared = shared_sums(*self._rows, self.users[:, None].astype(np.int32), size)[:, 0, _SET]
-        strangers: BoolArray = shared == 0
-        return strangers
+        return np.asarray(shared == 0)
 
     def lists(self) -> AnyArray:
         """Return the ``(probes, l)`` candidates to compare, ascending, with `NOBODY` first."""
@@ -178,6 +174,9 @@ class Pairs:
         candidates = nearest(index, (starts, asked, counts[:, 0].copy()), n, most, _BUDGET)
         if self._profiles is not None:
             candidates = np.concatenate([candidates, _most_alike(self, self._profiles, min(ALIKE, n))], axis=1)
+        more = [view.nearest(n, most) for view in self._views]
+        more += [] if self._spans is None else [self._spans.nearest()]
+        candidates = np.concatenate([candidates, *more], axis=1)
         candidates.sort(axis=1)
         candidates[:, :-1][candidates[:, 1:] == candidates[:, :-1]] = -1
         candidates.sort(axis=1)
@@ -195,7 +194,7 @@ class Pairs:
             feature.
         """
         there = lists >= 0
-        features = np.zeros((len(lists), lists.shape[1] + 1, _ALL + 1), np.float32)
+        features = np.zeros((len(lists), lists.shape[1] + 1, self.count + 1), np.float32)
         features[:, :-1, :-1], features[:, -1, -1] = self.features(lists, start), 1
         stands = np.column_stack([there, self.training.users - there.sum(axis=1)])
         return features, np.log(stands, out=np.full(stands.shape, -np.inf), where=stands > 0)
@@ -203,17 +202,20 @@ class Pairs:
     def features(self, lists: AnyArray, start: int = 0) -> FloatArray:
         """Return the ``(m, l, f)`` features of probes start .. start + m - 1 with the candidates on their lists."""
         rows, there = slice(start, start + len(lists)), lists >= 0
-        features = np.zeros((*lists.shape, _ALL), np.float32)
+        features = np.zeros((*lists.shape, self.count), np.float32)
         events, size = features[:, :, :_EVENTS], self.training.event_count
         events[:] = shared_sums(_cut(self._rows[0], rows), self._rows[1], lists, size)
         steps = shared_sums(_cut(self._steps[0], rows), self._steps[1], lists, self._steps[2])[:, :, 0]
-        nothing = events[:, :, _SET] == 0
         features[:, :, _STEPS_MADE] = np.log1p(steps)
-        features[:, :, _NOTHING] = nothing
         features[:, :, _ACTIVITY] = self.activity[lists]
-        for place, sides in ((_PROFILE, self._profiles), (_HOURS, self._hours)):
-            if sides is not None:
-                features[:, :, place] = np.einsum("mr,mlr->ml", sides[0][rows], sides[1][lists])
+        if self._profiles is not None:
+            features[:, :, _PROFILE] = np.einsum("mr,mlr->ml", self._profiles[0][rows], self._profiles[1][lists])
+        start = _OTHERS
+        for view in self._views:
+            sums = shared_sums(_cut(view.asked, rows), view.known, lists, view.size)
+            features[:, :, start : start + FEATURES], start = sums, start + FEATURES
+        if self._spans is not None:
+            features[:, :, start:] = self._spans.features(rows, lists)
         features[~there] = 0
         return features
 
@@ -223,31 +225,6 @@ def _cut(rows: Any, part: slice) -> Any:
     offsets = offsets[part.start : part.stop + 1]
     inside = slice(offsets[0], offsets[-1])
     return offsets - offsets[0], keys[inside], weights[inside]
-
-
-def clock_of(traces: Traces) -> int | None:
-    """Return the units of time per second; None without a clock.
-
-    A clock counts from 1970, in a unit in which present times have 10, 13, 16 or 19 digits.
-    """
-    if traces.times is None or not len(traces):
-        return None
-    return _UNITS.get(len(str(abs(int(traces.times[len(traces) // 2])))))
-
-
-def _hours(*sides: Traces) -> list[FloatArray] | None:
-    """Return, for each side, the roots of the ``(users, 168)`` shares of hours of the week; None without a clock."""
-    roots = []
-    for side in sides:
-        unit = clock_of(side)
-        if unit is None or side.times is None:
-            return None
-        hours = (side.times // (unit * _HOUR)).astype(np.int64) % _WEEK
-        who = np.repeat(np.arange(side.users), side.lengths)
-        counts = np.bincount(who * _WEEK + hours, minlength=side.users * _WEEK).reshape(-1, _WEEK).astype(np.float32)
-        counts += 0.5 * (np.roll(counts, 1, axis=1) + np.roll(counts, -1, axis=1))
-        roots.append(np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)))
-    return roots
 
 
 def _sets(pairs: Pairs) -> tuple[Any, Any]:
@@ -266,13 +243,19 @@ def _profiles(pairs: Pairs, random: RandomSource) -> tuple[FloatArray, FloatArra
     from scipy.sparse import vstack
 
     both = vstack(_sets(pairs)).tocsr()
-    basis = generator_of(random).standard_normal((both.shape[1], min(_RANK, *both.shape)), dtype=np.float32)
+    basis: AnyArray = generator_of(random).standard_normal((both.shape[1], min(_RANK, *both.shape)), dtype=np.float32)
     for _ in range(_ITERATIONS):
         # Subspace iteration [Halko, Martinsson and Tropp 2011].
-        basis = np.linalg.qr(both.T @ (both @ basis))[0].astype(np.float32)
+        basis = _orthonormal(both.T @ (both @ basis))
     vectors = np.asarray(both @ basis)
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
     return vectors[: len(pairs.users)], vectors[len(pairs.users) :]
+
+
+def _orthonormal(columns: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of columns, by the small matrix of their products: faster than Householder's."""
+    values, vectors = np.linalg.eigh(columns.T.astype(np.float64) @ columns)
+    return np.asarray(columns @ (vectors / np.sqrt(np.maximum(values, 1e-9 * values[-1] + 1e-300))), np.float32)
 
 
 def _most_alike(pairs: Pairs, profiles: tuple[FloatArray, FloatArray], most: int) -> AnyArray:
@@ -306,21 +289,37 @@ class Logit:
 
         Args:
             split: the known events for learning; the target only for its usual length.
-            random: the random words that select up to 1,500 users to learn from.
+            random: the random words that select up to 1,000 users to learn from.
         """
         known, lengths = split.training, split.target.lengths
         later = np.minimum(known.lengths // 2, int(np.median(lengths[lengths > 0])))
         chosen = np.sort(generator_of(random).permutation(np.flatnonzero(later))[:_TAUGHT])
-        before = np.eye(_ALL + 1)[0]
+        pairs = Pairs(by_lengths(known, known.lengths - later), chosen, random, clocks_of(split))
+        before = np.eye(pairs.count + 1)[0]
         if not len(chosen):
             return cls(before)
-        pairs = Pairs(by_lengths(known, known.lengths - later), chosen, random)
         lists = pairs.lists()
         features, offsets = pairs.alternatives(lists)
         listed = lists == chosen[:, None]
         places = np.where(listed.any(axis=1), listed.argmax(axis=1), lists.shape[1])
-        scale = np.maximum(features[np.isfinite(offsets)].std(axis=0, dtype=np.float64), 1e-3)
-        return cls(_fitted((features / scale).astype(np.float32), offsets, places, before * scale) / scale)
+        return cls(_scaled_fit(features, offsets, places, before))
+
+    def told(self, pairs: Pairs, random: RandomSource) -> "Posterior":
+        """Return the probabilities if the true answers of half of the traces are known, for the other half each time.
+
+        It is no attack. If it identifies clearly more than `posterior`, the known events teach too little.
+        """
+        lists, half = pairs.lists(), np.zeros(len(pairs.users), np.bool_)
+        half[generator_of(random).permutation(len(half))[::2]] = True
+        features, offsets = pairs.alternatives(lists)
+        listed = lists == pairs.users[:, None]
+        places = np.where(listed.any(axis=1), listed.argmax(axis=1), lists.shape[1])
+        known, logs, weights = np.isfinite(offsets[np.arange(len(places)), places]), np.empty(offsets.shape), []
+        for other in (half, ~half):
+            taught = ~other & known
+            weights.append(_scaled_fit(features[taught], offsets[taught], places[taught], self.weights))
+            logs[other] = _log_shares(features[other] @ weights[-1] + offsets[other])
+        return _posterior(pairs, lists, logs, np.mean(weights, axis=0))
 
     def posterior(self, pairs: Pairs) -> "Posterior":
         """Return the probability of each user for each trace."""
@@ -330,18 +329,28 @@ class Logit:
             block = slice(start, start + _PROBES_PER_BLOCK)
             features, offsets = pairs.alternatives(lists[block], start)
             logs[block] = _log_shares(features @ self.weights + offsets)
-        others = pairs.training.users - np.count_nonzero(lists >= 0, axis=1)
-        rest = np.where(others > 0, logs[:, -1] - np.log(np.maximum(others, 1)), -np.inf)
-        common = self.weights[_ACTIVITY] * pairs.activity
-        common = common - np.log(np.mean(np.exp(common)))
-        return Posterior(pairs.users, lists, logs[:, :-1], rest, common, pairs.strangers)
+        return _posterior(pairs, lists, logs, self.weights)
+
+
+def _posterior(pairs: Pairs, lists: AnyArray, logs: FloatArray, weights: FloatArray) -> "Posterior":
+    """Return the posterior from ``(m, l + 1)`` logarithms of the alternatives' probabilities."""
+    others = pairs.training.users - np.count_nonzero(lists >= 0, axis=1)
+    rest = np.where(others > 0, logs[:, -1] - np.log(np.maximum(others, 1)), -np.inf)
+    common = weights[_ACTIVITY] * pairs.activity
+    common = common - np.log(np.mean(np.exp(common)))
+    return Posterior(pairs.users, lists, logs[:, :-1], rest, common, pairs.strangers)
+
+
+def _scaled_fit(features: FloatArray, offsets: FloatArray, places: IntArray, before: FloatArray) -> FloatArray:
+    """Return the weights fitted to features that are divided by their standard deviations meanwhile."""
+    scale = np.maximum(features[np.isfinite(offsets)].std(axis=0, dtype=np.float64), 1e-3)
+    return np.asarray(_fitted((features / scale).astype(np.float32), offsets, places, before * scale) / scale)
 
 
 def _log_shares(worth: FloatArray) -> FloatArray:
     """Return the logarithms of the ``(m, l)`` shares of exp(worth) in the sum of each row."""
     worth = worth - worth.max(axis=1, keepdims=True)
-    shares: FloatArray = worth - np.log(np.exp(worth).sum(axis=1, keepdims=True))
-    return shares
+    return np.asarray(worth - np.log(np.exp(worth).sum(axis=1, keepdims=True)))
 
 
 def _fitted(features: FloatArray, offsets: FloatArray, places: IntArray, before: FloatArray) -> FloatArray:
@@ -416,8 +425,7 @@ class Posterior:
         first = (occupied != np.arange(occupied.shape[1])).argmax(axis=1)
         unlisted = self.rest + np.append(self.common[order], -np.inf)[first]
         others = np.where((self.lists >= 0) & ~self._listed, self.logs, -np.inf).max(axis=1)
-        margins: FloatArray = self.own - np.maximum(others, unlisted)
-        return margins
+        return np.asarray(self.own - np.maximum(others, unlisted))
 
     def ranks(self) -> Ranks:
         """Return the ranks of the right users."""

@@ -14,9 +14,9 @@ The best of k attacks may be the luckiest one. So the interval of each attack ha
 including the best attack's interval, hold together with probability at least 1 - a (Bonferroni).
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.learned import DENSE_USERS, UNIT, Logit, Pairs, Posterior
+from discreet.risk.attacks.plain import PLAIN, plain_views
+from discreet.risk.attacks.views import View
+from discreet.risk.attacks.when import Spans
 from discreet.risk.kernels import matching as kernels
 from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
 from discreet.risk.kernels.matching import Problem, genuine_scores
@@ -40,9 +43,7 @@ LONGEST = 200.0
 """The most seconds of processor time for comparing all pairs; beyond that a random sample of traces is compared."""
 
 _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
-_SECONDS_PER_LIST, _SECONDS_PER_LONG_LIST = 1.8e-4, 3e-3
-_MANY, _SLOWER = 100_000, 0.3
-_LOOKED_AT = 2_000
+_PAIRS, _TOLD, _FEW, _CLEARLY = 400_000_000, 2_000, 100, 2.6
 EVENTS_PER_PART = 1 << 21
 
 Keys = Callable[[Traces], IntArray]
@@ -407,10 +408,18 @@ class Attacker:
     @cached_property
     def posterior(self) -> Posterior:
         """The probability of each user for each trace."""
-        probes = np.flatnonzero(self.split.target.lengths)
-        if not len(probes):
+        if not len(self.probes):
             raise DataError("traces.empty-target")
-        return Logit.taught(self.split, self.random).posterior(Pairs(self.split, probes, self.random))
+        return self._logit.posterior(Pairs(self.split, self.probes, self.random))
+
+    @cached_property
+    def _logit(self) -> Logit:
+        return Logit.taught(self.split, self.random)
+
+    @cached_property
+    def probes(self) -> IntArray:
+        """``(m,)`` the users with a trace."""
+        return np.flatnonzero(self.split.target.lengths)
 
     def by_markov(self) -> Naming:
         """Attack with the users' Markov chains."""
@@ -424,6 +433,49 @@ class Attacker:
         right, scores = self.posterior.own, self.posterior.scores()
         blind = self.posterior.strangers & (right <= -np.log(scores.ranks.candidates))
         return Naming(scores, scores.ranks, blind, right, self.posterior.margins)
+
+    @cached_property
+    def spans(self) -> Spans | None:
+        """The times that known events and traces cover; None without absolute times."""
+        return Spans.of(self.split.training, self.split.target)
+
+    @cached_property
+    def plain(self) -> Mapping[str, Callable[[], View]]:
+        """The plain attacks that the columns allow; none among more than `DENSE_USERS` users."""
+        return plain_views(self.split) if self.split.training.users <= DENSE_USERS else {}
+
+    def allows(self, name: str) -> bool:
+        """Return true if the columns of the traces allow an attack."""
+        return self.spans is not None if name == WHEN else name in self.plain or name not in PLAIN
+
+    def by_scores(self, name: str) -> Naming:
+        """Attack with a plain attack, or with the time between a trace and the known events of each user."""
+        if not self.allows(name):
+            raise ParameterError("attack.needs-column", argument="attack", attack=name)
+        by = self.spans.scores if name == WHEN and self.spans is not None else self.plain[name]().scores
+        candidates, m = self.split.training.users, len(self.probes)
+        drawn = generator_of(self.random).permutation(m)[: max(_PAIRS // candidates, FEWEST_GENUINE)]
+        users = self.probes[np.sort(drawn)]
+        scores = Scores.from_rows(lambda start, stop: by(users[start:stop]), users, candidates)
+        # Such scores do not say for which traces something was learned.
+        return Naming(scores, scores.ranks, np.ones(m, np.bool_))
+
+    @cached_property
+    def told(self) -> Naming:
+        """The identification of up to 2,000 traces if the true answers of half of them are known."""
+        some = self.probes[np.sort(generator_of(self.random).permutation(len(self.probes))[:_TOLD])]
+        posterior = self._logit.told(Pairs(self.split, some, self.random), self.random)
+        scores = posterior.scores()
+        return Naming(scores, scores.ranks, np.ones(len(self.probes), np.bool_), posterior.own, posterior.margins)
+
+    @property
+    def lesson_fails(self) -> bool:
+        """True if true answers of half of the traces identify clearly more than the known events alone."""
+        if len(self.probes) <= _FEW or self.split.training.users > DENSE_USERS:
+            return False
+        hits = self.learned.ranks.hits()
+        more = self.told.ranks.hits() - hits[np.isin(self.probes, self.told.ranks.users)]
+        return bool(more.mean() > _CLEARLY * more.std() / np.sqrt(len(more)))
 
     def of_all_at_once(self) -> Naming:
         """Attack all traces jointly, if every user has at most one."""
@@ -453,15 +505,29 @@ class Attack:
     outcome: Callable[[Attacker], Naming]
 
 
-MARKOV, JOINTLY = "markov", "jointly"
+MARKOV, LEARNED, JOINTLY, WHEN, TOLD = "markov", "learned", "jointly", "when", "told"
 _LEARNS = "learns from the known events, cut in two, what tells users apart"
 
 ATTACKS = {
     attack.name: attack
     for attack in (
         Attack(MARKOV, "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
-        Attack("learned", f"{_LEARNS}, and gives each trace to the likeliest user", lambda attacker: attacker.learned),
+        Attack(LEARNED, f"{_LEARNS}, and gives each trace to the likeliest user", lambda attacker: attacker.learned),
         Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
+        Attack(
+            WHEN,
+            "takes the user whose known events end last before the trace begins",
+            partial(Attacker.by_scores, name=WHEN),
+        ),
+        *(
+            Attack(name, f"compares the {name} alone, by likelihood", partial(Attacker.by_scores, name=name))
+            for name in PLAIN
+        ),
+        Attack(
+            TOLD,
+            "learns from the true answers of half of the traces, because the known events teach too little",
+            lambda attacker: attacker.told,
+        ),
     )
 }
 """Attacks on traces by name; the attack on obfuscated reports always uses their likelihood."""
@@ -489,13 +555,13 @@ def strongest(
 
     Args:
         split: the training traces, which the attacker knows by user, and the target.
-        names: some of `ATTACKS`.
+        names: some of `ATTACKS`; beside others, those are omitted for which the traces lack a column.
         level: the confidence level of all attempts' intervals together.
         random: the random words that select data to learn from; None for fresh words.
 
     Raises:
-        ParameterError: if no attack is named, or an unknown one.
-        DataError: if no user has an event in the target.
+        ParameterError: if no attack is named, or an unknown one, or one for which the traces lack a column.
+        DataError: if no user has an event in the target, or the unit of the times is unknown.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half
@@ -509,7 +575,12 @@ def strongest(
         raise ParameterError(
             "attack.unknown", argument="attack", all=ALL, names=", ".join(ATTACKS), names_2="".join(unknown)
         )
-    attacker, each = Attacker(split, checked_source(random)), level_of_each(level, len(names))
+    attacker = Attacker(split, checked_source(random))
+    if len(names) > 1:
+        # The answers of half of the traces are an attempt only if they identify clearly more.
+        fails = LEARNED in names and TOLD in names and attacker.lesson_fails
+        names = [name for name in names if attacker.allows(name) and (name != TOLD or fails)]
+    each = level_of_each(level, len(names))
     outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
     # Sorting keeps the order of equal attacks.
     outcomes.sort(key=lambda outcome: -float(outcome[1].ranks.hits().mean()))
@@ -522,31 +593,7 @@ def strongest(
         for name, hits in ((name, outcome.ranks.hits()) for name, outcome in outcomes)
     )
     best = outcomes[0][1]
+    if outcomes[0][0] == TOLD:
+        # True answers do not hide that the known events mislead.
+        blind = blind | attacker.learned.ranks.misled
     return Strongest(best, attempts, blind[np.isin(probes, best.ranks.users)])
-
-
-def expected_seconds(split: Split, names: Sequence[str] = tuple(ATTACKS)) -> float:
-    """Return the approximate seconds of processor time for attacks, from the pairs of up to 2,000 users.
-
-    Args:
-        split: training and target.
-        names: some of `ATTACKS`.
-
-    Example:
-        >>> from discreet.risk.traces import Traces, by_half
-        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> expected_seconds(split) < 30
-        True
-    """
-    users = np.flatnonzero(split.target.lengths)
-    # Arrays of very many users do not fit into the caches.
-    each = _SECONDS_PER_LIST * max(split.training.users / _MANY, 1.0) ** _SLOWER
-    each = each if split.training.users > DENSE_USERS else _SECONDS_PER_LONG_LIST
-    seconds = each * len(users) * (list(names) != [MARKOV])
-    if MARKOV not in names or not len(users):
-        return seconds
-    # Evenly spaced, because tables may be sorted.
-    some = users[:: -(-len(users) // _LOOKED_AT)]
-    compared = markov(Split(split.training.select(some), split.target.select(some))).seconds.sum()
-    pairs = len(users) * split.training.users / len(some) ** 2
-    return seconds + min(float(compared) * pairs, LONGEST)

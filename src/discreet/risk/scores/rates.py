@@ -32,7 +32,7 @@ from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError, ParameterError
-from discreet.risk.det import DetLine, RankLines, det_chart, rank_chart
+from discreet.risk.rank_chart import RankLines, rank_chart
 from discreet.risk.scores.pse import Information, pse_of_folds
 from discreet.risk.scores.scores import Scores, as_array, checked, listed
 from discreet.theory.binomial import lower_bound, upper_bound
@@ -317,14 +317,6 @@ class DET:
         fall, rise = far[after - 1] - far[after], frr[after] - frr[after - 1]
         share = (far[after - 1] - frr[after - 1]) / (fall + rise)
         return float(frr[after - 1] + share * rise)
-
-    def line(self, name: str) -> DetLine:
-        """Return the curve's line for a chart with several lines."""
-        return DetLine(name, self.far, self.frr, self.equal_error_rate)
-
-    def plot(self, name: str = "attack") -> Any:
-        """Return an Altair chart on normal-deviate axes."""
-        return det_chart([self.line(name)])
 
 
 def det(scores: Scores) -> DET:

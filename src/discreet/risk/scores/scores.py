@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_whole
 from discreet.core.columns import unmasked
 from discreet.errors import DataError
@@ -150,6 +150,11 @@ class Ranks:
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.greater)} probes among {self.candidates} candidates)"
+
+    @property
+    def misled(self) -> BoolArray:
+        """``(n,)`` booleans: true if more than half of the other candidates have a higher score than the right one."""
+        return 2 * self.greater > self.candidates - 1
 
     def hits(self, k: int = 1) -> FloatArray:
         """Return the ``(n,)`` probabilities that a probe's own user is among the k best, ties broken at random.

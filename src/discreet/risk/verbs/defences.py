@@ -24,7 +24,6 @@ from discreet.core.result_table import ResultColumn, ResultTable
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS
 from discreet.mechanisms import BlockMechanism
-from discreet.risk.attacks.traces import ALL
 from discreet.risk.bounds.identification import Bounds, conditions, identification_bounds, limit
 from discreet.risk.defences import (
     Defence,
@@ -38,7 +37,7 @@ from discreet.risk.defences import (
 )
 from discreet.risk.generalisation import Step
 from discreet.risk.traces import split_of
-from discreet.risk.verbs.events import VARIES, Events, evidence_of, left_out_of, say_how_long
+from discreet.risk.verbs.events import VARIES, Events, evidence_of, left_out_of
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.tables.columns import read_columns
 from discreet.tables.text import NUMBERS
@@ -186,7 +185,6 @@ def _compare_defences(
     read = events.read(asked.traces, keep_labels=True)
     split, knowledge = split_of(read, events.split, least=events.least)
     defences = asked.of(events, plans, reports)
-    say_how_long(split, ALL, len(defences) + 1)
     random = SecureRandom() if asked.seed is None else SeededRandom(asked.seed)
     compared = compare_defences(split, defences, alone=asked.alone, random=random)
     risks = [row.risk for row in compared.rows]

@@ -15,7 +15,7 @@ from discreet.core.domain import Domain
 from discreet.core.result_table import number_of
 from discreet.files.paths import is_url, shown
 from discreet.files.reading import digest
-from discreet.risk.attacks.traces import ALL, ATTACKS, expected_seconds
+from discreet.risk.clock import UNITS
 from discreet.risk.events import read_traces
 from discreet.risk.traces import Split, Traces
 from discreet.tables.scan import table_files
@@ -24,7 +24,6 @@ ARGUMENTS = "discreet.risk.arguments"
 """The name under which a verb's context stores its arguments, as they were given."""
 
 VARIES = "Random choices are a part of this, so figures vary from run to run; --seed repeats them."
-_LONG = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,12 @@ class Events(OptionGroup):
     user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
     event: str = option("--event", default="event", show_default=True, help="Column of events.")
     time: str | None = option("--time", help="Column by which a user's events are ordered. [order of the rows]")
+    unit: str | None = option(
+        "--time-unit",
+        needs={"time": "{} goes with --time; leave it out."},
+        metavar="UNIT",
+        help=f"Unit of times that are numbers: {', '.join(UNITS[:-1])}, or order (no unit). [s to ns, if certain]",
+    )
     missing: str = option(
         "--missing",
         type=click.Choice(["refuse", "drop"]),
@@ -54,19 +59,11 @@ class Events(OptionGroup):
     def read(self, tables: Sequence[str | Path], domain: Domain | None = None, *, keep_labels: bool = False) -> Traces:
         """Return the traces in the tables."""
         columns: dict[str, Any] = {"user": self.user, "event": self.event, "time": self.time, "missing": self.missing}
+        columns |= {"unit": self.unit}
         with progress_bar("reading the events") as progress:
             how = partial(progress, "reading the events")
             columns |= {"keep_times": self.time is not None, "keep_labels": keep_labels}
             return read_traces(tables, domain=domain, progress=how, **columns)
-
-
-def say_how_long(split: Split, attack: str, times: int = 1) -> None:
-    """Print the expected time of a number of attacks, if it is long."""
-    seconds = times * expected_seconds(split, list(ATTACKS) if attack == ALL else [attack])
-    if seconds > _LONG:
-        traces = f"the traces of {split.target.users:,} users, {len(split.target):,} events,"
-        traces += f" {times} times" if times > 1 else ""
-        click.echo(f"Comparing {traces} takes about {seconds:,.0f} seconds of a processor.", err=True)
 
 
 def left_out_of(read: Traces, split: Split) -> list[str]:

@@ -37,16 +37,16 @@ from discreet.core.random import RandomSource, SecureRandom, SeededRandom
 from discreet.core.result_table import ResultTable, number_of
 from discreet.errors import ParameterError
 from discreet.files.writing import replacing
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism, RandomizedResponse
-from discreet.risk.assessment import Assessment, TraceAssessment, assess, sweep
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
+from discreet.risk.assessment import Assessment, TraceAssessment, assess
 from discreet.risk.attacks.traces import ATTACKS, JOINTLY
 from discreet.risk.linkage import link
-from discreet.risk.pages import chances, measured, tried_in_words, write_linkage, write_page
+from discreet.risk.pages import measured, tried_in_words, write_linkage, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
-from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of, say_how_long
+from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
@@ -181,7 +181,7 @@ class _Pages(Writing):
             yield [self.per_user]
 
 
-@risk.command(_TRACES, epilog="Example: discreet risk traces checkins.csv --event place --time day")
+@risk.command(_TRACES, epilog="Example: discreet risk traces checkins.csv --event place --time day --time-unit d")
 @click.argument("tables", type=InputFile(urls=True), nargs=-1, required=True, metavar="TABLE...")
 @Events.options
 @_Attack.options
@@ -213,7 +213,7 @@ def traces(
         _link(tables, events, how, aux, out, fail_above=fail_above, random=random)
         return
     mechanism, domain = how.of_plan()
-    read = events.read(tables, domain)
+    read = events.read(tables, domain, keep_labels=True)
     parts, knowledge = split_of(read, events.split, least=events.least)
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
     chosen: dict[str, Any] = {
@@ -222,8 +222,6 @@ def traces(
         "reports": how.reports,
         "largest_list": how.largest_list,
     }
-    if mechanism is None:
-        say_how_long(parts, how.attack)
     with progress_bar("comparing every trace with every user"):
         assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
     verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
@@ -234,10 +232,7 @@ def traces(
         record["evidence"] = evidence_of(tables, filter(None, [how.plan]), read)
     with out.naming(assessment, parts.target.names) as files:
         if out.output is not None:
-            # Only where one attack gives the results for all epsilons.
-            one_pass = mechanism is not None and mechanism.name == RandomizedResponse.name and how.reports == 1
-            swept = sweep(parts, mechanism) if one_pass and mechanism and not mechanism.domain.clear_count else ()
-            files.extend(write_page(assessment, knowledge, record, out.output, swept, force=out.force))
+            files.extend(write_page(assessment, knowledge, record, out.output, force=out.force))
     lines = chain(
         _assessment_parts(assessment, parts, knowledge, read),
         written(*files),
@@ -299,9 +294,10 @@ _OF_TRACES: dict[str, Any] = {
     "attacks_tried": "tried",
     "attacker": lambda assessment: ATTACKS[assessment.attack].words,
     "traces_of_which_nothing_was_learned": "unlearned",
+    "hours_not_used": "clock",
+    "numbers_not_used": "unused",
     "uniqueness": "unique",
     "by_number_of_events": "by_events",
-    "by_probability_of_the_right_user": "by_chance",
     "traces_that_differ_at_most": "unique.limit",
 }
 _OF_REPORTS: dict[str, Any] = {
@@ -357,19 +353,17 @@ def _assessment_parts(
     assessment: Assessment, split: Split, knowledge: str, read: Traces
 ) -> Iterator[str | ResultTable]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
+    first = assessment.answer(knowledge.partition(";")[0])
+    yield from (first if sentence == assessment.answer() else sentence for sentence in assessment.sentences)
     yield from left_out_of(read, split)
-    yield f"{split.target!r}; attack: {assessment.attack}; the attacker knows {knowledge}"
+    yield f"{split.target!r}; the attacker knows {knowledge}"
     yield measured(assessment, "Identification risk")
     if len(assessment.tried) > 1:
-        yield "Right user named, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
-    if assessment.pse.paper is not None:
-        yield str(assessment.pse.paper)
-    yield from assessment.sentences
+        yield "Identified, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
     if assessment.bounds is not None:
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
-    yield from filter(None, [chances(assessment)])
 
 
 def _random(seed: int | None) -> RandomSource:
