@@ -34,6 +34,16 @@ def test_a_release_beside_a_known_table(tables: list[object]) -> None:
     assert "vary from run" in " ".join(done("risk", *tables[:-2]).split())
 
 
+def test_a_release_of_a_part_of_the_known_people(tmp_path: Path) -> None:
+    """Two people of four, each at two places of their own."""
+    for name, people in (("release", (1, 2)), ("known", (1, 2, 3, 4))):
+        rows = [f"u{user},p{user}{place}" for user in people for place in (1, 2)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["user,event", *rows]) + "\n")
+    facts = told("risk", tmp_path / "release.csv", "--known", tmp_path / "known.csv", "--seed", 1)
+    assert (facts["known"], facts["traces"], facts["traces_of_known_users"]) == (4, 2, 2)
+    assert facts["success"]["value"] == 1
+
+
 def test_reports_have_a_bound(tables: list[object], tmp_path: Path) -> None:
     labels = ", ".join(f'"place {place}"' for place in range(30))
     plan = tmp_path / "plan.toml"

@@ -341,7 +341,7 @@ def matcher_of(
 def fill_users(traces: Traces, users: int) -> Traces:
     """Return traces with the given number of users; added users have no event."""
     offsets = np.append(traces.offsets, np.full(users - traces.users, traces.offsets[-1]))
-    return replace(traces, offsets=offsets)
+    return replace(traces, offsets=offsets, names=None)
 
 
 _Leads = tuple[FloatArray, IntArray, BoolArray, FloatArray]
