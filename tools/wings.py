@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 24_467,
+    CORE: 25_200,
     "risk": 5_940,
     "surveys": 2_840,
     "device": 2_370,
