@@ -43,6 +43,23 @@ def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
     return f"{'=' if sign else ''}{p_value:.2g}"
 
 
+def rounded_by(value: float, error: float) -> str:
+    """Return a number with two significant digits of its standard error; with five digits where that is 0 or infinite.
+
+    Example:
+        >>> rounded_by(0.0000123456, 0.0000021), rounded_by(1234.5, 310.0), rounded_by(2.0, 0.0)
+        ('1.23e-05', '1230', '2')
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0):
+        return f"{value:.5g}"
+    places = 1 - math.floor(math.log10(error))
+    if places <= _MOST_PLACES and abs(value) < _LARGE:
+        # No minus before 0.
+        return f"{round(value, places) + 0.0:.{max(places, 0)}f}"
+    digits = 1 + places + (math.floor(math.log10(abs(value))) if value else 0)
+    return f"{value:.{max(digits, 1)}g}"
+
+
 def _yes_or_no(value: Any) -> str:
     return "yes" if value else "no"
 
@@ -61,6 +78,8 @@ _FORMATS: Mapping[Kind, Format] = {
 _PERCENTAGES: Mapping[Format, str] = {"%": "", "+%": "+"}
 """Formats of shares and of differences of shares, with their sign: a table chooses the decimals."""
 _MOST_DECIMALS = 4
+# Of a number by its standard error: longer ones have an exponent.
+_MOST_PLACES, _LARGE = 8, 1e6
 _LEFT = ("text", "mark")
 
 
@@ -77,6 +96,7 @@ class ResultColumn:
         format: format of a value, or a function that returns its text; if empty, the kind's. ``"+%"`` is a signed
             percentage.
         shown: whether people see it; programs and files get every column.
+        errors: ``(rows,)`` standard errors, by which numbers are rounded; None where the format says it.
     """
 
     name: str
@@ -85,6 +105,7 @@ class ResultColumn:
     heading: str = ""
     format: Format = ""
     shown: bool = True
+    errors: AnyArray | None = None
 
     @classmethod
     def of(
@@ -112,7 +133,7 @@ class ResultColumn:
     def at(self, rows: IntArray | slice) -> "ResultColumn":
         """Return the column with some of its rows."""
         values: Any = self.values
-        return replace(self, values=values[rows])
+        return replace(self, values=values[rows], errors=None if self.errors is None else self.errors[rows])
 
     @property
     def array(self) -> AnyArray:
@@ -131,6 +152,8 @@ class ResultColumn:
         if plain and self.kind == "mark":
             return ["", *(name if value else "" for value in self.values)]
         heading = name or self.heading if plain else self.heading or name
+        if self.errors is not None:
+            return [heading, *map(rounded_by, np.asarray(self.values, float), self.errors)]
         form = self.format or _FORMATS[self.kind]
         if plain and self.kind == "share":
             form = ".4f"
@@ -252,7 +275,14 @@ class ResultTable(TabularResult):
     def joined(cls, title: str, tables: Sequence["ResultTable"]) -> "ResultTable":
         """Return one table with the rows of several tables that have the same columns."""
         columns = zip(*(table.contents for table in tables), strict=True)
-        whole = [replace(parts[0], values=np.concatenate([part.array for part in parts])) for parts in columns]
+        whole = [
+            replace(
+                parts[0],
+                values=np.concatenate([part.array for part in parts]),
+                errors=None if parts[0].errors is None else np.concatenate([part.errors for part in parts]),
+            )
+            for parts in columns
+        ]
         return cls(title, whole)
 
     @classmethod

@@ -30,6 +30,7 @@ class Options(TypedDict, total=False):
     remainder: Literal["uniform", "zero"]
     tolerance: float
     smoothing: float
+    limits: Literal["linear", "likelihood"]
     progress: Callable[[int, float], Any]
 
 
@@ -77,7 +78,7 @@ def estimate(
               per report (by default a tenth of a nat in total, and at most 1e-4 per report).
             - ``em``: the paper's procedure, which stops early; often the best method if noise is large.
             - ``smooth``: likelihood minus roughness, certified; for the distribution of numbers and other values in
-              order. Options ``smoothing`` (1, or less for heaped values) and ``tolerance``.
+              order. Options ``smoothing`` (1, or less for heaped values), ``limits`` and ``tolerance``.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
         options: options of the method, by name; likelihood methods also take ``progress``, a function that is called
             with the number of passes and the gap.

@@ -26,13 +26,17 @@ from math import sqrt
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_positive
+from discreet.core.checks import checked_choice, checked_positive
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method, MethodOption, Progress, missing_of
 from discreet.estimators.maximum import maximize
 from discreet.estimators.mle import likelihood_of
+from discreet.estimators.ratio_limits import RatioLimits, RatioUncertainty
+from discreet.mechanisms.channel import MatrixDecoder
 from discreet.results.estimate import Estimate
+from discreet.results.uncertainty import ValueUncertainty
+from discreet.theory.limits import LEAST_REPORTS
 
 MOST_VALUES = 1024
 """Largest number of values; the time grows with its third power."""
@@ -51,6 +55,9 @@ _PATIENCE = 30
 # Cells below leave the system, and stay at this share at least: the next step may raise them again.
 _VANISHED, _LEAST_SHARE = 1e-12, 1e-13
 _SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
+_BY_RATIO = "Limits of sums, means and quantiles follow from the likelihood ratio."
+# Bins up to which likelihood ratios give the limits by default, and at most.
+_FEW_BINS, _MOST_BINS = 64, 128
 # By noise, the likelihood ratio of two estimates of d values exceeds d by at most a few times sqrt(2 d).
 _NOISE = 3.0
 
@@ -59,6 +66,7 @@ def smooth(
     start: LinearStart,
     *,
     smoothing: float | None = None,
+    limits: str | None = None,
     tolerance: float | None = None,
     progress: Progress | None = None,
 ) -> Estimate:
@@ -68,11 +76,14 @@ def smooth(
         start: the reports of values in order: numbers, integers, or labels as they are listed.
         smoothing: weight of the roughness, above 0: 1 is about as in EMS, 1/256 suits heaped values; None for 1, or for
             less if the reports are then far likelier.
+        limits: of sums, means and quantiles: ``"linear"``, of the unbiased estimates, or ``"likelihood"``, by ratios
+            of likelihoods, which are shorter; None for ratios, up to 64 values whose reports are windows or outputs.
         tolerance: the largest accepted gap, in nats per report; as for ``mle``.
         progress: a function that is called with the number of steps and the present gap.
 
     Raises:
-        ParameterError: if the values have no order, or there are more than 1,024 of them.
+        ParameterError: if the values have no order, or there are more than 1,024 of them, or more than 128 with limits
+            by the likelihood.
 
     Warns:
         UserWarning: if the reports are likelier under ``mle`` by more than noise explains.
@@ -93,7 +104,24 @@ def smooth(
         return _scatter(start, problem, solution.point) if start.n > 1 else start.linear_errors
 
     estimate = start.estimate(frequencies, errors, "smooth", gap=solution.gap, passes=float(solution.steps))
-    return replace(estimate, intervals=replace(start.intervals, about=_SCATTER))
+    return replace(estimate, intervals=_intervals(start, limits))
+
+
+def _intervals(start: LinearStart, limits: str | None) -> ValueUncertainty:
+    """Return the limits of the reports; sums, means and quantiles have limits by the likelihood where asked for.
+
+    Raises:
+        ParameterError: if the likelihood has too many values, or reports that are not listed.
+    """
+    decoder, size, intervals = start.decoder, start.domain.size, replace(start.intervals, about=_SCATTER)
+    listed = isinstance(decoder, MatrixDecoder) and size <= _MOST_BINS
+    if limits == "likelihood" and not listed:
+        raise ParameterError("limits.no-likelihood", argument="limits", size=size, most=_MOST_BINS)
+    by_ratio = limits == "likelihood" or (limits is None and listed and size <= _FEW_BINS)
+    if not (by_ratio and isinstance(decoder, MatrixDecoder)) or start.n < LEAST_REPORTS:
+        return intervals
+    ratio = RatioLimits(np.ascontiguousarray(decoder.matrix.T), decoder.counted(start.tally))
+    return RatioUncertainty.by_ratio(replace(intervals, about=f"{_SCATTER} {_BY_RATIO}"), ratio)
 
 
 def _less_smoothing(
@@ -327,4 +355,10 @@ def _smoothing(name: str, smoothing: object) -> float | None:
 
 
 SMOOTHING = MethodOption("smoothing", "weight of the penalty on roughness. [at most 1]", _smoothing)
-SMOOTH = Method("smooth", smooth, (SMOOTHING, TOLERANCE, PROGRESS), needs_reports=True)
+LIMITS = MethodOption(
+    "limits",
+    "limits of sums, means and quantiles. [likelihood, for up to 64 values]",
+    lambda name, limits: None if limits is None else checked_choice(name, limits, ("linear", "likelihood")),
+    ("linear", "likelihood"),
+)
+SMOOTH = Method("smooth", smooth, (SMOOTHING, LIMITS, TOLERANCE, PROGRESS), needs_reports=True)

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -109,6 +110,24 @@ class Decoder(ABC):
             covered: ``(v,)`` frequencies of the values that blocks cover.
             rest: the frequency of all other values together; 0 if none was reported.
         """
+
+    def value_ratios(self, evidence: Evidence, f: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield chunks of possible reports under a distribution f: ``(m,)`` probabilities, and ``(m, |X|)`` d.
+
+        Here d is a likelihood ratio minus 1, as in `discreet.mechanisms.likelihood_ratios`, of each value by itself.
+        """
+        covered = evidence.covered
+        clear = np.flatnonzero(~covered)
+        if covered.any():
+            places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
+            chunks = self.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).chunks()
+            # The last chunk is all values in clear taken as one value; here each value has its own ratios.
+            for (weights, d), _ in pairwise(chain(chunks, [] if len(clear) else [(f, f)])):
+                yield np.asarray(weights, np.float64), np.asarray(d, np.float64)[:, places]
+        if len(clear):
+            alone = np.full((len(clear), len(f)), -1.0)
+            alone[np.arange(len(clear)), clear] += 1 / f[clear]
+            yield evidence.truth * f[clear], alone
 
     @abstractmethod
     def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:

@@ -1,12 +1,16 @@
-"""Coefficients of linear regressions, with standard errors and limits from their sampling distribution.
+"""Coefficients of regressions, with standard errors and limits from their sampling distribution.
 
-A coefficient b is a sum over reports, with the weight a_i of report i. If the truth is t, the fitted shares nearest to
-the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), clipped to [0, 1]. If P is a person's share of the value, the
-worth (contribution) of the person's report has the mean P, and the mechanism gives its second and third moments. So the
-coefficient has a variance and a skewness for every t, and its limits follow from Pearson's type III.
+**Least squares.** A coefficient b is a sum over reports, with the weight a_i of report i. If the truth is t, the fitted
+shares nearest to the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), clipped to [0, 1]. If P is a person's share of
+the value, the worth (contribution) of the person's report has the mean P, and the mechanism gives its second and third
+moments. So the coefficient has a variance and a skewness for every t, and its limits follow from Pearson's type III.
+
+**Log odds** have limits by their scores (`discreet.estimators.regression.log_odds`).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,9 +22,37 @@ from discreet.theory.limits import crossing, tail_above
 _FAR = 20.0
 
 
+class CoefficientLaw(ABC):
+    """The sampling distribution of the coefficients of a regression, and of the shares that follow from these.
+
+    Attributes:
+        coefficients: ``(m, k)``, a row per value.
+    """
+
+    coefficients: FloatArray
+
+    @property
+    @abstractmethod
+    def errors(self) -> FloatArray:
+        """``(m, k)`` standard errors of the coefficients, computed as if the estimates were the truth."""
+
+    @property
+    @abstractmethod
+    def p_values(self) -> FloatArray:
+        """``(m, k)`` p-values of the tests that a coefficient is 0."""
+
+    @abstractmethod
+    def limits(self, alpha: float) -> Ends:
+        """Return the ``(m, k)`` limits of the coefficients; each misses with about alpha/2."""
+
+    @abstractmethod
+    def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
+        """Return the shares of values among people with ``(r, k)`` covariates, and their limits, ``(r, values)``."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class CoefficientLaw:
-    """The sampling distribution of linear combinations of a regression's coefficients.
+class LeastSquaresLaw(CoefficientLaw):
+    """The sampling distribution of linear combinations of the coefficients of shares.
 
     Attributes:
         rows: ``(g, k)`` the different rows of covariates.
@@ -58,9 +90,9 @@ class CoefficientLaw:
         a = self.rows @ (self.squared @ combinations.T)
         return np.asarray(np.sqrt(self.powers[1] @ a**2 * self.second[:, place].max() / (2 * self.powers[0].sum())))
 
-    @property
+    @cached_property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors of the coefficients, computed as if the estimates were the truth."""
+        """``(m, k)`` standard errors; see `CoefficientLaw`."""
         every = np.eye(self.coefficients.shape[1])
         of_values = enumerate(self.coefficients)
         return np.array(
@@ -69,12 +101,23 @@ class CoefficientLaw:
 
     @property
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values of the tests that a coefficient is 0."""
+        """``(m, k)`` p-values; see `CoefficientLaw`."""
         m, k = self.coefficients.shape
         tails = np.array([self.tail(np.eye(k), place, np.zeros(k)) for place in range(m)])
         return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
 
-    def limits(self, combinations: FloatArray, alpha: float) -> Ends:
+    def limits(self, alpha: float) -> Ends:
+        """Return the limits; see `CoefficientLaw`. Shares of labels differ by -1 to 1."""
+        low, high = self.combined(np.eye(self.rows.shape[1]), alpha)
+        most = np.where(((self.rows == 0) | (self.rows == 1)).all(axis=0), 1.0, np.inf)
+        return np.clip(low, -most, most), np.clip(high, -most, most)
+
+    def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
+        """Return the shares, which may lie outside of 0 to 1, and their limits; see `CoefficientLaw`."""
+        low, high = self.combined(rows, alpha)
+        return rows @ self.coefficients.T, (np.clip(low.T, 0, 1), np.clip(high.T, 0, 1))
+
+    def combined(self, combinations: FloatArray, alpha: float) -> Ends:
         """Return the ``(m, r)`` lower and upper limits of combinations; each misses with about probability alpha/2."""
         ends = np.array([self._ends(combinations, place, alpha / 2) for place in range(len(self.coefficients))])
         return ends[:, 0], ends[:, 1]

@@ -6,7 +6,7 @@ an interval depends on the reports only (`discreet.results.uncertainty`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan, prod
+from math import ceil, floor, isnan, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,6 +270,12 @@ class Quantile:
             ParameterError: if the level is not in (0, 1).
         """
         alpha = 1 - checked_level(level)
+        placed = self.uncertainty.places(self.share, alpha)
+        if placed is not None:
+            if self.borders is not None:
+                return IntervalEnds(*np.interp(placed, np.arange(len(self.borders)), self.borders).tolist())
+            first, last_place = max(ceil(placed[0]) - 1, 0), min(floor(placed[1]), len(self.labels) - 1)
+            return IntervalEnds(self.labels[first], self.labels[last_place])
         larger, smaller = self.uncertainty.reached(self.share, alpha)
         # All people are at or below the last label.
         larger[-1] = True

@@ -4,9 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit, ndtr, ndtri
 
-from discreet.arrays import BoolArray, FloatArray
+from discreet.arrays import FloatArray
 from discreet.core.checks import checked_level
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.results.coefficients import CoefficientLaw
@@ -68,45 +67,47 @@ class Regression(TabularResult):
             the value `baseline`.
         values: names of the values.
         covariates: names, the intercept first.
-        coefficients: ``(m, k)``, a row per value.
-        standard_errors: ``(m, k)``.
         n: number of reports.
         baseline: of log odds; None for shares.
         starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
         simulated: whether any report was simulated.
-        covariance: ``(m, k, m, k)`` of log odds; None for shares.
-        law: of the coefficients of shares, by which errors and limits are the mechanism's; None for log odds.
-        undetermined: ``(m, k)`` booleans: log odds that the reports alone do not determine, so that the likelihood was
-            penalised; None if there are none.
+        hidden: whether some share is fitted best by 0, so that the estimate has a weak prior.
+        law: of the coefficients, by which errors and limits are the mechanism's.
         design: how covariates are read, a `discreet.estimators.regression.covariates.CovariateDesign`.
     """
 
     method: Literal["linear", "logistic"]
     values: tuple[str, ...]
     covariates: tuple[str, ...]
-    coefficients: FloatArray
-    standard_errors: FloatArray
+    law: CoefficientLaw
     n: int
     baseline: str | None = None
     starts: tuple[float, ...] = ()
     simulated: bool = False
-    covariance: Any = None
-    undetermined: BoolArray | None = None
+    hidden: bool = False
     design: Any = None
-    law: CoefficientLaw | None = None
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """``(m, k)``, a row per value."""
+        return self.law.coefficients
+
+    @property
+    def standard_errors(self) -> FloatArray:
+        """``(m, k)`` standard errors of the coefficients."""
+        return self.law.errors
 
     @property
     def penalty(self) -> str | None:
         """A sentence on coefficients that the reports do not determine; None if they determine all."""
-        if self.undetermined is None or not self.undetermined.any():
+        if not self.hidden:
             return None
-        where = np.argwhere(self.undetermined).tolist()
-        named = [f"{self.values[row]} on {self.covariates[column]}" for row, column in where]
+        where = np.argwhere(np.isinf(self.law.limits(1 - DEFAULT_LEVEL)).any(axis=0)).tolist()
+        named = [f"{self.values[row]} on {self.covariates[column]}" for row, column in where] or ["all coefficients"]
         shown = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
         return (
-            f"The reports alone do not determine {shown}: some share is fitted best by 0. So the likelihood was "
-            "penalised [Firth 1993], and errors reach as far as the reports allow; merge labels or values for shorter "
-            "intervals."
+            f"The reports alone do not determine {shown}: some share is fitted best by 0. So the estimate has a weak "
+            "prior. Merge labels or values for shorter intervals."
         )
 
     @property
@@ -164,26 +165,8 @@ class Regression(TabularResult):
             >>> [(one.value, one.row, round(one.share, 2)) for one in fit.predict({"age": [20, 80]})]
             [('other', 0, 0.41), ('other', 1, 0.61), ('poor', 0, 0.59), ('poor', 1, 0.39)]
         """
-        rows, q = self.design.matrix(covariates), (1 + checked_level(level)) / 2
-        scores = rows @ self.coefficients.T
-        if self.baseline is None:
-            names, shares = self.values, scores
-            assert self.law is not None
-            lower, upper = (np.clip(end.T, 0, 1) for end in self.law.limits(rows, 1 - level))
-        else:
-            names = (*self.values, self.baseline)
-            odds = np.exp(np.column_stack([scores, np.zeros(len(rows))]) - np.maximum(scores.max(axis=1), 0)[:, None])
-            shares = odds / odds.sum(axis=1, keepdims=True)
-            # The log odds of a share against all others change with the score of b by ((x == b) - p_b) / (1 - p_x).
-            turns = np.eye(len(names))[:, :-1] - shares[:, None, :-1]
-            turns /= np.maximum(1 - shares, 1e-300)[:, :, None]
-            across = np.einsum("rj,bjcl,rl->rbc", rows, self.covariance, rows)
-            variances = np.einsum("rxb,rbc,rxc->rx", turns, across, turns)
-            away = ndtri(q) * np.sqrt(np.maximum(variances, 0))
-            lower, upper = (
-                expit(logit(shares) - away),
-                expit(logit(shares) + away),
-            )
+        shares, (lower, upper) = self.law.predicted(self.design.matrix(covariates), 1 - checked_level(level))
+        names = self.values if self.baseline is None else (*self.values, self.baseline)
         columns = (array.T.tolist() for array in (shares, lower, upper))
         by_value = zip(names, *columns, strict=True)
         return [
@@ -198,40 +181,31 @@ class Regression(TabularResult):
         Raises:
             ParameterError: if the level is not in (0, 1).
         """
-        low, high, p_values = self._limits(checked_level(level))
+        (low, high), p_values = self.law.limits(1 - checked_level(level)), self.law.p_values
         odds, texts = self.baseline is not None, (self.values, self.covariates)
         ends = f"{level * 100:g}% from", "to"
 
-        def column(name: str, numbers: FloatArray, heading: str, *, shown: bool = True) -> ResultColumn:
-            return ResultColumn(name, numbers.ravel(), "number", heading, ".5g", shown)
+        errors = self.standard_errors
+
+        def column(name: str, numbers: FloatArray, heading: str, by: FloatArray, *, shown: bool = True) -> ResultColumn:
+            return ResultColumn(name, numbers.ravel(), "number", heading, "", shown, by.ravel())
 
         columns = [
             text_column("value", np.repeat(texts[0], len(texts[1]))),
             text_column("covariate", np.tile(texts[1], len(texts[0]))),
-            column("coefficient", self.coefficients, "log odds" if odds else ""),
+            column("coefficient", self.coefficients, "log odds" if odds else "", errors),
             # Of log odds people see the ratios, with their ends.
-            column("standard_error", self.standard_errors, "std. error", shown=not odds),
-            column("lower", low, ends[0], shown=not odds),
-            column("upper", high, ends[1], shown=not odds),
+            column("standard_error", errors, "std. error", errors, shown=not odds),
+            column("lower", low, ends[0], errors, shown=not odds),
+            column("upper", high, ends[1], errors, shown=not odds),
             ResultColumn("p_value", p_values.ravel(), "p-value", "p"),
         ]
         if odds:
             # An end beyond what a float holds is infinite.
             with np.errstate(over="ignore"):
                 ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
-            columns += map(column, _RATIOS, ratios, ("", *ends))
+                columns += [
+                    column(name, ratio, heading, ratio * errors)
+                    for name, ratio, heading in zip(_RATIOS, ratios, ("", *ends), strict=True)
+                ]
         return ResultTable(self.heading, columns, [*filter(None, [self.remark])])
-
-    def _limits(self, level: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return ``(m, k)`` lower limits, upper limits and p-values.
-
-        Differences of shares between labels have limits in -1..1.
-        """
-        if self.law is None:
-            errors, z = self.standard_errors, ndtri((1 + level) / 2)
-            p_values = 2 * ndtr(-np.abs(self.coefficients) / errors)
-            return self.coefficients - z * errors, self.coefficients + z * errors, p_values
-        rows = self.law.rows
-        low, high = self.law.limits(np.eye(rows.shape[1]), 1 - level)
-        most = np.where(((rows == 0) | (rows == 1)).all(axis=0), 1.0, np.inf)
-        return np.clip(low, -most, most), np.clip(high, -most, most), self.law.p_values

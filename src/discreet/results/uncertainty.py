@@ -391,6 +391,11 @@ class SumUncertainty(Uncertainty):
         """
         return self._prefixes(np.arange(self.size)).holds(share, alpha)
 
+    def places(self, share: float, alpha: float) -> tuple[float, float] | None:
+        """Return the limits of a quantile as places from 0 to m, in cells of evenly spread people; None if unknown."""
+        del share, alpha
+        return None
+
     def _prefixes(self, places: IntArray) -> Sums:
         return Sums(self.law, np.cumsum(self.cells.rows, axis=0)[places])
 

@@ -10,11 +10,12 @@ from discreet.core.checks import checked_choice
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
 from discreet.estimators.regression.covariates import CovariateDesign, design_of
+from discreet.estimators.regression.log_odds import LogOddsLaw, output_rows
 from discreet.estimators.regression.logistic import logistic_fit
 from discreet.estimators.weights import Weights
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.worths import units
-from discreet.results.coefficients import CoefficientLaw
+from discreet.results.coefficients import LeastSquaresLaw
 from discreet.results.regression import Regression
 from discreet.results.sums import Sums
 
@@ -90,18 +91,16 @@ def regress(
         "linear",
         tuple(domain.names(codes)),
         design.names,
-        law.coefficients,
-        law.errors,
+        law,
         reports.n,
         simulated=reports.simulated,
         design=design,
-        law=law,
     )
 
 
 def _least_squares(
     mechanism: Mechanism, reports: Reports, matrix: FloatArray, codes: IntArray, weights: FloatArray | None
-) -> CoefficientLaw:
+) -> LeastSquaresLaw:
     """Return the ``(m, k)`` coefficients with their law, in one pass."""
     w = np.ones(reports.n) if weights is None else weights / weights.mean()
     upper = np.linalg.qr(matrix * np.sqrt(w)[:, None], mode="r")
@@ -120,7 +119,7 @@ def _least_squares(
     rows, places = np.unique(matrix, axis=0, return_inverse=True)
     powers = np.array([np.bincount(places.ravel(), w**power, len(rows)) for power in (1, 2, 3)])
     squared = inverse @ inverse.T
-    return CoefficientLaw(rows, powers, squared, (squared @ products).T, second, third)
+    return LeastSquaresLaw(rows, powers, squared, (squared @ products).T, second, third)
 
 
 def _logistic(
@@ -143,13 +142,11 @@ def _logistic(
         "logistic",
         tuple(domain.names(others)),
         read[0].names,
-        fit.coefficients,
-        fit.standard_errors,
+        LogOddsLaw(fit, output_rows(mechanism, reports)),
         reports.n,
         domain.names(np.array([fit.baseline]))[0],
         starts=fit.ends,
         simulated=reports.simulated,
-        covariance=fit.covariance,
-        undetermined=fit.undetermined if fit.undetermined.any() else None,
+        hidden=fit.hidden,
         design=read[0],
     )

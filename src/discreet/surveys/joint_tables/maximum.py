@@ -22,7 +22,6 @@ are the errors of the positive part of the unbiased estimate.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, pairwise
 from math import inf, prod
 
 import numpy as np
@@ -191,20 +190,8 @@ class Answered:
         return mean, moments
 
     def ratios(self, frequencies: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield chunks of possible reports: their ``(m,)`` probabilities and their ``(m, cells)`` d."""
-        evidence, f = self.start.evidence, self._likely(frequencies)
-        covered = evidence.covered
-        clear = np.flatnonzero(~covered)
-        if covered.any():
-            places = np.where(covered, np.cumsum(covered) - 1, np.count_nonzero(covered))
-            blocks = self.start.decoder.likelihood_ratios(evidence, f[covered], float(f[clear].sum())).chunks()
-            # The last chunk treats all values in clear as one value. It is left out: each value has a row below.
-            for (weights, d), _ in pairwise(chain(blocks, [] if len(clear) else [(f, f)])):
-                yield np.asarray(weights, np.float64), np.asarray(d, np.float64)[:, places]
-        if len(clear):
-            alone = np.full((len(clear), len(f)), -1.0)
-            alone[np.arange(len(clear)), clear] += 1 / f[clear]
-            yield evidence.truth * f[clear], alone
+        """Yield chunks of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
+        return self.start.decoder.value_ratios(self.start.evidence, self._likely(frequencies))
 
     def _likely(self, frequencies: FloatArray) -> FloatArray:
         """Return the frequencies, with each value in clear raised to at least 1/n."""
