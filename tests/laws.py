@@ -129,7 +129,6 @@ def with_rho(found: list[Case]) -> list[Case]:
 
 small = over(cases(SMALL))
 small_exact = over([case for case in cases(SMALL) if case.builder not in POOLS])
-small_with_rho = over(with_rho(cases(SMALL)))
 every = over(cases(SIZES))
 every_with_rho = over(with_rho(cases(SIZES)))
 one_epsilon = over(cases(SIZES, (1.0,)))

@@ -1,4 +1,4 @@
-"""The influence of one report, by enumeration of all, and what a share of fakes does to estimates."""
+"""The influence of one report: outputs that nobody can send, and the published figures."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The solver: certified, monotone in effort, honest about passes; and EM beside it."""
+"""The solver: certified for any problem, and honest about passes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The named estimators that need a tally only, against loops, enumeration and another optimiser."""
+"""The named estimators that need a tally only, against loops and another optimiser."""
 
 from itertools import product
 from typing import Any, get_args

@@ -1,4 +1,4 @@
-"""The one-step estimate: figures, what it equals, where it falls back, its covariance, and whether it covers."""
+"""The one-step estimate: what it equals, where it falls back, its covariance, and whether it covers."""
 
 import numpy as np
 import pytest

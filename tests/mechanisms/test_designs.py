@@ -1,4 +1,4 @@
-"""The optimal mechanism: it attains the lower bound, and a known mass lowers the error."""
+"""The optimal mechanism attains the lower bound."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Windows of neighbouring values: places, promise, and the mean of one report, in exact numbers."""
+"""Windows of neighbouring values: places, the mean of one report, and limits of means."""
 
 from fractions import Fraction
 from itertools import product

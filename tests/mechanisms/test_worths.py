@@ -127,3 +127,8 @@ def test_pools_add_what_they_leave() -> None:
     apart = Sums.of(law, w).errors ** 2 - Sums.of(without, w).errors ** 2
     assert apart == pytest.approx(law.lasting.variances(w - Sums.of(law, w).control), rel=0.2)
     assert apart > 0
+    pair = np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 0, 0]])
+    assert law.between(pair) - without.between(pair) == pytest.approx(law.lasting.between(pair, pair), rel=1e-9)
+    every, codes = np.eye(5), np.arange(5)
+    lasting = law.lasting.between(every, every)
+    assert law.covariances(codes) - without.covariances(codes) == pytest.approx(lasting, rel=1e-9)

@@ -1,4 +1,4 @@
-"""The numbers behind central guarantees: certified ends, rounds, attacks, and batches that the sampler draws."""
+"""The numbers behind central guarantees: certified ends, and rounds."""
 
 from collections import Counter
 from itertools import product

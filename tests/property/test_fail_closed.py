@@ -1,4 +1,4 @@
-"""What is unclear is refused, never taken for harmless: hidden, missing and ambiguous entries, foreign laws, forks."""
+"""Hidden and missing entries are refused, never taken for harmless, and so are laws over other values."""
 
 from typing import Any
 

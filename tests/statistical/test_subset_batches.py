@@ -1,4 +1,4 @@
-"""Batches of subsets: uniform whatever they start from, with members as without, and as devices draw them if few."""
+"""Batches of subsets: uniform whatever they start from, with members as without."""
 
 from itertools import combinations
 from typing import Any

@@ -1,4 +1,4 @@
-"""The best design against the printed formulas, a general optimizer, and mechanisms that are not in the search."""
+"""The best design against the printed formulas, a general optimizer, and the information in its reports."""
 
 from itertools import product
 from math import exp, expm1, log, sqrt
