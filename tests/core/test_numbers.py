@@ -44,6 +44,9 @@ def test_ranges_of_an_attribute_are_whole_bins_too() -> None:
     bins = Domain.number(0.1, 1.1, bins=10).space
     pair = Domain.product({"sex": ["f", "m"], "x": bins}, sensitive={"sex": "f", "x": [[0.1, 0.3], [0.7, 0.9]]})
     assert pair.sensitive_codes.tolist() == [0, 1, 2, 6, 7, 8]
+    # What is not sensitive ends below a border: the border belongs to the bin above.
+    for end, last in ((0.3, 1), (0.35, 2), (np.nextafter(0.3, 1), 2)):
+        assert np.flatnonzero(bins.ranges([[0.1, end]])).tolist() == list(range(last + 1))
 
 
 def test_ranges_are_rounded_outward_to_whole_bins() -> None:

@@ -49,6 +49,14 @@ def test_an_existing_file_needs_force(suffix: str, tmp_path: Path) -> None:
     assert len(holds(tmp_path)) == 1
 
 
+def test_nothing_is_read_before_an_existing_file_is_refused(tmp_path: Path) -> None:
+    path, asked = tmp_path / "reports.parquet", []
+    path.touch()
+    batches = (asked.append(1) for _ in range(3))
+    refused(OutputExistsError, lambda: write_reports(path, MECHANISM, batches))  # type: ignore[arg-type]
+    assert not asked
+
+
 @formats
 @each("error", [RuntimeError("no"), Interrupted(), KeyboardInterrupt(), None])
 @each("old", [None, b"old"])
