@@ -67,31 +67,6 @@ def altered(data: bytes, at: int, *new: int) -> bytes:
     return data[:at] + bytes(new) + data[at + len(new) :]
 
 
-@pytest.mark.parametrize(
-    ("change", "status", "code"),
-    [
-        (lambda data: b"", 400, "frame"),
-        (lambda data: data[:43], 400, "frame"),
-        (lambda data: data[:-1], 400, "frame"),
-        (lambda data: data + b"\0", 400, "frame"),
-        (lambda data: b"DSC2" + data[4:], 400, "frame"),
-        (lambda data: altered(data, 40, 0, 0, 0, 0), 400, "frame"),
-        (lambda data: altered(data, 40, 1, 16, 0, 0), 400, "frame"),
-        (lambda data: altered(data, 40, 255, 255, 255, 255), 400, "frame"),
-        (lambda data: altered(data, 4, data[4] ^ 1), 404, "collection"),
-        (lambda data: altered(data, 36, 0), 409, "late"),
-        (lambda data: altered(data, 36, 2), 409, "early"),
-        (lambda data: altered(data, 36, 255, 255, 255, 255), 409, "early"),
-    ],
-)
-def test_what_is_refused_at_once(served: Served, tmp_path: Path, change: Any, status: int, code: str) -> None:
-    answer = served.client.post(change(frame(entry_of(served), 3)))
-    assert (answer.status, answer.json["error"]) == (status, code)
-    assert answer.json["message"].endswith(".")
-    assert ("now" in answer.json) == (status == 409)
-    assert kept(tmp_path) == []
-
-
 def flawed_frames(entry: Any) -> dict[str, bytes]:
     """Frames of three reports, of which the second is flawed each time, under its reason."""
     good = records(entry, 3)

@@ -44,6 +44,7 @@ BEGAN = int(time.time()) - 600
 FIRST = BEGAN - EPOCH // 2 - 2 * EPOCH
 MEMORY = next((place for place in ("/dev/shm",) if Path(place).is_dir()), None)
 """A folder whose files are flushed at once, where the system has one: no step here is a kill."""
+HARMS = ("cut", "long", "magic", "none", "many", "empty", "head", "stranger", "clear", "kind", "id twice")
 FLAWED = b"\x02\x03"
 """A record that reports a protected value in clear."""
 
@@ -281,9 +282,7 @@ class Collector(RuleBasedStateMachine):
             self.send(at, epoch, changed if other else rows)
 
     @precondition(lambda self: self.versions)
-    @rule(
-        data=st.data(), harm=st.sampled_from(["cut", "long", "magic", "none", "stranger", "clear", "kind", "id twice"])
-    )
+    @rule(data=st.data(), harm=st.sampled_from(HARMS))
     def harm(self, data: Any, harm: str) -> None:
         """Send what no device sends: nothing of it is stored."""
         at = data.draw(st.sampled_from(sorted(self.versions)))
@@ -295,11 +294,18 @@ class Collector(RuleBasedStateMachine):
             "long": good + b"\0",
             "magic": b"DSC2" + good[4:],
             "none": good[:40] + bytes(4) + good[44:],
+            "many": good[:40] + (4097).to_bytes(4, "little") + good[44:],
+            "empty": b"",
+            "head": good[:43],
             "stranger": good[:4] + bytes(32) + good[36:],
         }.get(harm, good)
-        wanted = {"stranger": (404, "collection"), "magic": (400, "frame"), "none": (400, "frame")}.get(harm)
-        wanted = wanted or (self.expected(at, self.epoch) if self.expected(at, self.epoch)[0] != 202 else None)
-        wanted = wanted or ((400, "frame") if harm in {"cut", "long"} else (422, "reports"))
+        wanted = self.expected(at, self.epoch)
+        if harm in {"magic", "none", "many", "empty", "head"} or (wanted[0] == 202 and harm in {"cut", "long"}):
+            wanted = 400, "frame"
+        elif harm == "stranger":
+            wanted = 404, "collection"
+        elif wanted[0] == 202:
+            wanted = 422, "reports"
         assert self.post(bad) == wanted
         reasons = {
             "clear": "give a sensitive value in clear",

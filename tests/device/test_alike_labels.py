@@ -1,6 +1,5 @@
 """Labels that read alike: no device takes a collection that protects one of them alone, unless its plan is exact."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -36,45 +35,10 @@ def test_a_refusal_names_both_labels_and_both_ways_and_keeps_nothing(device: Dev
     assert device.export()["collections"] == []
 
 
-def test_the_same_labels_are_taken_where_the_plan_is_exact(device: Device) -> None:
-    assert device.accept(with_domain(**LABELS, exact=True)).domain.size == 4
-
-
-@pytest.mark.parametrize(
-    "domain",
-    [
-        {"labels": ["e\u0301", "a", "b", "c"]},
-        {"labels": ["a", "b", "c", "d"], "attribute": "e\u0301"},
-        {"product": [["e\u0301", ["a", "b"]], ["y", ["a", "b"]]]},
-        {"product": [["x", ["a", "b"]], ["y", ["e\u0301", "b"]]]},
-        {"labels": ["a", "b", "c", "d"], "missing": "e\u0301"},
-    ],
-    ids=["label", "name of an attribute", "attribute of a product", "label of an attribute", "missing"],
-)
-def test_what_is_not_composed_is_refused(device: Device, domain: dict[str, Any]) -> None:
-    assert "normal form C" in refused(PlanError, lambda: device.accept(with_domain(**domain)))
-    assert "normal form C" in refused(PlanError, lambda: device.accept(with_domain(**domain, exact=True)))
-    composed = json.loads(json.dumps(domain).replace("e\\u0301", "\\u00e9"))
-    assert device.accept(with_domain(**composed)).domain.size == 4
-
-
 def test_a_notice_of_withdrawal_reaches_whoever_was_asked_before(device: Device) -> None:
     old = with_domain(**LABELS)
     assert open_envelope(old, TRUST, is_known=True).domain.size == 4
     assert device.accept(altered(old, state="withdrawn", version=2)).state == "withdrawn"
-
-
-def test_under_tags_a_person_could_protect_one_of_two_alone(device: Device) -> None:
-    tagged = {**PLAIN, "tags": ["home"], "mechanism": {"name": "hadamard"}}
-    good = envelope(tagged, name="tagged")
-    plan = document(good)["plan"]
-    labels = ["krank", "Krank", "often", "daily"]
-    alike = {**plan, "domain": {**plan["domain"], "labels": labels}}
-    assert "'krank' and 'Krank'" in refused(PlanError, lambda: device.accept(altered(good, plan=alike)))
-    both = {**plan, "domain": {**plan["domain"], "labels": ["a", "b", "krank", "Krank"]}}
-    assert device.accept(altered(good, plan=both)).domain.size == 4
-    exact = {**plan, "domain": {**alike["domain"], "exact": True}}
-    assert device.accept(altered(good, plan=exact, version=2)).domain.size == 4
 
 
 def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:

@@ -304,25 +304,16 @@ def test_what_is_altered_or_too_dear_is_not_asked(browser: Any, survey: SurveySi
     survey.altered.clear()
     with visit(browser, survey, "dear") as page:
         page.get_by_text("(cap) Nothing can be answered here.").wait_for()
-
-
-@pytest.mark.parametrize("language", ["en", "ar"])
-def test_no_page_shows_two_answers_that_look_alike_with_different_marks(
-    browser: Any, survey: SurveySite, language: str
-) -> None:
-    """Such a collection is of an earlier version, or of another program: this one does not sign it."""
+    # Two labels read alike: such a collection is of an earlier version, or of another program.
     said = json.loads(base64.b64decode(json.loads(survey.envelopes["labels"])["document"]))
     said["plan"]["domain"] |= {"labels": ["krank", "gesund", "Krank ", "wei\u00df nicht"]}
     survey.instead["labels"] = signed(json.dumps(said).encode(), [survey.key])
-    try:
-        with visit(browser, survey, f"labels#{language}") as page:
-            words = wording(language)
-            page.get_by_text(f"{words.say('refused.alike')} (plan) {words.say('refused.here')}").wait_for()
-            assert page.get_by_text("set exact = true: 'krank', 'Krank '.").is_visible()
-            assert page.get_by_role("button").count() == page.get_by_role("radio").count() == 0
-            assert page.evaluate(CHECKED)["width"] <= PHONE["width"]
-    finally:
-        survey.instead.clear()
+    with visit(browser, survey, "labels#ar") as page:
+        page.get_by_text(f"{wording('ar').say('refused.alike')} (plan)").wait_for()
+        assert page.get_by_text("set exact = true: 'krank', 'Krank '.").is_visible()
+        assert page.get_by_role("button").count() == page.get_by_role("radio").count() == 0
+        assert page.evaluate(CHECKED)["width"] <= PHONE["width"]
+    survey.instead.clear()
 
 
 @contextmanager
