@@ -108,7 +108,7 @@ class Collector(RuleBasedStateMachine):
         self.hours, self.keys = 0, set[int]()
         self.versions: dict[tuple[str, int], Version] = {}
         self.withdrawn: dict[str, int] = {}
-        self.tokens: dict[str, tuple[str, str, bool]] = {}
+        self.tokens: dict[str, bool] = {}
         self.refusals: Counter[tuple[int | None, int, str]] = Counter()
         self.sent: list[tuple[tuple[str, int], int, list[bytes]]] = []
         self.start()
@@ -223,6 +223,11 @@ class Collector(RuleBasedStateMachine):
         """Return the versions of a name."""
         return {at: version for at, version in self.versions.items() if at[0] == name}
 
+    @property
+    def filled(self) -> list[tuple[str, int]]:
+        """The versions with reports that wait."""
+        return [at for at, version in sorted(self.versions.items()) if any(p.n for p in version.waiting.values())]
+
     def newest(self, name: str) -> int:
         """Return the highest version of a name; 0 for none."""
         return max([self.withdrawn.get(name, 0), *(at[1] for at in self.of(name))])
@@ -234,54 +239,62 @@ class Collector(RuleBasedStateMachine):
         for name in NAMES:
             self.add(name)
 
-    @rule(name=st.sampled_from(NAMES))
+    @rule(name=st.sampled_from(NAMES), what=st.sampled_from(["renew", "renew", "withdraw", "purge"]))
+    def change(self, name: str, what: str) -> None:
+        """Renew, withdraw or delete a collection; a deleted one is added anew."""
+        if what == "purge" or name in self.withdrawn:
+            self.purge(name)
+            self.add(name)
+        elif what == "withdraw":
+            self.withdraw(name)
+        elif self.newest(name) < 3:
+            self.add(name)
+
     def add(self, name: str) -> None:
-        """Add a collection, or renew it; what was there before is refused, or known."""
+        """Add a collection, or its next version; lower ones are known, and another document is refused."""
         trust, version = [spelled_key(PUBLIC)], self.newest(name) + 1
-        if name in self.withdrawn or version > 3:
-            lower = signed(name, max(1, version - 2))
-            if (name, version - 2) in self.versions or version > 3:
-                known = self.verb("add", envelope=_base64(lower), trust=trust)
-                assert not known["new"]
-            return
+        for known in range(1, version):
+            assert not self.verb("add", envelope=_base64(signed(name, known)), trust=trust)["new"]
         assert self.verb("add", envelope=_base64(signed(name, version)), trust=trust)["new"]
+        other = envelope(PLAIN, version=version, name=name, title="Other")
+        assert self.refused("add", envelope=_base64(other), trust=trust) == "version.other-document"
         entry = self.keeper.entry(name, version)
         # A number is never used again: a file that was overlooked would be another collection's.
         assert entry.key not in self.keys
         self.keys.add(entry.key)
         self.versions[name, version] = Version(entry)
-        if version > 1:
-            other = envelope(PLAIN, version=version, name=name, title="Other")
-            assert self.refused("add", envelope=_base64(other), trust=trust) == "version.other-document"
 
-    @rule(name=st.sampled_from(NAMES))
     def withdraw(self, name: str) -> None:
         """Withdraw a collection: no report is accepted from then on, and what came before is sealed."""
         version = self.newest(name)
-        if version and name not in self.withdrawn:
-            notice = withdraw(signed(name, version), [key()], trust=TRUST)
-            assert self.verb("add", envelope=_base64(notice), trust=[spelled_key(PUBLIC)])["state"] == "withdrawn"
-            self.withdrawn[name] = version + 1
+        notice = withdraw(signed(name, version), [key()], trust=TRUST)
+        assert self.verb("add", envelope=_base64(notice), trust=[spelled_key(PUBLIC)])["state"] == "withdrawn"
+        self.withdrawn[name] = version + 1
 
-    @precondition(lambda self: self.versions)
-    @rule(data=st.data(), n=st.integers(1, 9), epoch=st.sampled_from([0, 0, 0, 0, 0, -1, 1, 2 * EPOCHS]))
-    def report(self, data: Any, n: int, epoch: int) -> None:
-        """Send new reports to an epoch."""
+    @rule(
+        data=st.data(),
+        n=st.integers(2, 7),
+        more=st.sampled_from(["", "", "again", "other"]),
+        epoch=st.sampled_from([0, 0, 0, 0, 0, -1, 1, 2 * EPOCHS]),
+    )
+    def report(self, data: Any, n: int, more: str, epoch: int) -> None:
+        """Send new reports to an epoch; then some of them again, or another record under one of their ids."""
         at = data.draw(st.sampled_from(sorted(self.versions)))
         made = records(self.versions[at].entry, n, seed=len(self.sent))
-        self.send(at, self.epoch + epoch, [os.urandom(16) + one.tobytes() for one in made])
+        rows = [os.urandom(16) + one.tobytes() for one in made]
+        self.send(at, self.epoch + epoch, rows)
+        if more:
+            record = b"\x01\x00" if rows[0][16:] != b"\x01\x00" else b"\x01\x01"
+            self.send(at, self.epoch + epoch, rows if more == "again" else [rows[0][:16] + record])
 
     @precondition(lambda self: self.sent)
-    @rule(data=st.data(), other=st.booleans())
-    def repeat(self, data: Any, other: bool) -> None:
-        """Send a frame again, or another record under the id of a report."""
+    @rule(data=st.data())
+    def repeat(self, data: Any) -> None:
+        """Send a frame again after other steps."""
         at, epoch, rows = data.draw(st.sampled_from(self.sent[-8:]))
         if at in self.versions:
-            row = rows[0]
-            changed = [row[:16] + (b"\x01\x00" if row[16:] != b"\x01\x00" else b"\x01\x01")]
-            self.send(at, epoch, changed if other else rows)
+            self.send(at, epoch, rows)
 
-    @precondition(lambda self: self.versions)
     @rule(data=st.data(), harm=st.sampled_from(HARMS))
     def harm(self, data: Any, harm: str) -> None:
         """Send what no device sends: nothing of it is stored."""
@@ -317,11 +330,11 @@ class Collector(RuleBasedStateMachine):
         elif wanted[0] != 400:
             self.note_refusal(at, self.epoch, reasons[harm] if wanted[0] == 422 else wanted[1])
 
-    @precondition(lambda self: self.versions)
+    @precondition(lambda self: self.filled)
     @rule(data=st.data(), running=st.booleans())
     def seal(self, data: Any, running: bool) -> None:
         """Seal what is over, or the epoch that runs, which is closed then."""
-        at = data.draw(st.sampled_from(sorted(self.versions)))
+        at = data.draw(st.sampled_from(self.filled))
         version, running = self.versions[at], running and self.versions[at].waiting[self.epoch].n > 0
         given: dict[str, Any] = {"name": at[0], "version": at[1]}
         said = self.verb("seal", epochs=[self.epoch] if running else [], **given)
@@ -339,11 +352,12 @@ class Collector(RuleBasedStateMachine):
             version.sealed[batch["epoch"]] = Batch(batch["last"], wanted, counts)
             self.compare_file(version, batch["epoch"], version.sealed[batch["epoch"]])
             assert self.refused("seal", epochs=[epochs[0]], **given) == "epoch.is-sealed"
-        # What is over and has enough different reports does not wait; nobody was closed for nothing.
-        enough = {e for e, part in version.waiting.items() if e < self.epoch and len(part.records) >= LEAST}
-        assert running or not enough
-        if running and self.epoch not in version.closed:
-            assert len(version.waiting[self.epoch].records) < LEAST
+        waiting = {epoch: part for epoch, part in version.waiting.items() if part.n}
+        # What is over and has enough different reports does not wait, and few reports join those of the next epoch.
+        assert running or not [e for e, part in waiting.items() if e < self.epoch and len(part.records) >= LEAST]
+        assert not (waiting and version.sealed) or min(waiting) > max(batch.last for batch in version.sealed.values())
+        # Nobody was closed for nothing, and nothing comes behind a seal.
+        self.send(at, self.epoch, [os.urandom(16) + b"\x01\x00"])
 
     @precondition(lambda self: self.hours < 60)
     @rule(hours=st.sampled_from([1, 1, 1, 30]))
@@ -354,24 +368,23 @@ class Collector(RuleBasedStateMachine):
         for version in self.versions.values():
             for batch in version.sealed.values():
                 batch.expired |= self.hours * EPOCH > DAY
+            for first, batch in version.sealed.items():
+                self.compare_file(version, first, batch)
 
-    @rule(name=st.sampled_from(NAMES))
     def purge(self, name: str) -> None:
         """Delete a collection: its numbers are said, and no file has anything of it."""
         versions = self.of(name)
-        if not versions or not self.withdrawn.get(name):
-            return
         said = self.verb("purge", name=name)
         waiting = [part for version in versions.values() for part in version.waiting.values()]
         sealed = sum(b.records.total() for version in versions.values() for b in version.sealed.values())
         assert said == {
-            "name": name, "versions": len(versions) + 1, "reports": sum(part.n for part in waiting), "sealed": sealed,
+            "name": name, "versions": self.newest(name), "reports": sum(part.n for part in waiting), "sealed": sealed,
         }  # fmt: skip
         assert self.refused("purge", name=name) == "collection.unknown"
         assert not (self.folder / "sealed" / name).exists()
         left = b"".join(path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
         assert not any(id_ in left for part in waiting for id_ in part.records)
-        del self.withdrawn[name]
+        self.withdrawn.pop(name, None)
         self.versions = {at: version for at, version in self.versions.items() if at[0] != name}
         self.keeper.write_counts(time.time())
         self.refusals = Counter(self.keeper.refusals())
@@ -382,31 +395,19 @@ class Collector(RuleBasedStateMachine):
         self.app.close()
         self.start()
 
-    @rule(role=st.sampled_from(["analyst", "operator"]))
-    def add_token(self, role: str) -> None:
-        name = f"t{len(self.tokens)}"
-        self.tokens[self.verb("token add", name=name, role=role, days=None)["token"]] = (name, role, True)
-        assert self.refused("token add", name=name, role=role, days=None) == "token.name-in-use"
-
-    @precondition(lambda self: self.tokens)
-    @rule(data=st.data())
-    def end_token(self, data: Any) -> None:
-        token = data.draw(st.sampled_from(list(self.tokens)))
-        name, role, good = self.tokens[token]
-        if good:
-            self.verb("token end", name=name)
-        else:
-            assert self.refused("token end", name=name) == "token.unknown"
-        self.tokens[token] = (name, role, False)
-
-    @precondition(lambda self: self.versions)
-    @rule(data=st.data())
-    def look(self, data: Any) -> None:
-        """Ask for the estimate of what is sealed, with a token or without."""
+    @rule(data=st.data(), role=st.sampled_from(["analyst", "operator"]), ends=st.booleans())
+    def look(self, data: Any, role: str, ends: bool) -> None:
+        """Make a token, and end it perhaps; ask for the estimate of what is sealed with any token, or without."""
+        new = {"name": f"t{len(self.tokens)}", "role": role, "days": None}
+        made = self.verb("token add", **new)["token"]
+        assert self.refused("token add", **new) == "token.name-in-use"
+        if ends:
+            self.verb("token end", name=new["name"])
+            assert self.refused("token end", name=new["name"]) == "token.unknown"
+        self.tokens[made] = not ends
         name, number = data.draw(st.sampled_from(sorted(self.versions)))
-        version = self.versions[name, number]
-        token = data.draw(st.sampled_from(["", *self.tokens]))
-        _, role, good = self.tokens.get(token, ("", "", False))
+        version, token = self.versions[name, number], data.draw(st.sampled_from(["", *self.tokens, made, made]))
+        good = self.tokens.get(token, False)
         given = {"authorization": f"Bearer {token}"} if token else {}
         status, body = self.request("GET", f"/v1/collections/{name}/estimates?version={number}", **given)
         if not good:
@@ -416,7 +417,7 @@ class Collector(RuleBasedStateMachine):
             assert status == 409
         else:
             said = json.loads(body)
-            assert (status, said["n"]) == (200, sum(batch.records.total() for batch in version.sealed.values())), role
+            assert (status, said["n"]) == (200, sum(batch.records.total() for batch in version.sealed.values()))
 
     # What always holds
 

@@ -323,11 +323,12 @@ def _seal(keeper: Keeper, *, name: str, epochs: list[int], version: int | None) 
 
 
 def _sealed(keeper: Keeper, entry: Entry, epochs: list[int]) -> Iterator[SealRow]:
-    """Seal the batches that are due, or those with some epochs, and yield their seals.
+    """Seal the batches that are due, and yield their seals; with named epochs only up to the last one.
 
-    A batch that turns out to have too few different reports joins the next one. So they are listed anew each time.
+    A batch that turns out to have too few different reports joins the next one. So they are listed anew each time, and
+    none is left behind.
     """
-    while batches := [b for b in due_batches(keeper, entry, epochs) if not epochs or set(b) & set(epochs)]:
+    while batches := [b for b in due_batches(keeper, entry, epochs) if not epochs or b[0] <= max(epochs)]:
         row = seal_batch(keeper, entry, batches[0], _ACTOR)
         if row is not None:
             yield row

@@ -76,16 +76,18 @@ _FILE, _FOLDER = 0o640, 0o750
 def due_batches(keeper: Keeper, entry: Entry, named: Sequence[int] = ()) -> list[tuple[int, ...]]:
     """Return the batches of a collection that can be sealed: epochs that are over or closed, and those named.
 
-    An epoch of too few reports is joined with the next, unless one that is still open lies between them.
+    An epoch of too few reports is joined with the next, unless an epoch that is open or sealed lies between them.
     """
     now, least = keeper.clock.now(), entry.collection.least
-    waiting = keeper.waiting(entry)
+    waiting, seals = keeper.waiting(entry), keeper.seals(entry)
     batches: list[tuple[int, ...]] = []
     batch: tuple[int, ...] = ()
     for epoch in waiting:
         if not (epoch in named or keeper.catalogue.is_closed(entry, epoch) or entry.when(epoch, now) == LATE):
             batch = ()
             continue
+        if batch and any(batch[-1] < seal.epoch < epoch for seal in seals):
+            batch = ()
         batch = (*batch, epoch)
         n = sum(waiting[start] for start in batch)
         if n >= least and keeper.few.get((entry.key, batch)) != n:

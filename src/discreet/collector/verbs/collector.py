@@ -117,7 +117,7 @@ def _spelled(batch: dict[str, Any]) -> str:
 def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place) -> None:
     """Seal the epochs of the collection NAME that are over.
 
-    Epochs that are named are sealed instead.
+    With --epoch the epochs up to that one are sealed, although it may not be over.
 
     An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
     """
