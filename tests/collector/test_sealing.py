@@ -26,6 +26,7 @@ from collectors import (
 
 from discreet import read_reports
 from discreet.collector.keeper import Clock, Entry
+from discreet.collector.operations import ask
 from discreet.collector.sealing import due_batches, seal_batch, sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import FailedStoreError, SealRow, Store
@@ -194,6 +195,15 @@ def test_reports_that_cannot_be_unlinked_are_unlinked_later(tmp_path: Path, monk
         assert [row.n for row in keeper.store.seals()] == [60]
         assert keeper.pending() == {}
     assert kept(tmp_path) == []
+
+
+def test_an_epoch_of_few_different_reports_joins_the_next_one(tmp_path: Path) -> None:
+    """Not only later, when the next one is sealed already: two batches would overlap."""
+    entry, names = added(tmp_path, least=50), ids(40)
+    put(tmp_path, entry, [(names, records(entry, 40))] * 2, 0)
+    put(tmp_path, entry, [(ids(60), records(entry, 60))], 1)
+    said = ask(DataFolder(tmp_path), "seal", name="habits", epochs=[1], version=None)["sealed"]
+    assert [(row["epoch"], row["last"], row["n"], row["duplicates"]) for row in said] == [(0, 1, 100, 40)]
 
 
 def test_an_open_epoch_between_few_reports_and_others_keeps_them_apart(tmp_path: Path) -> None:
