@@ -318,6 +318,8 @@ def test_executors_open_urls(spark: Any, tmp_path: Path) -> None:
         assert "does not exist" in refused(DataError, lambda: cluster.tally(CHOSEN, gone), "hunter2")
         out = refused(ParameterError, lambda: cluster.obfuscate(CHOSEN, tmp_path / "values", folder), "hunter2")
         assert "output.remote" in out
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    system.pipe("/store/a.parquet", (tmp_path / "reports" / "monday.parquet").read_bytes())
     assert "file.not-shared" in refused(ParameterError, lambda: cluster.tally(CHOSEN, "memory://store/a.parquet"))
 
 
