@@ -1,6 +1,6 @@
 """Estimators of distributions from reports or tallies; methods are found by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 from discreet.core.checks import checked_choice
@@ -30,7 +30,7 @@ class Options(TypedDict, total=False):
     remainder: Literal["uniform", "zero"]
     tolerance: float
     smoothing: float
-    limits: Literal["linear", "likelihood"]
+    limits: Literal["always", "linear", "likelihood"]
     progress: Callable[[int, float], Any]
 
 
@@ -49,6 +49,22 @@ def method_of(name: object) -> Method[Estimate]:
         ParameterError: if no method has this name.
     """
     return METHODS[checked_choice("method", name, METHODS)]
+
+
+def running(method: Method[Estimate], options: Mapping[str, Any]) -> Callable[[LinearStart], Estimate]:
+    """Return the function that estimates by a method with these options, and with the limits that they name.
+
+    Raises:
+        ParameterError: if the method does not take one, or not as it is.
+    """
+    always = options.get("limits") == "always"
+    asked = method.checked({name: option for name, option in options.items() if not (always and name == "limits")})
+
+    def run(start: LinearStart) -> Estimate:
+        estimated = method.run(start, **asked)
+        return start.at_all_looks(estimated) if always else estimated
+
+    return run
 
 
 def estimate(
@@ -81,7 +97,8 @@ def estimate(
               order. Options ``smoothing`` (1, or less for heaped values), ``limits`` and ``tolerance``.
         weights: ``(n,)`` a public column of numbers above 0, for method ``linear``.
         options: options of the method, by name; likelihood methods also take ``progress``, a function that is called
-            with the number of passes and the gap.
+            with the number of passes and the gap. With ``limits="always"``, which every method takes, limits hold at
+            all looks at growing reports at once, whatever the rule for stopping is. They are about twice as long.
 
     Returns:
         Frequencies in the domain's order, with standard errors and intervals.
@@ -103,9 +120,11 @@ def estimate(
     chosen = method_of(method)
     if of_groups := [name for name in _OF_GROUPS if name in options]:
         raise ParameterError("estimate.takes-no-groups", argument=of_groups[0])
-    asked: dict[str, Any] = chosen.checked(options)
+    run = running(chosen, options)
     reports: Any = data if isinstance(data, Reports) else reports_from_table(mechanism, data)
     if weights is None:
-        return chosen.run(LinearStart.of(mechanism, reports), **asked)
+        return run(LinearStart.of(mechanism, reports))
+    if options.get("limits") == "always":
+        raise ParameterError("limits.weighted", argument="limits")
     chosen.check_weighs()
     return weighted_estimate(mechanism, reports, weights)

@@ -75,6 +75,8 @@ def compare(
     else:
         shares = first.domain.check_distribution(second)
         sides, overall, name = (first, _GivenShares(shares)), homogeneity_test([first.people], shares), "given shares"
+    if any(isinstance(side, Estimate) and side.uncertainty.always for side in sides):
+        raise ParameterError("comparison.always")
     alpha = miss_probability(level, first.domain.size, simultaneous=simultaneous)
     low, high = (np.clip(end, -1, 1) for end in _difference(sides, 1 - alpha))
     return Comparison(

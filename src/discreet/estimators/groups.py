@@ -14,7 +14,7 @@ from discreet.core.grouping import MINIMUM, Grouping, SmallGroups
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally, Tally, TallyStack, WeightedTally
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import MethodName, Options, method_of
+from discreet.estimators import MethodName, Options, method_of, running
 from discreet.estimators.linear import LINEAR, LinearStart
 from discreet.estimators.strata import Strata, combine
 from discreet.estimators.weights import Weights, of_sample, weighted_tally
@@ -76,9 +76,11 @@ def estimate_groups(
         (['north', 'south'], 0.8)
     """
     chosen = method_of(method)
-    direct = partial(_direct, mechanism, chosen.run, chosen.checked(options))
+    direct, always = partial(_direct, mechanism, running(chosen, options)), options.get("limits") == "always"
     if weights is not None or shares is not None:
         chosen.check_weighs()
+        if always:
+            raise ParameterError("limits.weighted", argument="limits")
     rule = SmallGroups(minimum, small)
     if shares is not None and rule.treatment != "refuse":
         raise ParameterError("small.needs-every-group", argument="small")
@@ -87,7 +89,7 @@ def estimate_groups(
     estimates: Mapping[Any, Estimate]
     if weights is not None:
         estimates = {label: of_sample(mechanism, batch.counts[label]) for label in large}
-    elif chosen is LINEAR and mechanism.decoder.stacks:
+    elif chosen is LINEAR and mechanism.decoder.stacks and not always:
         estimates = _on_demand(mechanism, batch, large, direct)
     else:
         estimates = {label: direct(batch.data(label)) for label in large}
@@ -104,8 +106,8 @@ def estimate_groups(
     return GroupedEstimate(batch.names, estimates, overall, rule.minimum, (len(batch.counts) - len(estimates), left))
 
 
-def _direct(mechanism: Mechanism, run: Callable[..., Estimate], options: Mapping[str, Any], data: Any) -> Estimate:
-    return run(LinearStart.of(mechanism, data), **options)
+def _direct(mechanism: Mechanism, run: Callable[[LinearStart], Estimate], data: Any) -> Estimate:
+    return run(LinearStart.of(mechanism, data))
 
 
 def checked_shares(shares: Any, labels: Sequence[Any], wanted: str) -> FloatArray:

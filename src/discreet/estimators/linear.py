@@ -5,7 +5,7 @@ are computed on first use, because often only frequencies or intervals are neede
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
@@ -20,7 +20,7 @@ from discreet.estimators.strata import Strata
 from discreet.mechanisms.evidence import Data, Evidence
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.results.estimate import Estimate
-from discreet.results.uncertainty import ValueUncertainty
+from discreet.results.uncertainty import AlwaysUncertainty, ValueUncertainty
 from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 Result = TypeVar("Result")
@@ -184,6 +184,15 @@ class LinearStart:
         """The limits that follow from the tally, for every point estimate."""
         law = partial(self.decoder.report_law, self.tally, self.linear)
         return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, behind=law)
+
+    def at_all_looks(self, estimate: Estimate) -> Estimate:
+        """Return an estimate with limits that hold at all looks at once, whatever its method is.
+
+        Raises:
+            ParameterError: if devices share a pool of hash functions.
+        """
+        law = partial(self.decoder.report_law, self.tally, self.linear)
+        return replace(estimate, intervals=AlwaysUncertainty(self.linear, behind=law).checked())
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates if the true frequencies are ``at``."""

@@ -126,6 +126,8 @@ def estimate_personalized(
         ([0.0, 0.6, 0.4], 1.0)
     """
     known = _by_tag(Personalized.checked(personalized), background)
+    if options.get("limits") == "always":
+        raise ParameterError("limits.personalized", argument="limits")
     r = estimate(personalized.common, data, method=method, **options)
     shares = tuple(_share(personalized, r.frequencies, place, conditional) for place, conditional in enumerate(known))
     return TagEstimate(_shared(personalized.domain, r, shares), r, personalized.tags, shares)

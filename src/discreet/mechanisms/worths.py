@@ -26,8 +26,10 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, Floats, IntArray
 from discreet.core.domain import Domain
+from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, ListedLaw, joint_inclusion
 from discreet.mechanisms.evidence import Membership
+from discreet.theory.always import scattered_means, subset_means
 from discreet.theory.limits import Moments
 from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients, PoolBias
 
@@ -72,6 +74,11 @@ class Worths(ABC):
     def sum_to_1(self) -> bool:
         """True if the estimates always sum to 1."""
 
+    @property
+    def single(self) -> "Worths":
+        """Contributions that are right for estimates of single values only, and quicker."""
+        return self
+
     @abstractmethod
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
         """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, for a true p."""
@@ -89,6 +96,18 @@ class Worths(ABC):
             at: ``(d, m, g)`` shares of people, by groups of values.
         """
 
+    def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
+        """Return ``(m, g)`` E W^2 of people of each group, and the ``(m,)`` largest abs(W), or upper bounds.
+
+        Raises:
+            ParameterError: if the contributions do not belong to a tally.
+        """
+        raise ParameterError("limits.unknown-blocks", argument="limits")
+
+    def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
+        """Return ``(m, J, g)`` E e^(l W) of people of each group, for ``(m, J)`` slopes l; errors as for `spread`."""
+        raise ParameterError("limits.unknown-blocks", argument="limits")
+
 
 class OutcomeWorths(Worths):
     """The contributions of reports that have few possible outcomes, with known probabilities."""
@@ -101,10 +120,24 @@ class OutcomeWorths(Worths):
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the ``(..., outcomes)`` probabilities of the outcomes under ``(..., |X|)`` distributions."""
 
+    @abstractmethod
+    def given(self, numbers: FloatArray) -> FloatArray:
+        """Return the ``(..., |X|)`` means of ``(..., outcomes)`` numbers, given each value."""
+
     @property
     @abstractmethod
     def size(self) -> int:
         """The number of values."""
+
+    def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
+        """Return the mean squares and the largest contributions; see `Worths`."""
+        worth = self.worth(weights.each) + weights.constant[:, None]
+        return self.given(worth**2), np.abs(worth).max(axis=1)
+
+    def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
+        """Return the mean exponentials; see `Worths`."""
+        worth = self.worth(weights.each) + weights.constant[:, None]
+        return self.given(np.exp(slopes[:, :, None] * worth[:, None]))
 
     @cached_property
     def sum_to_1(self) -> bool:
@@ -151,6 +184,10 @@ class MatrixWorths(OutcomeWorths):
         """Return the ``(..., |Y|)`` probabilities of the outputs under ``(..., |X|)`` distributions."""
         return at @ self.matrix
 
+    def given(self, numbers: FloatArray) -> FloatArray:
+        """Return the means of numbers of outputs; see `OutcomeWorths`."""
+        return numbers @ self.matrix.T
+
 
 @dataclass(frozen=True, eq=False)
 class BlockWorths(OutcomeWorths):
@@ -173,6 +210,12 @@ class BlockWorths(OutcomeWorths):
         """The number of values."""
         return self.domain.size
 
+    @property
+    def single(self) -> Worths:
+        """Contributions by the probabilities of one value and of two; see `Worths`."""
+        pi, rho = self.coefficients.kinds[0].inclusion, self.coefficients.kinds[0].conditional_inclusion
+        return AlikeWorths(self.domain, self.coefficients, ((pi, pi * rho, pi * rho**2, pi * rho**3),))
+
     def _dot(self, each: FloatArray) -> FloatArray:
         rows = each.reshape(-1, each.shape[-1])
         return np.array([self.membership.dot(row) for row in rows]).reshape(*each.shape[:-1], len(self.noise))
@@ -193,6 +236,16 @@ class BlockWorths(OutcomeWorths):
         # A truthful block of x has the probability of noise, divided by the probability of noise that contains x.
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
+
+    def given(self, numbers: FloatArray) -> FloatArray:
+        """Return the means of numbers of blocks and of values in clear; see `OutcomeWorths`."""
+        rows = numbers.reshape(-1, numbers.shape[-1])
+        blocks, truth = self.noise * rows[:, : len(self.noise)], self.coefficients.truth
+        means = np.repeat(self.coefficients.noisy * blocks.sum(axis=1, keepdims=True), self.size, axis=1)
+        inside = np.array([self.membership.transpose_dot(row) for row in blocks])
+        means[:, self.domain.sensitive_codes] += truth / self.coefficients.kinds[0].inclusion * inside
+        means[:, self.domain.clear_codes] += truth * rows[:, len(self.noise) :]
+        return means.reshape(*numbers.shape[:-1], self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,26 +304,97 @@ class AlikeWorths(Worths):
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
         """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
+        return np.asarray(np.einsum("kmg,dmg->kdm", self._moments(weights), at))
+
+    def _moments(self, weights: GroupWeights) -> FloatArray:
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
-        moments = sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds)
-        return np.asarray(np.einsum("kmg,dmg->kdm", moments, at))
+        return np.asarray(sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds))
+
+    def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
+        """Return the mean squares and the largest contributions; see `Worths`."""
+        each, constant, sizes, covered = weights
+        most, least = np.maximum(each, 0), np.minimum(each, 0)
+        in_clear = np.where(~covered & (sizes > 0), self._in_clear(weights), 0.0)
+        largest = np.abs(in_clear).max(axis=1)
+        for kind, joint in zip(self.coefficients.kinds, self.joint, strict=True):
+            count = self._fixed_size(joint)
+            ends = np.array([((sizes * covered) * side).sum(axis=1) for side in (least, most)])
+            if count:
+                inside = np.where(covered, each, 0.0)
+                low, high = count * inside.min(axis=1), count * inside.max(axis=1)
+                ends = np.array([np.maximum(ends[0], low), np.minimum(ends[1], high)])
+            step, base = kind.worth[0] - kind.worth[1], constant + self._base(kind, weights)
+            largest = np.maximum(largest, np.abs(base + step * ends).max(axis=0))
+        return self._moments(weights)[1], largest
+
+    def _base(self, kind: BlockKind, weights: GroupWeights) -> FloatArray:
+        """Return the ``(m,)`` contributions of an empty block, without the constants."""
+        each, _, sizes, covered = weights
+        _, outside, beside = kind.worth
+        return np.asarray((sizes * each * np.where(covered, outside, beside)).sum(axis=1))
+
+    def _fixed_size(self, joint: Sequence[float]) -> int:
+        """Return the size of blocks that are uniform subsets; 0 if values are in a block independently, given one.
+
+        Raises:
+            ParameterError: if a block is neither.
+        """
+        single, pair, triple, _ = joint
+        v, exact = self.domain.sensitive_count, _ROUNDING * single
+        count = 1 + (v - 1) * pair / single
+        if abs(count - v * single) < exact * v and abs(triple * (v - 2) - pair * (count - 2)) <= exact * v:
+            return round(count)
+        if abs(triple * single - pair**2) <= exact:
+            return 0
+        raise ParameterError("limits.unknown-blocks", argument="limits")
+
+    def _in_clear(self, weights: GroupWeights) -> FloatArray:
+        """Return the ``(m, g)`` contributions of reports in clear that have no block."""
+        each, constant, sizes, covered = weights
+        silent, other, own_worth = self.coefficients.clear_worth
+        beside = constant + (sizes * each * np.where(covered, silent, other)).sum(axis=1)
+        return np.asarray(beside[:, None] + (own_worth - other) * each)
+
+    def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
+        """Return the mean exponentials; see `Worths`."""
+        kinds = zip(self.coefficients.kinds, self.joint, strict=True)
+        return np.asarray(sum(kind.share * self._exponentials(kind, joint, weights, slopes) for kind, joint in kinds))
+
+    def _exponentials(
+        self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights, slopes: FloatArray
+    ) -> FloatArray:
+        each, constant, sizes, covered = weights
+        step, base = kind.worth[0] - kind.worth[1], constant + self._base(kind, weights)
+        tilts = np.where(covered, step * each, 0.0)[:, None] * slopes[:, :, None]
+        count = self._fixed_size(joint)
+        inside = np.broadcast_to((sizes * covered)[:, None], tilts.shape)
+        noise, truthful = scattered_means(tilts, inside, joint)
+        if 1 < count < self.domain.sensitive_count:
+            noise, truthful = subset_means(tilts, inside, count)
+        at_base = np.exp(slopes * base[:, None])[:, :, None]
+        noise, truthful = noise[:, :, None] * at_base, truthful * at_base
+        if not covered.all():
+            if self.coefficients.clear_blocks:
+                in_clear = noise * np.exp(slopes[:, :, None] * (self.coefficients.clear_worth[2] * each)[:, None])
+            else:
+                in_clear = np.exp(slopes[:, :, None] * self._in_clear(weights)[:, None])
+            truthful = np.where(covered, truthful, in_clear)
+        return kind.noisy * noise + kind.truth * truthful
 
     def _of_kind(self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights) -> FloatArray:
         """Return the ``(3, m, g)`` moments E W^k for people of each group whose block is of one kind."""
         each, constant, sizes, covered = weights
-        (_, outside, beside), step = kind.worth, kind.worth[0] - kind.worth[1]
+        step = kind.worth[0] - kind.worth[1]
         sums = np.array([(sizes * covered * each**k).sum(axis=1) for k in (1, 2, 3)])[:, :, None]
-        clear_sum = (sizes * ~covered * each).sum(axis=1)[:, None]
-        base = constant[:, None] + outside * sums[0] + beside * clear_sum
+        base = (constant + self._base(kind, weights))[:, None]
         noise = _powers(base, step, sums, joint)
         others = sums - np.array([each, each**2, each**3])
         truthful = _powers(base + step * each, step, others, [later / joint[0] for later in joint[1:]])
         if not covered.all():
-            silent, other, own_worth = self.coefficients.clear_worth
             if self.coefficients.clear_blocks:
-                in_clear = _powers(base + own_worth * each, step, sums, joint)
+                in_clear = _powers(base + self.coefficients.clear_worth[2] * each, step, sums, joint)
             else:
-                worth = constant[:, None] + silent * sums[0] + other * clear_sum + (own_worth - other) * each
+                worth = self._in_clear(weights)
                 in_clear = np.array([worth, worth**2, worth**3])
             truthful = np.where(covered, truthful, in_clear)
         return kind.noisy * noise + kind.truth * truthful
@@ -378,6 +502,7 @@ class ReportLaw:
         truth: s, the probability that a value that is not sensitive is reported in clear.
         single: whether every report is one value, so that every set has a binomial count.
         lasting: covariances that more reports do not reduce; None if there are none.
+        always: whether limits hold at all looks at once.
     """
 
     worths: Worths
@@ -390,6 +515,7 @@ class ReportLaw:
     truth: float = 0.0
     single: bool = False
     lasting: LowRank | None = None
+    always: bool = False
 
     @property
     def in_groups(self) -> bool:

@@ -783,6 +783,7 @@ def estimate_facts(
         "simultaneous": simultaneous,
         "contradicted": list(estimate.domain.names(outside)),
         "simulated": estimate.simulated,
+        **({"limits": "always"} if estimate.uncertainty.always else {}),
         **({} if quantities is None else {"quantities": quantities.records()}),
         "values": replace(table, contents=[*table.contents, *further]).records(),
     }

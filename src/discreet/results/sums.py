@@ -10,16 +10,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.grouping import ValueCells
 from discreet.mechanisms.worths import AlikeWorths, GroupWeights, ReportLaw
+from discreet.theory.always import AlwaysLimits, slopes
 from discreet.theory.binomial import BinomialCounts, Ends, share_limits
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, correlation
 
+# Sums whose exponentials are worked out together.
+_AT_ONCE = 64
 _COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR = range(6)
 
 
@@ -33,9 +36,11 @@ class Functionals(ABC):
 
     Attributes:
         law: the sampling distribution of the estimates.
+        together: whether all sums have weights of 0 and 1.
     """
 
     law: ReportLaw
+    together: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -67,6 +72,9 @@ class Functionals(ABC):
         if law.worths.sum_to_1:
             return none
         weights, mass = self.groups()
+        if law.always:
+            # Limits at all looks need a multiple that no report has changed.
+            mass = np.broadcast_to(weights.sizes / len(law.p), weights.each.shape)
         inside = np.broadcast_to(weights.covered.astype(np.float64), weights.each.shape)
 
         def with_total(each: FloatArray) -> FloatArray:
@@ -114,14 +122,39 @@ class Functionals(ABC):
         Intervals at the least or largest possible sum have a least length. For few reports they contain all
         possible sums.
         """
-        low, high = self.moments.ends(self.centre, alpha)
+        low, high = self._always(alpha) if self.law.always else self.moments.ends(self.centre, alpha)
         above, below = self.moments.room()
         least, most = self.borders
         low, high = np.minimum(low, most - below), np.maximum(high, least + above)
+        if self.law.always:
+            return low, high
         return (np.minimum(low, least), np.maximum(high, most)) if self.law.n < LEAST_REPORTS else (low, high)
+
+    def _always(self, alpha: float) -> Ends:
+        """Return the limits that hold at all looks at once."""
+        (weights, _), plain, law = self._controlled, self.groups()[0].each, self.law
+        first, places = np.arange(self.size), np.arange(self.size)
+        if law.in_groups and self.together:
+            # Sums over sets of as many values have the same law.
+            _, first, places = np.unique(weights.sizes, axis=0, return_index=True, return_inverse=True)
+        ends = np.empty((2, self.size))
+        for start in range(0, len(first), _AT_ONCE if self.together else 1):
+            part = first[start : start + (_AT_ONCE if self.together else 1)]
+            sizes = weights.sizes if len(weights.sizes) == 1 else weights.sizes[part]
+            some = GroupWeights(weights.each[part], weights.constant[part], sizes, weights.covered)
+            squares, largest = law.worths.spread(some)
+            steps, shares = slopes(np.where(sizes > 0, squares, 0).max(axis=1), largest)
+            both = np.array([law.worths.exponentials(some, sign * steps) for sign in (1, -1)])
+            limits = AlwaysLimits.of(plain[part], np.where(sizes[:, None] > 0, both, 0), steps, shares, law.n)
+            rows = np.flatnonzero((places >= start) & (places < start + len(part)))
+            ends[:, rows] = limits.at(places[rows] - start).limits(self.centre[rows], alpha)
+        return ends[0], ends[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
         """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
+        if self.law.always:
+            low, high = self.limits(alpha)
+            return high >= t, low < t
         if self.law.n < LEAST_REPORTS:
             return np.ones(self.size, np.bool_), np.ones(self.size, np.bool_)
         tails, (above, below) = self.moments.tail(self.centre, np.full(self.size, t)), self.moments.room()
@@ -144,6 +177,7 @@ class Sums(Functionals):
 
     law: ReportLaw
     rows: FloatArray
+    together = True
 
     @classmethod
     def over(cls, law: ReportLaw, chain: Sequence[ValueCells], size: int) -> Self:
@@ -292,21 +326,22 @@ class Sums(Functionals):
         For binomial counts they are binomial limits, for others as in `Functionals`.
         """
         pair = np.array([self._known_sums, self._known_sums])
-        others = ~self.binomial & ~self.known
+        binomial = self.binomial & (not self.law.always)
+        others = ~binomial & ~self.known
         if others.any():
-            pair[:, others] = np.array(Functionals.limits(Sums(self.law, self.rows[others]), alpha))
-        if self.binomial.any():
-            low, high = self.counted.limits(alpha)
-            nobody, everybody = (ROOM * np.sqrt(self.counted.variances(at)) for at in (0.0, 1.0))
-            ends = np.array([np.minimum(low, 1 - everybody), np.maximum(high, nobody)])
-            pair[:, self.binomial] = ends[:, self.binomial]
+            pair[:, others] = np.array(Functionals.limits(type(self)(self.law, self.rows[others]), alpha))
+        if binomial.any():
+            counted = Sums(self.law, self.rows[binomial]).counted
+            low, high = counted.limits(alpha)
+            nobody, everybody = (ROOM * np.sqrt(counted.variances(at)) for at in (0.0, 1.0))
+            pair[:, binomial] = np.minimum(low, 1 - everybody), np.maximum(high, nobody)
         return pair[0], pair[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
         """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
         larger, smaller = super().holds(t, alpha)
         counted = self.binomial | self.known
-        if counted.any():
+        if counted.any() and not self.law.always:
             low, high = Sums(self.law, self.rows[counted]).limits(alpha)
             larger[counted], smaller[counted] = high >= t, low < t
         return larger, smaller
@@ -350,10 +385,20 @@ class Sums(Functionals):
 
     def shares_in_clear(self, rest: Self, alpha: float) -> Ends | None:
         """Return limits of the shares A / (A + B), where B is ``rest``; None unless all values are in clear."""
-        if self.law.counts is None or not (self._in_clear.all() and rest._in_clear.all()):
+        if self.law.always or self.law.counts is None or not (self._in_clear.all() and rest._in_clear.all()):
             return None
         counts, others = (np.rint(each._total(_COUNT)).astype(np.int64) for each in (self, rest))
         return share_limits(counts, counts + others, alpha)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PlainSums(Sums):
+    """Sums that are not controlled, as single values are shown."""
+
+    @cached_property
+    def control(self) -> FloatArray:
+        """``(m,)`` zeros."""
+        return np.zeros(self.size)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

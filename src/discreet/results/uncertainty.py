@@ -7,10 +7,10 @@ not surprising (`discreet.theory.binomial`). Limits of sums and means follow fro
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf, nan, sqrt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.mechanism import Decoder
 from discreet.mechanisms.worths import LowRank, MatrixWorths, ReportLaw, units
-from discreet.results.sums import Means, Sums, lifted
+from discreet.results.sums import Means, PlainSums, Sums, lifted
 from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_ends, share_ends
 
@@ -49,6 +49,11 @@ class Uncertainty(ABC):
         return ""
 
     @property
+    def always(self) -> bool:
+        """True if limits hold at all looks at once."""
+        return False
+
+    @property
     @abstractmethod
     def centre(self) -> FloatArray:
         """The ``(m,)`` nearly unbiased estimates around which the limits lie; they may be negative."""
@@ -59,6 +64,10 @@ class Uncertainty(ABC):
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each interval may miss; see `miss_probability`."""
+        if self.always:
+            # Bonferroni's bound. It also holds for selections of limits of martingales, however these depend.
+            size = int(self.centre.shape[-1])
+            return (1 - level) * min((1 if simultaneous else shown or size) / size, 1)
         return miss_probability(level, self.centre.shape[-1], simultaneous=simultaneous, shown=shown)
 
     def limits(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> Ends:
@@ -112,6 +121,8 @@ class Uncertainty(ABC):
 
     def difference(self, first: BoolArray, second: BoolArray) -> "Bounded":
         """Return the difference of the sums over two disjoint sets, with its standard error and limits."""
+        if self.always:
+            return Bounded.of(Means(self.known_law, lifted(self.chain, first.astype(float) - second)[None]))
         sums = self.sums(np.array([first, second], np.float64))
         few = sums.law.n < LEAST_REPORTS and not sums.binomial.all()
         return _difference(sums.centre, sums.limits, sums.stated, few=few)
@@ -131,6 +142,8 @@ class Uncertainty(ABC):
         error = sqrt(max(float(lift @ parts.stated @ lift), 0.0)) / divisor if divisor > 0 else nan
 
         def bounds(alpha: float) -> tuple[float, float]:
+            if self.always:
+                return _quotient(*(self.total(mask).bounds(alpha / 2) for mask in (first, second)))
             if both and only and others:
                 return _ratio_limits(*_overlapping(parts, alpha))
             pair = [
@@ -190,10 +203,25 @@ def _ratio_limits(low: float, high: float) -> tuple[float, float]:
 
 def _share_ends(parts: Sums, rest: Sums, alpha: float) -> Ends:
     """Return the limits of the shares A / (A + B) of disjoint sums: A in ``parts`` and B in ``rest``."""
+    if parts.law.always:
+        (low, high), (least, most) = parts.limits(alpha / 2), rest.limits(alpha / 2)
+        return _part(low, most), _part(high, least)
     counted = parts.shares_in_clear(rest, alpha)
     if counted is None and parts.law.n < LEAST_REPORTS:
         return np.zeros(parts.size), np.ones(parts.size)
     return counted or share_ends(parts.estimated(alpha), rest.estimated(alpha), parts.correlations(rest))
+
+
+def _part(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return first / (first + second) of numbers that are cut off at 0; 1/2 where both are 0."""
+    first, second = np.maximum(first, 0), np.maximum(second, 0)
+    return np.asarray(np.divide(first, first + second, out=np.full(len(first), 0.5), where=first + second > 0))
+
+
+def _quotient(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
+    """Return the limits of a quotient of two positive numbers, from limits of both that hold together."""
+    low, high = (max(end, 0.0) for end in second)
+    return max(first[0], 0.0) / high if high > 0 else 0.0, max(first[1], 0.0) / low if low > 0 else inf
 
 
 def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
@@ -339,6 +367,46 @@ class ValueUncertainty(Uncertainty):
         return self.known_law.covariances(codes)
 
 
+class AlwaysUncertainty(ValueUncertainty):
+    """The uncertainty of single values, with limits that hold at all looks at once, however often somebody looks."""
+
+    @property
+    def remark(self) -> str:
+        """A sentence on the kind of the limits."""
+        return " ".join(["Intervals hold at all looks at growing reports at once.", *filter(None, [self.about])])
+
+    @property
+    def always(self) -> bool:
+        """True, because limits hold at all looks at once."""
+        return True
+
+    @cached_property
+    def law(self) -> ReportLaw:  # type: ignore[override]
+        """The law behind sums.
+
+        Raises:
+            ParameterError: if devices share a pool of functions, so that reports depend on each other.
+        """
+        law = self.behind() if self.behind else None
+        if law is None or law.lasting is not None:
+            raise ParameterError("limits.shared-functions", argument="limits")
+        return replace(law, always=True)
+
+    def checked(self) -> Self:
+        """Return this, if the law is known; errors as for `law`."""
+        assert self.law.always
+        return self
+
+    def ends(self, alpha: float) -> Ends:
+        """Return the limits of the frequencies; see `Uncertainty.ends`."""
+        single = replace(self.law, worths=self.law.worths.single)
+        rows = single.totals.T if single.in_groups else np.eye(len(self.estimates))
+        if alpha not in self._known_ends:
+            self._known_ends.clear()
+            self._known_ends[alpha] = PlainSums(single, rows).limits(alpha)
+        return self._known_ends[alpha]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class SumUncertainty(Uncertainty):
     """The uncertainty of sums over cells of values.
@@ -360,6 +428,11 @@ class SumUncertainty(Uncertainty):
         lasting, covered = LowRank(np.zeros(size), unit, matrix), np.ones(size, np.bool_)
         law = ReportLaw(MatrixWorths(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
         return cls(law, (), size)
+
+    @property
+    def always(self) -> bool:
+        """True if limits hold at all looks at once."""
+        return self.law.always
 
     @cached_property
     def cells(self) -> Sums:
@@ -460,6 +533,13 @@ class ShareUncertainty(SumUncertainty):
         pair = self.sums(np.array([first, second], np.float64))
         third = Sums(self.law, self.cells.rows.sum(axis=0, keepdims=True) - pair.rows.sum(axis=0))
         q, _, ends = self._shares(pair)
+        if self.always:
+
+            def bounds(alpha: float) -> tuple[float, float]:
+                low, high = ends(alpha / 2)
+                return float(low[0] - high[1]), float(high[0] - low[1])
+
+            return Bounded(float(q[0] - q[1]), nan, bounds)
         rows = Sums(self.law, np.vstack([pair.rows, third.rows]))
         whole = float(rows.centre.sum())
         lift = (np.eye(3)[:2] - q[:, None]) / whole if whole > 0 else np.zeros((2, 3))
@@ -497,6 +577,10 @@ class ShareUncertainty(SumUncertainty):
             return float(high if upper else low)
 
         def bounds(alpha: float) -> tuple[float, float]:
+            if self.always:
+                above = Bounded.of(Means(self.law, (scores - least * inside)[None])).bounds(alpha / 2)
+                low, high = _quotient(above, Bounded.of(total).bounds(alpha / 2))
+                return least + low, least + high
             if self.law.n < LEAST_REPORTS:
                 return least, most
             return end(alpha / 2, upper=False), end(alpha / 2, upper=True)

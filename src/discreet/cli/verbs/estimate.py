@@ -213,6 +213,9 @@ class EstimateFiles(Writing):
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @method_options(METHODS.values())
 @click.option(
+    "--always", is_flag=True, help="Make intervals hold at all looks at growing reports at once; they are longer."
+)
+@click.option(
     "--background",
     cls=RuledOption,
     multiple=True,
@@ -234,6 +237,7 @@ def estimate(
     out: EstimateFiles,
     read: ReadingAll,
     *,
+    always: bool,
     background: tuple[str, ...],
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
@@ -241,6 +245,8 @@ def estimate(
     REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
     """
     document = load_plan(plan)
+    if always:
+        how = replace(how, options={**how.options, "limits": "always"})
     check_folders(reports if shown.statement else ())
     known = backgrounds(document, background)
     check_files(reports, read.engine, out.tally_file)

@@ -1,0 +1,213 @@
+"""Limits that hold at all looks at once, however often somebody looks, and whatever the rule for stopping is.
+
+W is the worth of a report to a weighted sum w . p, and M_x(l) = E[e^(l W) | x] follows from the law. For every
+distribution with the sum t, E e^(l W) is at most C(l, t): the least concave function above the points (w_x, M_x(l)),
+at t. With S the sum of n worths,
+
+    (1/J) sum over j of exp(l_j S - n ln C(l_j, t))
+
+is a nonnegative supermartingale that starts at 1, so that it ever exceeds 2/alpha with probability alpha/2 at most
+[Ville 1939]. The t at which it exceeds this are below the interval; with -l_j they are above. In t its logarithm is
+convex, and it is at most 1 at t = S/n, so that bisection finds the only end on either side. Any l_j are valid; these
+suit numbers of reports from 1 to 4^12.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.arrays import FloatArray, IntArray
+from discreet.theory.binomial import Ends
+
+_SLOPES, _BASE = 13, 4.0
+# The most of l |W|, and the standard deviations beyond which |W| does not count there.
+_STEEPEST, _FAR = 3.0, 8.0
+_LEVEL = 0.05
+_ROUNDS = 60
+_NEVER = 1e-12
+# Complex numbers at a time.
+_ENTRIES = 1 << 20
+
+
+def slopes(second: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ``(m, J)`` l_j, and the logarithms of their weights; minus infinity for equal ones but the first.
+
+    Args:
+        second: ``(m,)`` the largest E[W^2 | x].
+        largest: ``(m,)`` the largest abs(W), or more.
+    """
+    second = np.maximum(second, np.finfo(float).tiny)[:, None]
+    deviation = np.sqrt(second)
+    most = _STEEPEST / np.clip(largest[:, None], deviation, _FAR * deviation)
+    steps = np.sqrt(2 * np.log(2 * _SLOPES / _LEVEL) / (_BASE ** np.arange(_SLOPES) * second))
+    capped = np.minimum(steps, most)
+    again = np.zeros(capped.shape, np.bool_)
+    again[:, 1:] = capped[:, 1:] == capped[:, :-1]
+    different = _SLOPES - again.sum(axis=1, keepdims=True)
+    return capped, np.where(again, -np.inf, -np.log(different))
+
+
+def least_concave(points: FloatArray, heights: FloatArray) -> FloatArray:
+    """Return the least concave function above points, at these points.
+
+    Args:
+        points: ``(q,)`` ascending.
+        heights: ``(..., q)``.
+    """
+    if len(points) <= 2:
+        return heights
+    rows = heights.reshape(-1, len(points))
+    return np.array([_hull(points, row) for row in rows]).reshape(heights.shape)
+
+
+def _hull(points: FloatArray, heights: FloatArray) -> FloatArray:
+    corners: list[tuple[float, float]] = []
+    for x, y in zip(points.tolist(), heights.tolist(), strict=True):
+        while len(corners) > 1:
+            (a, first), (b, second) = corners[-2:]
+            if (second - first) * (x - a) > (y - first) * (b - a):
+                break
+            corners.pop()
+        corners.append((x, y))
+    return np.asarray(np.interp(points, *np.array(corners).T))
+
+
+def scattered_means(tilts: FloatArray, sizes: FloatArray, joint: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Return the means of e^(sum of the tilts of the members) where members are independent, given that there is one.
+
+    Args:
+        tilts: ``(..., g)`` of a value of each group.
+        sizes: ``(..., g)`` numbers of values.
+        joint: the probabilities that one given value is a member, and that two are.
+
+    Returns:
+        ``(...)`` means over all blocks, and ``(..., g)`` over those that hold a given value of a group.
+    """
+    rest = joint[1] / joint[0]
+    beside = np.log1p(rest * np.expm1(tilts))
+    together = (sizes * beside).sum(axis=-1)
+    # With probability pi/rho values are in a block with probability rho each, else it is empty; rho may be 0.
+    some = np.expm1(together) / rest if rest > _NEVER else (sizes * np.expm1(tilts)).sum(axis=-1)
+    return 1 + joint[0] * some, np.exp(tilts + together[..., None] - beside)
+
+
+def subset_means(tilts: FloatArray, sizes: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """Return the means of e^(sum of the tilts of the members) of uniform subsets of a number of values.
+
+    With z = e^tilt they are coefficients of u^k in the product of 1 + z u over the values: the mean around a circle
+    through the saddle point, whose points are enough for 16 digits.
+
+    Args:
+        tilts: ``(..., g)`` of a value of each group.
+        sizes: ``(..., g)`` numbers of values.
+        count: k, at least 2 and below the number of values.
+
+    Returns:
+        ``(...)`` means over all subsets, and ``(..., g)`` over those that hold a given value of a group.
+    """
+    from scipy.special import gammaln
+
+    shape, groups = tilts.shape, tilts.shape[-1]
+    tilts, sizes = tilts.reshape(-1, groups), sizes.reshape(-1, groups)
+    size = float(sizes[0].sum())
+    radius = _saddles(tilts, sizes, count)
+    points = int(min(size + 1, np.ceil(16 * np.sqrt(min(count, size - count))) + 32))
+    angles = 2 * np.pi * np.arange(points) / points
+    inside = tilts + radius[:, None]
+    heights = (sizes * np.log1p(np.exp(inside))).sum(axis=1)
+    noise, truthful = np.empty(len(tilts)), np.empty(tilts.shape)
+    step = max(_ENTRIES // (points * groups), 1)
+    for start in range(0, len(tilts), step):
+        part = slice(start, start + step)
+        factors = np.exp(inside[part, None] + 1j * angles[:, None])
+        turned = np.exp((sizes[part, None] * np.log1p(factors)).sum(axis=2) - heights[part, None] - 1j * count * angles)
+        noise[part] = turned.mean(axis=1).real
+        truthful[part] = (turned[:, :, None] * factors / (1 + factors)).mean(axis=1).real
+
+    def chosen(n: float, k: float) -> float:
+        return float(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+    scale = heights - count * radius
+    noise = np.exp(scale - chosen(size, count)) * noise
+    truthful = np.exp(scale - chosen(size - 1, count - 1))[:, None] * truthful
+    return noise.reshape(shape[:-1]), truthful.reshape(shape)
+
+
+def _saddles(tilts: FloatArray, sizes: FloatArray, count: int) -> FloatArray:
+    """Return the ``(r,)`` logarithms of u at which members are expected in the number that there are."""
+    odds = np.log(count / (sizes[0].sum() - count))
+    low, high = odds - tilts.max(axis=1), odds - tilts.min(axis=1)
+    for _ in range(_ROUNDS):
+        middle = (low + high) / 2
+        more = (sizes / (1 + np.exp(-(tilts + middle[:, None])))).sum(axis=1) > count
+        low, high = np.where(more, low, middle), np.where(more, middle, high)
+    return np.asarray((low + high) / 2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlwaysLimits:
+    """The limits of m sums with one set of weights of values.
+
+    Attributes:
+        points: ``(q,)`` the different weights, ascending.
+        bounds: ``(2, m, J, q)`` C(l_j, t) and C(-l_j, t) at the weights.
+        slopes: ``(m, J)`` l_j.
+        shares: ``(m, J)`` logarithms of the weights of the l_j.
+        n: number of reports.
+    """
+
+    points: FloatArray
+    bounds: FloatArray
+    slopes: FloatArray
+    shares: FloatArray
+    n: float
+
+    @classmethod
+    def of(
+        cls, weights: FloatArray, exponentials: FloatArray, slopes: FloatArray, shares: FloatArray, n: float
+    ) -> "AlwaysLimits":
+        """Return the limits.
+
+        Args:
+            weights: ``(m, g)`` the weights of values of each group, which all sums have in common but for their order.
+            exponentials: ``(2, m, J, g)`` M_x(l_j) and M_x(-l_j); 0 for groups without values.
+            slopes: ``(m, J)``.
+            shares: ``(m, J)``.
+            n: number of reports.
+        """
+        points = np.unique(weights)
+        largest = [np.where((weights == point)[:, None], exponentials, 0).max(axis=-1) for point in points]
+        return cls(points, least_concave(points, np.stack(largest, axis=-1)), slopes, shares, n)
+
+    def at(self, places: IntArray) -> "AlwaysLimits":
+        """Return the limits of more sums, each with the law of one of these."""
+        return AlwaysLimits(self.points, self.bounds[:, places], self.slopes[places], self.shares[places], self.n)
+
+    def _excess(self, side: int, estimates: FloatArray, t: FloatArray, alpha: float) -> FloatArray:
+        """Return the ``(m,)`` logarithms of the martingales over 2/alpha."""
+        if len(self.points) > 1:
+            after = np.clip(np.searchsorted(self.points, t, side="right"), 1, len(self.points) - 1)
+            low, high = self.points[after - 1], self.points[after]
+            part = ((t - low) / (high - low))[:, None]
+            bounds, rows = self.bounds[side], np.arange(len(t))
+            most = (1 - part) * bounds[rows, :, after - 1] + part * bounds[rows, :, after]
+        else:
+            most = self.bounds[side][..., 0]
+        sign = 1 - 2 * side
+        exponents = self.n * (sign * self.slopes * estimates[:, None] - np.log(most)) + self.shares
+        return np.asarray(np.logaddexp.reduce(exponents, axis=1) - np.log(2 / alpha))
+
+    def limits(self, estimates: FloatArray, alpha: float) -> Ends:
+        """Return the ``(m,)`` limits of sums with these estimates, within the possible sums."""
+        ends = []
+        inside = np.clip(estimates, self.points[0], self.points[-1])
+        for side, border in enumerate((self.points[0], self.points[-1])):
+            out, held = np.full(len(estimates), border), inside
+            possible = self._excess(side, estimates, out, alpha) <= 0
+            for _ in range(_ROUNDS):
+                middle = (out + held) / 2
+                excluded = self._excess(side, estimates, middle, alpha) > 0
+                out, held = np.where(excluded, middle, out), np.where(excluded, held, middle)
+            ends.append(np.where(possible, border, held))
+        return ends[0], ends[1]
