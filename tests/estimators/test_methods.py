@@ -153,12 +153,15 @@ def test_nothing_strangers_and_other_things(mechanism: Any, method: str) -> None
         refused(DataError, lambda data=data: estimate(mechanism, data, method=method))
 
 
-GOOD = {"significance": 0.1, "remainder": "zero", "tolerance": 1e-3, "smoothing": 1.0, "progress": lambda *_: None}
+GOOD = {"significance": 0.1, "remainder": "zero", "tolerance": 1e-3, "smoothing": 1.0, "limits": "linear"} | {
+    "progress": lambda *_: None
+}
 BAD: dict[str, tuple[Any, ...]] = {
     "significance": (0, 1, float("nan"), "0.1", None),
     "remainder": ("Zero", "", 0, None),
     "tolerance": (0, 1e-13, float("nan"), float("inf")),
     "smoothing": (0, -1.0, float("inf")),
+    "limits": ("Linear", "", 0),
     "progress": (3, "bar"),
 }
 

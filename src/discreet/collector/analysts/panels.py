@@ -203,11 +203,14 @@ def _over_time(look: Look) -> CollectionPanel:
     lines += [(epoch, [str(epoch), _moment(collection.window(epoch)[0]), *gap]) for epoch in look.waiting]
     headings = ["epochs", "from (UTC)", "reports", *names]
     table = ResultTable.of(
-        f"{title}: the largest shares, linear, each alone", headings, [row for _, row in sorted(lines)], left=2
+        f"{title}: the largest shares, linear, each alone and at one look",
+        headings,
+        [row for _, row in sorted(lines)],
+        left=2,
     )
     finding = _change(records, names[0])
     whole = ResultTable(title, [ResultColumn.of(records, key, itemgetter(key)) for key in (records or [{}])[0]])
-    bands = TimeBands("Shares by epoch; bands: limits, gaps: nothing is published", names, records)
+    bands = TimeBands("Shares by epoch; bands: limits at one look, gaps: nothing is published", names, records)
     drawing = Drawing(time_chart, bands, "Limits of each share as bands, over time.") if records else None
     return CollectionPanel("epochs", title, finding, whole, table, drawing)
 
