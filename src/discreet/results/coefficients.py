@@ -23,7 +23,7 @@ _FAR = 20.0
 
 
 class CoefficientLaw(ABC):
-    """The sampling distribution of the coefficients of a regression, and of the shares that follow from these.
+    """The sampling distribution of a regression's coefficients, and of the shares that follow from them.
 
     Attributes:
         coefficients: ``(m, k)``, a row per value.
@@ -43,16 +43,19 @@ class CoefficientLaw(ABC):
 
     @abstractmethod
     def limits(self, alpha: float) -> Ends:
-        """Return the ``(m, k)`` limits of the coefficients; each misses with about alpha/2."""
+        """Return the ``(m, k)`` limits of the coefficients; each misses with about probability alpha/2."""
 
     @abstractmethod
     def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
-        """Return the shares of values among people with ``(r, k)`` covariates, and their limits, ``(r, values)``."""
+        """Return predicted shares of the values among people with ``(r, k)`` covariates, and their limits.
+
+        Both are ``(r, values)``.
+        """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LeastSquaresLaw(CoefficientLaw):
-    """The sampling distribution of linear combinations of the coefficients of shares.
+    """The sampling distribution of least squares coefficients, which are differences of shares.
 
     Attributes:
         rows: ``(g, k)`` the different rows of covariates.
@@ -92,7 +95,7 @@ class LeastSquaresLaw(CoefficientLaw):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors; see `CoefficientLaw`."""
+        """``(m, k)`` standard errors of the coefficients; see `CoefficientLaw`."""
         every = np.eye(self.coefficients.shape[1])
         of_values = enumerate(self.coefficients)
         return np.array(
@@ -101,19 +104,22 @@ class LeastSquaresLaw(CoefficientLaw):
 
     @property
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values; see `CoefficientLaw`."""
+        """``(m, k)`` p-values of the tests that a coefficient is 0; see `CoefficientLaw`."""
         m, k = self.coefficients.shape
         tails = np.array([self.tail(np.eye(k), place, np.zeros(k)) for place in range(m)])
         return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits; see `CoefficientLaw`. Shares of labels differ by -1 to 1."""
+        """Return the ``(m, k)`` limits of the coefficients, as in `CoefficientLaw`.
+
+        Differences of shares between labels have limits in -1..1.
+        """
         low, high = self.combined(np.eye(self.rows.shape[1]), alpha)
         most = np.where(((self.rows == 0) | (self.rows == 1)).all(axis=0), 1.0, np.inf)
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
-        """Return the shares, which may lie outside of 0 to 1, and their limits; see `CoefficientLaw`."""
+        """Return predicted shares, which may lie outside of 0 to 1, and their limits; see `CoefficientLaw`."""
         low, high = self.combined(rows, alpha)
         return rows @ self.coefficients.T, (np.clip(low.T, 0, 1), np.clip(high.T, 0, 1))
 

@@ -89,7 +89,7 @@ class Regression(TabularResult):
 
     @property
     def coefficients(self) -> FloatArray:
-        """``(m, k)``, a row per value."""
+        """``(m, k)`` coefficients, with a row per value."""
         return self.law.coefficients
 
     @property

@@ -1,4 +1,4 @@
-"""Regressions of values on public covariates: linear on the worths of reports, logistic on their exact likelihood."""
+"""Regressions of values on public covariates: linear on reports' contributions, logistic on their likelihood."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -36,7 +36,7 @@ def regress(
     baseline: Any = None,
     weights: Any = None,
 ) -> Regression:
-    """Regress what people reported on public covariates.
+    """Return the regression of people's values on public covariates, from their reports.
 
     Args:
         mechanism: the mechanism of the reports.
@@ -49,16 +49,16 @@ def regress(
             likelihood of the reports themselves. That likelihood may have several maxima: it is climbed from several
             starts, and the result says so if they do not agree. It may have none, where noise hides a share: then it is
             penalised, and the result names the coefficients.
-        reference: by column of texts, the label that the others are against; by default the first.
+        reference: for each column of texts, the reference label; by default the first label.
         baseline: for ``logistic``, the value that log odds are against; None for the most frequent.
-        weights: ``(n,)`` a public column of numbers above 0: of how many people each stands for.
+        weights: ``(n,)`` a public column of numbers above 0: the number of people that each report represents.
 
     Returns:
         Coefficients with errors, intervals and tests.
 
     Raises:
         DataError: if columns do not fit the reports, or follow from each other, which are named.
-        ParameterError: if there are too many values, or a reference or an option is of nothing here.
+        ParameterError: if there are too many values, or a reference or an option does not fit.
         MismatchError: if the reports belong to another plan.
 
     Example:
@@ -101,7 +101,7 @@ def regress(
 def _least_squares(
     mechanism: Mechanism, reports: Reports, matrix: FloatArray, codes: IntArray, weights: FloatArray | None
 ) -> LeastSquaresLaw:
-    """Return the ``(m, k)`` coefficients with their law, in one pass."""
+    """Return the sampling distribution of the ``(m, k)`` least squares coefficients, in one pass."""
     w = np.ones(reports.n) if weights is None else weights / weights.mean()
     upper = np.linalg.qr(matrix * np.sqrt(w)[:, None], mode="r")
     inverse = np.linalg.inv(upper)

@@ -1,4 +1,4 @@
-"""Errors, limits and tests of log odds, by the law of the mechanism: the score at the fit with a fixed coefficient.
+"""Standard errors, limits and tests of log odds, from the score at the fit with a fixed coefficient.
 
 Let b be a coefficient, or the log odds of a share among some people, and t a number. At the fit with b = t a report y
 of a person with covariates z has the score s = P_x (Q(y|x)/q - 1) z for each value x, with P the person's shares and
@@ -50,7 +50,7 @@ Function = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
 def output_rows(mechanism: Mechanism, reports: Reports) -> FloatArray:
-    """Return ``(outputs, |X|)`` probabilities of possible reports given each value; outputs alike are one.
+    """Return ``(outputs, |X|)`` probabilities of possible reports given each value; proportional rows are summed.
 
     Where a law has many outputs, some are drawn, from a fixed seed.
     """
@@ -65,14 +65,17 @@ def output_rows(mechanism: Mechanism, reports: Reports) -> FloatArray:
 
 
 class _Test(NamedTuple):
-    """The test of a number: the fit, and the standardized efficient score with its skewness."""
+    """The test that a coefficient is a given number.
+
+    It has the fit, and the standardized efficient score with its skewness.
+    """
 
     point: FloatArray
     score: float
     skewness: float
 
     def tail(self, side: int) -> float:
-        """Return the probability of estimates as far to the other side of the number.
+        """Return the probability of estimates at least as far on the other side of the number.
 
         It is half in the room of limits. The short tail of a few reports is bounded; there the skewness is at most 0.5.
         """
@@ -85,7 +88,7 @@ class _Test(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreModel:
-    """The likelihood of reports, with what its scores have under the law.
+    """The likelihood of reports, with the expected moments of its scores.
 
     Attributes:
         likelihood: of the reports.
@@ -96,14 +99,14 @@ class ScoreModel:
     outputs: FloatArray
 
     def _pieces(self, products: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield slices of the patterns, with the outputs that their scores are expected over."""
+        """Yield slices of the patterns of covariates, with the outputs over which scores are averaged."""
         patterns, outputs = len(self.likelihood.patterns), self.outputs
         turns = max(min(-(-patterns * len(outputs) * products // _MOST_PRODUCTS), patterns), 1)
         for turn in range(turns):
             yield slice(turn, None, turns), outputs[turn::turns] * turns
 
     def information(self, point: FloatArray, power: int = 0) -> FloatArray:
-        """Return ``(m k, m k)`` sums of E s s', with the weights of people to the power of 1 or more."""
+        """Return the ``(m k, m k)`` sums of E s s', weighted by people's weights to the power ``power`` + 1."""
         model, (m, k) = self.likelihood, self.likelihood.shape
         whole = np.zeros((m, k, m, k))
         for part, outputs in self._pieces(m * m):
@@ -134,19 +137,19 @@ class ScoreModel:
         return variance, third
 
     def solved(self, information: FloatArray, sides: FloatArray) -> FloatArray:
-        """Return I^-1 times some columns; what shares near 0 make small is scaled first."""
+        """Return I^-1 times some columns; rows and columns are scaled first, because shares near 0 make them small."""
         diagonal = np.diagonal(information)
         scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = information * np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
         return np.asarray(scale[:, None] * np.linalg.solve(scaled, scale[:, None] * sides))
 
     def _shortened(self, move: FloatArray) -> FloatArray:
-        """Return a step, shortened if it changes log odds by much."""
+        """Return a step of the search, shortened if it changes log odds by much."""
         longest = float(np.abs(self.likelihood.patterns @ move.reshape(self.likelihood.shape).T).max())
         return move * min(1.0, _LONGEST / max(longest, _FIXED))
 
     def test(self, function: Function, t: float, start: FloatArray) -> _Test:
-        """Return the test that a function of the coefficients is t, from the fit where it is."""
+        """Return the test that a function of the coefficients is t, computed at the fit under this hypothesis."""
         model, point, before = self.likelihood, start, inf
         for step in range(_MOST_STEPS):
             loss, slope = model(point)
@@ -177,7 +180,7 @@ class ScoreModel:
 
 
 class _Limits:
-    """The limits of a function of the coefficients, with the tests so far: other levels need few more."""
+    """The limits of a function of the coefficients; earlier tests are stored, so that other levels need few more."""
 
     def __init__(self, model: ScoreModel, function: Function, best: FloatArray, scale: tuple[float, float]) -> None:
         self.model, self.function, self.best = model, function, best
@@ -185,7 +188,7 @@ class _Limits:
         self.tests: dict[float, _Test] = {}
 
     def at(self, t: float) -> _Test:
-        """Return the test of a number, from the nearest fit."""
+        """Return the test that the function is t, with a search from the nearest earlier fit."""
         if t not in self.tests:
             near = min(self.tests, key=lambda other: abs(other - t), default=self.centre)
             start = self.tests[near].point if abs(near - t) < abs(self.centre - t) else self.best
@@ -194,12 +197,12 @@ class _Limits:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the test that the number is 0."""
+        """The p-value of the test that the function is 0."""
         test = self.at(0.0)
         return min(2 * min(test.tail(-1), test.tail(1)), 1.0)
 
     def end(self, side: int, tail: float) -> float:
-        """Return the nearest number to a side of the estimate at which the tail is as small; infinite without one."""
+        """Return the limit on one side: the nearest number with this tail probability; infinite without one."""
 
         def above(t: float) -> float:
             return log(max(self.at(t).tail(side), np.finfo(float).tiny) / tail)
@@ -225,7 +228,7 @@ class _Limits:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogOddsLaw(CoefficientLaw):
-    """The law of log odds.
+    """The sampling distribution of log odds, by score tests.
 
     Attributes:
         fit: the maximum of the likelihood.
@@ -237,7 +240,7 @@ class LogOddsLaw(CoefficientLaw):
 
     @property
     def coefficients(self) -> FloatArray:  # type: ignore[override]
-        """``(m, k)``; see `CoefficientLaw`."""
+        """``(m, k)`` coefficients, with a row per value; see `CoefficientLaw`."""
         return self.fit.coefficients
 
     @cached_property
@@ -246,7 +249,7 @@ class LogOddsLaw(CoefficientLaw):
 
     @cached_property
     def _covariance(self) -> FloatArray:
-        """The covariance of the coefficients of standardized covariates, where the truth is the estimate."""
+        """The covariance of the coefficients of standardized covariates, computed as if the estimate were the truth."""
         point, model = self.fit.point, self._model
         inverse = model.solved(model.information(point), np.eye(len(point)))
         return inverse @ model.information(point, 1) @ inverse.T
@@ -270,21 +273,21 @@ class LogOddsLaw(CoefficientLaw):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors; see `CoefficientLaw`."""
+        """``(m, k)`` standard errors of the coefficients; see `CoefficientLaw`."""
         return np.array([each.error for each in self._limits]).reshape(self.coefficients.shape)
 
     @cached_property
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values; see `CoefficientLaw`."""
+        """``(m, k)`` p-values of the tests that a coefficient is 0; see `CoefficientLaw`."""
         return np.array([each.p_value for each in self._limits]).reshape(self.coefficients.shape)
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits; see `CoefficientLaw`."""
+        """Return the ``(m, k)`` limits of the coefficients; see `CoefficientLaw`."""
         low, high = (np.array([each.end(side, alpha / 2) for each in self._limits]) for side in (-1, 1))
         return low.reshape(self.coefficients.shape), high.reshape(self.coefficients.shape)
 
     def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
-        """Return the shares, the baseline last, and their limits; see `CoefficientLaw`."""
+        """Return the predicted shares, with the baseline's last, and their limits; see `CoefficientLaw`."""
         likelihood = self.fit.likelihood
         standard = rows @ self.fit.turn
         order = [*likelihood.others.tolist(), self.fit.baseline]

@@ -26,7 +26,7 @@ _HIDDEN = 1e-4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogisticFit:
-    """A maximum of the likelihood, or of the likelihood with a prior.
+    """A maximum of the likelihood, or of the penalised likelihood, of a logistic regression.
 
     Attributes:
         baseline: code of the value that log odds are against.
@@ -46,12 +46,12 @@ class LogisticFit:
 
     @property
     def coefficients(self) -> FloatArray:
-        """``(|X| - 1, k)``."""
+        """``(|X| - 1, k)`` coefficients of the covariates, which are not standardized."""
         return self.point.reshape(self.likelihood.shape) @ self.turn.T
 
 
 class LogisticLikelihood:
-    """The log-likelihood of coefficients of standardized covariates, of n people with weights of mean 1.
+    """The log-likelihood of the coefficients of standardized covariates, for n people with weights of mean 1.
 
     Equal reports of people with equal covariates are one row, with the sum of their weights.
 
@@ -72,7 +72,7 @@ class LogisticLikelihood:
         self.shape = (len(self.others), matrix.shape[1])
 
     def shares(self, matrix: FloatArray, flat: FloatArray) -> FloatArray:
-        """Return ``(r, |X|)`` shares of the values among people with ``(r, k)`` covariates."""
+        """Return the ``(r, |X|)`` shares of the values among people with ``(r, k)`` covariates."""
         logits = np.zeros((len(matrix), self.rows.shape[1]))
         logits[:, self.others] = matrix @ flat.reshape(self.shape).T
         logits -= logits.max(axis=1, keepdims=True)
@@ -108,7 +108,7 @@ class LogisticLikelihood:
 def logistic_fit(
     rows: FloatArray, matrix: FloatArray, *, weights: FloatArray | None = None, baseline: int | None = None
 ) -> LogisticFit:
-    """Return the best of the maxima that several starts lead to.
+    """Return the best of the maxima that are found from several starts.
 
     Args:
         rows: ``(n, |X|)`` likelihoods of the reports given values, each row up to a factor.
@@ -141,7 +141,7 @@ def logistic_fit(
 
 
 def _standardized(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return covariates with mean 0 and deviation 1, and the matrix that takes their coefficients back."""
+    """Return covariates with mean 0 and standard deviation 1, and the matrix that converts coefficients back."""
     centre, scale = matrix.mean(axis=0), np.where(matrix.std(axis=0) > 0, matrix.std(axis=0), 1.0)
     centre[0], scale[0] = 0.0, 1.0
     turn = np.diag(1 / scale)
@@ -150,7 +150,7 @@ def _standardized(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _climbed(target: Callable[[FloatArray], tuple[float, FloatArray]], starts: list[FloatArray]) -> list[Any]:
-    """Return the ends of the climbs from several starts, the best first."""
+    """Return the results of the search from several starts, the best first."""
     options: dict[str, Any] = {"maxiter": 2000, "ftol": 1e-13, "gtol": 1e-7}
     asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options}
     minima = [scipy.optimize.minimize(target, start.ravel(), **asked) for start in starts]
@@ -158,7 +158,7 @@ def _climbed(target: Callable[[FloatArray], tuple[float, FloatArray]], starts: l
 
 
 def _shares(rows: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return ``(|X|,)`` shares of the values without covariates, after a few steps of expectation and maximization."""
+    """Return the ``(|X|,)`` shares of the values without covariates, after 100 steps of expectation maximisation."""
     shares = np.full(rows.shape[1], 1 / rows.shape[1])
     for _ in range(100):
         joint = rows * shares
