@@ -78,6 +78,7 @@ GIVEN: dict[str, list[str]] = {
     "--tolerance": ["--tolerance 0.5"],
     "--significance": ["--significance 0.9999", "--significance 1e-9"],
     "--smoothing": ["--smoothing 0.01"],
+    "--limits": ["--limits linear"],
     "--remainder": ["--remainder zero"],
     "--tally": ["--tally new.tally.parquet"],
     "--background": ["--background drop"],

@@ -48,7 +48,7 @@ def rounded_by(value: float, error: float) -> str:
 
     Example:
         >>> rounded_by(0.0000123456, 0.0000021), rounded_by(1234.5, 310.0), rounded_by(2.0, 0.0)
-        ('1.23e-05', '1230', '2')
+        ('0.0000123', '1230', '2')
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0):
         return f"{value:.5g}"

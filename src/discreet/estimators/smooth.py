@@ -33,7 +33,6 @@ from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method,
 from discreet.estimators.maximum import maximize
 from discreet.estimators.mle import likelihood_of
 from discreet.estimators.ratio_limits import RatioLimits, RatioUncertainty
-from discreet.mechanisms.channel import MatrixDecoder
 from discreet.results.estimate import Estimate
 from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.limits import LEAST_REPORTS
@@ -113,15 +112,14 @@ def _intervals(start: LinearStart, limits: str | None) -> ValueUncertainty:
     Raises:
         ParameterError: if the likelihood has too many values, or reports that are not listed.
     """
-    decoder, size, intervals = start.decoder, start.domain.size, replace(start.intervals, about=_SCATTER)
-    listed = isinstance(decoder, MatrixDecoder) and size <= _MOST_BINS
-    if limits == "likelihood" and not listed:
+    size, intervals = start.domain.size, replace(start.intervals, about=_SCATTER)
+    listed = start.decoder.listed_outputs(start.tally) if size <= _MOST_BINS and limits != "linear" else None
+    if limits == "likelihood" and listed is None:
         raise ParameterError("limits.no-likelihood", argument="limits", size=size, most=_MOST_BINS)
-    by_ratio = limits == "likelihood" or (limits is None and listed and size <= _FEW_BINS)
-    if not (by_ratio and isinstance(decoder, MatrixDecoder)) or start.n < LEAST_REPORTS:
+    by_ratio = limits == "likelihood" or size <= _FEW_BINS
+    if listed is None or not by_ratio or start.n < LEAST_REPORTS:
         return intervals
-    ratio = RatioLimits(np.ascontiguousarray(decoder.matrix.T), decoder.counted(start.tally))
-    return RatioUncertainty.by_ratio(replace(intervals, about=f"{_SCATTER} {_BY_RATIO}"), ratio)
+    return RatioUncertainty.by_ratio(replace(intervals, about=f"{_SCATTER} {_BY_RATIO}"), RatioLimits(*listed))
 
 
 def _less_smoothing(

@@ -50,6 +50,10 @@ class MatrixDecoder(Decoder):
         """Return the ``(|Y|,)`` counts of the outputs."""
         return tally.support
 
+    def listed_outputs(self, tally: Tally) -> tuple[FloatArray, IntArray]:
+        """Return ``(|Y|, |X|)`` probabilities of all outputs, and their counts."""
+        return np.ascontiguousarray(self.matrix.T), self.counted(tally)
+
     def outputs(self, reports: Reports) -> IntArray:
         """Return the ``(n,)`` output of each report."""
         return reports.blocks["output"].astype(np.int64)

@@ -111,6 +111,10 @@ class Decoder(ABC):
             rest: the frequency of all other values together; 0 if none was reported.
         """
 
+    def listed_outputs(self, tally: Tally) -> tuple[FloatArray, IntArray] | None:
+        """Return ``(|Y|, |X|)`` probabilities of all outputs, and their counts; None if outputs are not listed."""
+        return None
+
     def value_ratios(self, evidence: Evidence, f: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
         """Yield chunks of possible reports under a distribution f: ``(m,)`` probabilities, and ``(m, |X|)`` d.
 

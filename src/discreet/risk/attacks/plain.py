@@ -86,7 +86,8 @@ def numbers_say_more(split: Split, random: RandomSource) -> bool:
     Example:
         >>> from discreet.core.random import SeededRandom
         >>> from discreet.risk.traces import by_half
-        >>> users, levels = np.repeat(np.arange(300), 8), np.arange(2400) % 4 + np.repeat(np.arange(300), 8) * 3
+        >>> users = np.repeat(np.arange(300), 8)
+        >>> levels = 10 * users + np.arange(2400) % 8 * 7 % 11
         >>> labels = pa.array(np.arange(levels.max() + 1))
         >>> traces = Traces.of_numbers((users, 300), (levels, len(labels)), labels=labels)
         >>> numbers_say_more(by_half(traces), SeededRandom(1))

@@ -496,7 +496,8 @@ class Attack:
         >>> from discreet.core.random import SeededRandom
         >>> from discreet.risk.traces import Traces, by_half
         >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
-        >>> [attack.outcome(Attacker(split, SeededRandom(1))).ranks.greater.tolist() for attack in ATTACKS.values()]
+        >>> attacker = Attacker(split, SeededRandom(1))
+        >>> [ATTACKS[name].outcome(attacker).ranks.greater.tolist() for name in ("markov", "learned", "jointly")]
         [[0, 0], [0, 0], [0, 0]]
     """
 
