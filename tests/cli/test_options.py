@@ -79,6 +79,7 @@ GIVEN: dict[str, list[str]] = {
     "--significance": ["--significance 0.9999", "--significance 1e-9"],
     "--smoothing": ["--smoothing 0.01"],
     "--limits": ["--limits linear"],
+    "--always": ["--always"],
     "--remainder": ["--remainder zero"],
     "--tally": ["--tally new.tally.parquet"],
     "--background": ["--background drop"],
