@@ -132,16 +132,18 @@ class Collector(RuleBasedStateMachine):
         asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     def teardown(self) -> None:
-        # What has expired by the model's clock has not by the system's.
-        assert [flaw for flaw in check(self.keeper) if not flaw.endswith("its time is not over.")] == []
-        for version in self.versions.values():
-            for first, batch in version.sealed.items():
-                self.compare_file(version, first, batch)
-        self.app.close()
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self.thread.join()
-        self.loop.close()
-        shutil.rmtree(self.folder)
+        try:
+            # What has expired by the model's clock has not by the system's.
+            assert [flaw for flaw in check(self.keeper) if not flaw.endswith("its time is not over.")] == []
+            for version in self.versions.values():
+                for first, batch in version.sealed.items():
+                    self.compare_file(version, first, batch)
+        finally:
+            self.app.close()
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self.thread.join()
+            self.loop.close()
+            shutil.rmtree(self.folder)
 
     # What is asked
 
