@@ -25,7 +25,7 @@ from wings import PACKAGE, ROOT, against_the_order, lines_by_wing
 _VERBS = {
     "reports to linear": "estimate plan.toml rr.parquet --json",
     "unary to mle": "estimate unary.toml unary.parquet --method mle --json",
-    "traces to risk": "risk traces.csv --user user --event event --time time --json",
+    "traces to risk": "risk traces.csv --user user --event event --time time --time-unit s --json",
     "values to reports": "obfuscate plan.toml values.csv --column value -o out.parquet --force",
 }
 _FOUR_LINES = """

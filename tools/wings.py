@@ -24,12 +24,12 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 25_200,
+    CORE: 25_171,
     "risk": 5_940,
-    "surveys": 2_840,
-    "device": 2_370,
-    "collector": 6_340,
-    "spark": 680,
+    "surveys": 2_826,
+    "device": 2_153,
+    "collector": 5_609,
+    "spark": 675,
 }
 """The most code lines; a number may only become smaller."""
 
