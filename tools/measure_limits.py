@@ -40,6 +40,8 @@ LAWS = {
 EPSILONS, TOLD = (0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0, 1000.0)
 ENOUGH = 10
 LEAST_MEAN, LEAST, ABSURD, RARE = 0.95, 0.88, 0.80, 300
+REGRESSION_LEAST, MOST_FALSE = 0.9, 0.09
+"""Goals of each regression: the least coverage, and the most false positives."""
 COLUMNS = ["cells", "held", "worst", "below 88%", "errors, 5% to 95%", "errors right", "few reports", "worst of these"]
 ERRORS, ERRORS_HELD = (0.8, 1.3), 0.98
 
@@ -256,7 +258,19 @@ def missed_by(cells: Sequence[GridCell]) -> list[str]:
     honest = np.mean([ERRORS[0] <= error <= ERRORS[1] for error in errors])
     if honest < ERRORS_HELD:
         missed.append(f"standard errors, right in {honest:.1%} of the cells")
+    short = sum(cell.found["held"] < LEAST for cell in cells if cell.n < ENOUGH)
+    if short:
+        missed.append(f"cells of fewer than {ENOUGH} reports below {LEAST:.0%}: {short}")
     return missed if mean >= LEAST_MEAN else [*missed, f"the mean, {mean:.1%}"]
+
+
+def regressions_missed(known: Sequence[dict[str, Any]]) -> list[str]:
+    """Return the goals of regressions that were missed, without an allowance for chance."""
+    cells = [each["cell"] for each in known]
+    short = sum(cell["held"] < REGRESSION_LEAST for cell in cells)
+    false = sum(cell["false"] is not None and cell["false"] > MOST_FALSE for cell in cells)
+    missed = [f"regressions with limits below {REGRESSION_LEAST:.0%}: {short}"] if short else []
+    return [*missed, *([f"regressions with false positives above {MOST_FALSE:.0%}: {false}"] if false else [])]
 
 
 def row(name: str, cells: Sequence[GridCell]) -> list[str]:
@@ -286,7 +300,7 @@ def write(known: Sequence[dict[str, Any]], page: Path) -> list[str]:
     places, kinds = (sorted({key(cell) for cell in cells}) for key in (_place, lambda cell: cell.kind))
     measured_settings, every, runs = len({cell.setting for cell in cells}), len([*settings()]), cells[0].runs
     by_chance = binom.cdf(np.ceil(LEAST * runs) - 1, runs, 0.95)
-    missed = missed_by(cells)
+    missed = [*missed_by(cells), *regressions_missed(regressed_cells)]
     lines = [
         HEADING,
         "",
