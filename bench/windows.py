@@ -162,5 +162,5 @@ def _mean_ratio(mechanism: dc.Windows, p: np.ndarray) -> float:
     starts = np.arange(law.alphabet_size)
     starts = np.where(starts < law.size, starts, starts - law.alphabet_size)
     middles = ((starts + law.width / 2) / law.size - (1 - truth) / 2) / truth
-    variances = [p @ matrix @ worths**2 - (p @ matrix @ worths) ** 2 for worths in (ours, middles)]
+    variances = [p @ matrix @ added**2 - (p @ matrix @ added) ** 2 for added in (ours, middles)]
     return float(np.sqrt(variances[0] / variances[1]))

@@ -131,10 +131,10 @@ def test_facts(tmp_path: Path) -> None:
         "conflicts": 0,
         "epochs": [{"epoch": 0, "last": 0, "n": 60}],
     }
-    inside, outside, silent = entry.mechanism.decoder.coefficients.worth
+    inside, outside, silent = entry.mechanism.decoder.coefficients.contributions
     assert said["influence"] == {
-        "largest_worth_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.coefficients.truth)),
-        "least_worth_of_a_report": pytest.approx(min(outside, silent)),
+        "largest_contribution_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.coefficients.truth)),
+        "least_contribution_of_a_report": pytest.approx(min(outside, silent)),
         "large": False,
     }
     assert said["identification"][0]["probability_at_most"] > said["identification"][0]["by_guessing"]

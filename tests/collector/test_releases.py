@@ -121,8 +121,8 @@ def test_fakes_move_what_the_collector_shows_within_the_stated_influence(tmp_pat
     entry = sealed(tmp_path, honest, 0, plan=plan)
     code = entry.mechanism.domain.size - 1
     made = entry.mechanism.obfuscate_codes(np.full(3000, code), random=SeededRandom(1))
-    worths = entry.mechanism.decoder.contributions(made)[:, code]
-    worst = np.tile(entry.codec.encode(made)[worths.argmax()], (fakes, 1))
+    added = entry.mechanism.decoder.contributions(made)[:, code]
+    worst = np.tile(entry.codec.encode(made)[added.argmax()], (fakes, 1))
     put(tmp_path, entry, [(ids(honest), records(entry, honest)), (ids(fakes), worst)], 1)
     seal(tmp_path, entry, 1)
     with serving(tmp_path, demo=True) as served:
@@ -130,9 +130,9 @@ def test_fakes_move_what_the_collector_shows_within_the_stated_influence(tmp_pat
         after = np.array(columns(served.client.get(f"{path}?epochs=1").json)["frequency"])
         influence = served.client.get("/v1/collections/habits/facts").json["influence"]
     share, moved = fakes / (fakes + honest), after - before
-    assert (moved <= share * (influence["largest_worth_of_a_report"] - before) + 1e-9).all()
-    assert (-moved <= share * (before - influence["least_worth_of_a_report"]) + 1e-9).all()
-    assert moved[code] == pytest.approx(share * (worths.max() - before[code]))
+    assert (moved <= share * (influence["largest_contribution_of_a_report"] - before) + 1e-9).all()
+    assert (-moved <= share * (before - influence["least_contribution_of_a_report"]) + 1e-9).all()
+    assert moved[code] == pytest.approx(share * (added.max() - before[code]))
 
 
 # Sealed epochs

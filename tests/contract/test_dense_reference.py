@@ -11,8 +11,8 @@ import pytest
 from discreet import Channel, Domain, Estimate, SeededRandom, Tally, estimate
 from discreet.errors import ParameterError
 from discreet.mechanisms import LawMechanism, Mechanism
+from discreet.mechanisms.contributions import GroupWeights
 from discreet.mechanisms.laws.subsets import MixedSubsets
-from discreet.mechanisms.worths import GroupWeights
 from discreet.testing import outputs_of
 from laws import BUILDERS, POOLS, WINDOWS, expected
 from packing import each
@@ -37,24 +37,24 @@ def domain_of(name: str, protected: str) -> Domain:
 
 @dataclass(frozen=True)
 class Dense:
-    """A mechanism, with the matrix of its channel and the worth of each output to each value."""
+    """A mechanism, with the matrix of its channel and the contribution of each output to the estimate of each value."""
 
     mechanism: Any
     matrix: Any
-    worths: Any
+    contributions: Any
     tally: Tally
 
     @cached_property
     def spread(self) -> Any:
-        """The covariances of the worths of one report."""
+        """The covariances of the contributions of one report."""
         return self.covariances(P)
 
     def covariances(self, p: Any) -> Any:
-        return (self.worths.T * (p @ self.matrix)) @ self.worths - np.outer(p, p)
+        return (self.contributions.T * (p @ self.matrix)) @ self.contributions - np.outer(p, p)
 
     def control(self, gradient: Any, p: Any) -> float:
         """Return what the known total tells of a sum, where estimates do not sum to 1: of covered values alone."""
-        if abs(self.worths.sum(axis=1) - 1).max() < 1e-9:
+        if abs(self.contributions.sum(axis=1) - 1).max() < 1e-9:
             return 0.0
         inside, total = self.mechanism.domain.sensitive * 1.0, self.covariances(p).sum(axis=1)
         return float((gradient * inside) @ total / (inside @ total))
@@ -74,7 +74,7 @@ def dense(name: str) -> Dense:
         tally = Tally(mechanism.fingerprint, MANY, counts, counts[:0])
         return Dense(mechanism, mechanism.matrix, mechanism.decoder.inverse, tally)
     outputs = outputs_of(mechanism)
-    return Dense(mechanism, outputs.matrix, outputs.worths, expected(mechanism, WEIGHTS, MANY))
+    return Dense(mechanism, outputs.matrix, outputs.contributions, expected(mechanism, WEIGHTS, MANY))
 
 
 def laws() -> dict[str, Any]:
@@ -197,9 +197,9 @@ def test_three_moments_are_those_of_every_report(name: str) -> None:
     one, rng = dense(name), np.random.default_rng(6)
     p, weights, constant = rng.dirichlet(np.ones(6), 3), rng.normal(size=(3, 6)), rng.normal(size=3)
     asked = GroupWeights(weights, constant, np.ones((1, 6)), one.mechanism.domain.sensitive)
-    found = one.mechanism.decoder.worths.powers(asked, np.broadcast_to(p[:, None], (3, 3, 6)))
-    worth = one.worths @ weights.T + constant
-    wanted = np.array([p @ one.matrix @ worth**power for power in (1, 2, 3)])
+    found = one.mechanism.decoder.sum_contributions.powers(asked, np.broadcast_to(p[:, None], (3, 3, 6)))
+    added = one.contributions @ weights.T + constant
+    wanted = np.array([p @ one.matrix @ added**power for power in (1, 2, 3)])
     assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9 * abs(wanted).max())
 
 

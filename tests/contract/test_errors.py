@@ -39,7 +39,7 @@ def _counts(shares: list[Fraction]) -> Any:
 @small_exact
 def test_worst_case_equals_numerical_maximum(case: Case) -> None:
     """Largest loss.p - |p|^2 over the simplex: p = max(loss/2 - shift, 0), the shift found by bisection."""
-    loss = (spelled(case).matrix @ spelled(case).worths ** 2).sum(axis=1)
+    loss = (spelled(case).matrix @ spelled(case).contributions ** 2).sum(axis=1)
     low, high = loss.min() / 2 - 1, loss.max() / 2
     for _ in range(200):
         middle = (low + high) / 2

@@ -15,9 +15,9 @@ def test_outputs_of_a_channel_that_nobody_can_send_do_not_count() -> None:
     channel = Channel([[0.7, 0.0, 0.2, 0.1], [0.2, 0.0, 0.5, 0.3]])
     outputs = np.array([0, 2, 3], dtype=np.uint8)
     reports = Reports(channel.fingerprint, 3, None, np.empty(0, dtype=np.uint8), {"output": outputs})
-    worths, (least, most) = channel.decoder.contributions(reports), channel.decoder.contribution_range
-    assert np.array_equal(least, worths.min(axis=0))
-    assert np.array_equal(most, worths.max(axis=0))
+    added, (least, most) = channel.decoder.contributions(reports), channel.decoder.contribution_range
+    assert np.array_equal(least, added.min(axis=0))
+    assert np.array_equal(most, added.max(axis=0))
     assert (abs(channel.decoder.inverse[1]) == 0).all()
 
 

@@ -174,15 +174,15 @@ class Modest(BlockDecoder):
         return super().worst_case_mse(n) * 0.9
 
 
-class TwiceWorth(BlockDecoder):
-    """Says of single reports that they are worth twice as much."""
+class DoubledContributions(BlockDecoder):
+    """Doubles the contributions of single reports."""
 
     def contributions(self, reports: Any) -> Any:
         return super().contributions(reports) * 2
 
 
 class MostSeen(BlockDecoder):
-    """States the largest worth of reports that it saw."""
+    """States the largest contribution of the reports that it saw."""
 
     @cached_property
     def contribution_range(self) -> Any:
@@ -278,10 +278,12 @@ FAULTS = {
     "streams": of_kind(TwiceAdded, contract.tallies_agree_and_merge, "add_tally must add what tally counts"),
     "errors": Fault(lambda: with_decoder(Optimist), contract.errors_equal_enumeration, "standard errors must be those"),
     "worst case": Fault(lambda: with_decoder(Modest), contract.errors_equal_enumeration, "must exceed the worst case"),
-    "contributions": Fault(lambda: with_decoder(TwiceWorth), contract.tallies_agree_and_merge, "contributions must be"),
+    "contributions": Fault(
+        lambda: with_decoder(DoubledContributions), contract.tallies_agree_and_merge, "contributions must be"
+    ),
     "contribution_range": Fault(
         lambda: with_decoder(MostSeen),
-        contract.worths_keep_their_range,
+        contract.contributions_keep_their_range,
         "must state the largest contribution of any report",
     ),
     "membership": of_law(Unread, contract.membership_is_what_blocks_contain, "a sum over blocks of membership must be"),

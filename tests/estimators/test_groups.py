@@ -38,9 +38,9 @@ def reports_of(mechanism: BlockMechanism) -> Reports:
     return mechanism.obfuscate_codes(CODES, random=dc.SeededRandom(3))
 
 
-def sandwich(worth: FloatArray, weights: FloatArray, centre: FloatArray) -> FloatArray:
+def sandwich(added: FloatArray, weights: FloatArray, centre: FloatArray) -> FloatArray:
     """Return sum w^2 (phi - centre)^2 / (sum w)^2."""
-    variance: FloatArray = (weights[:, None] ** 2 * (worth - centre) ** 2).sum(axis=0) / weights.sum() ** 2
+    variance: FloatArray = (weights[:, None] ** 2 * (added - centre) ** 2).sum(axis=0) / weights.sum() ** 2
     return variance
 
 
@@ -48,18 +48,18 @@ def sandwich(worth: FloatArray, weights: FloatArray, centre: FloatArray) -> Floa
 def test_a_weighted_estimate_is_the_weighted_mean_of_the_reports(name: str) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
-    worth = mechanism.decoder.contributions(reports)
+    added = mechanism.decoder.contributions(reports)
     found = dc.estimate(mechanism, reports, weights=WEIGHTS)
     whole = Weights.of(WEIGHTS, PEOPLE).units.astype(float)
-    assert found.frequencies == pytest.approx(whole @ worth / whole.sum(), rel=1e-9, abs=1e-12)
-    assert abs(found.frequencies - WEIGHTS @ worth / WEIGHTS.sum()).max() < 2e-6
-    variance = sandwich(worth, whole, found.frequencies) * PEOPLE / (PEOPLE - 1)
-    # By the law: of the mean square worth at the estimate.
+    assert found.frequencies == pytest.approx(whole @ added / whole.sum(), rel=1e-9, abs=1e-12)
+    assert abs(found.frequencies - WEIGHTS @ added / WEIGHTS.sum()).max() < 2e-6
+    variance = sandwich(added, whole, found.frequencies) * PEOPLE / (PEOPLE - 1)
+    # By the law: of the mean square contribution at the estimate.
     assert found.standard_errors == pytest.approx(np.sqrt(variance), rel=0.02)
     inside = np.array([1.0, 0, 1, 0])
     share = inside - found.uncertainty.sums(inside[None]).control
     outputs, p = outputs_of(mechanism), found.uncertainty.known_law.p
-    square = p @ outputs.matrix @ (outputs.worths @ share) ** 2 - (p @ share) ** 2
+    square = p @ outputs.matrix @ (outputs.contributions @ share) ** 2 - (p @ share) ** 2
     wanted = np.sqrt(square * (whole**2).sum()) / whole.sum()
     assert found.total(inside > 0).standard_error == pytest.approx(wanted, rel=0.01)
     assert (found.n, found.method, found.simulated) == (PEOPLE, "linear, weighted", True)

@@ -28,7 +28,7 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
     """The thresholds, one value at a time: z times the deviation of its estimate if nobody has it."""
     domain, s = case.domain, case.mechanism.threshold / 2**64
     mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
-    phi, matrix = spelled(case).worths, spelled(case).matrix
+    phi, matrix = spelled(case).contributions, spelled(case).matrix
     pool_bias = case.mechanism.decoder.pool_bias_variance(tally, case.mechanism.decoder.estimate(tally))
     found = []
     for x in range(domain.size):

@@ -29,7 +29,7 @@ def ratios_of(mechanism: LawMechanism | UnaryEncoding, f: np.ndarray) -> BlockRa
 
 @pytest.mark.parametrize("build", [UnaryEncoding, HadamardResponse], ids=lambda one: one.__name__)
 def test_ratios_of_blocks_are_those_of_the_spelled_out_channel(build: type) -> None:
-    """Every block with its probability under f, and the moments of what reports are worth."""
+    """Every block with its probability under f, and the moments of the contributions of reports."""
     domain = Domain(range(6), sensitive=[0, 1, 2, 5])
     mechanism = build(domain, 1.5)
     whole = np.append(P[domain.sensitive], P[~domain.sensitive])
@@ -85,7 +85,7 @@ def test_one_step_from_anywhere_near_is_the_same_estimate() -> None:
     wanted = ((1 + mechanism.contrast * contained) / q[:, None]).sum(axis=0) / 3000
     rest = float(mle.frequencies[3:5].sum())
     wanted = np.append(wanted, (1 / q).sum() / 3000 + told / rest)
-    step = mle.uncertainty.known_law.worths.step
+    step = mle.uncertainty.known_law.contributions.step
     np.testing.assert_allclose(step.estimates, step.point + step.inverse @ (wanted - 1), rtol=1e-9)
 
 
@@ -117,7 +117,7 @@ def test_the_covariance_of_sums() -> None:
     reports = reports_of(mechanism, 2000, 6)
     found = estimate(mechanism, reports, method="mle")
     law = found.uncertainty.known_law
-    step: OneStep = law.worths.step
+    step: OneStep = law.contributions.step
     tally = mechanism.tally(reports)
     h = tally.clear / tally.clear_total
     lift = np.zeros((6, 5))

@@ -58,7 +58,7 @@ def test_linear_is_least_squares_on_pseudo_values_with_errors_of_the_law(
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-def test_worth_is_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contributions_are_streamed_by_value(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = MECHANISMS[name]
     reports = reports_of(mechanism)
     whole = mechanism.decoder.contributions(reports)
@@ -73,7 +73,7 @@ def test_likelihoods_are_those_of_the_channel(name: str) -> None:
     mechanism = MECHANISMS[name]
     rows = mechanism.likelihoods(reports_of(mechanism))
     decoded = mechanism.contributions(reports_of(mechanism))
-    # Reports of one worth are one output; the rows of an output are the same up to a factor.
+    # Reports with the same contributions are one output; the rows of an output are the same up to a factor.
     _, places = np.unique(decoded.round(9), axis=0, return_inverse=True)
     for place in np.unique(places):
         assert (np.ptp(rows[places.reshape(-1) == place], axis=0) < 1e-12).all()
@@ -247,11 +247,11 @@ def test_the_check_values_of_a_linear_regression() -> None:
 
 def _law_of(mechanism: Any, told: Any, groups: Any) -> LeastSquaresLaw:
     """Return the law of the coefficients of the first of two values."""
-    q, (inside, outside, _) = mechanism.channel().matrix, mechanism.decoder.coefficients.kinds[0].worth
-    worth, z = np.array([inside, outside]), np.column_stack([np.ones(len(told)), groups])
+    q, (inside, outside, _) = mechanism.channel().matrix, mechanism.decoder.coefficients.kinds[0].contributions
+    added, z = np.array([inside, outside]), np.column_stack([np.ones(len(told)), groups])
     squared = np.linalg.inv(z.T @ z)
-    second, third = (np.array([[q[1] @ worth**k], [q[0] @ worth**k]]) for k in (2, 3))
-    return LeastSquaresLaw(z, np.ones((3, len(z))), squared, (squared @ z.T @ worth[told])[None], second, third)
+    second, third = (np.array([[q[1] @ added**k], [q[0] @ added**k]]) for k in (2, 3))
+    return LeastSquaresLaw(z, np.ones((3, len(z))), squared, (squared @ z.T @ added[told])[None], second, third)
 
 
 @pytest.mark.parametrize("few", [2, 5, 20])

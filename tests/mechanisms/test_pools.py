@@ -69,15 +69,15 @@ class Given(PooledHashBlocks):
 
 @cache
 def every_pool(buckets: int) -> list[tuple[Any, Any, Any]]:
-    """Return, for every pool of one function mod 3: the mechanism, its matrix, and the worth of each output."""
+    """Return, for every pool of one function mod 3: the mechanism, its matrix, and the contributions of each output."""
     domain, found = Domain(range(4), sensitive=[0, 1, 3]), []
     for row in product(range(3), repeat=4):
         law = Given(3, buckets, 1, prime=3, rows=(row,))
         mechanism = LawMechanism(domain, 1.0, law)
         counts = np.eye(buckets + 1, dtype=np.int64)
         tallies = [Tally(mechanism.fingerprint, 1, one[:buckets], one[buckets:]) for one in counts]
-        worth = np.array([mechanism.decoder.estimate(tally) for tally in tallies])
-        found.append((mechanism, mechanism.channel().matrix, worth))
+        added = np.array([mechanism.decoder.estimate(tally) for tally in tallies])
+        found.append((mechanism, mechanism.channel().matrix, added))
     return found
 
 
@@ -86,8 +86,8 @@ def test_over_all_pools_the_estimate_is_unbiased_and_its_errors_are_exact(bucket
     mechanism = every_pool(buckets)[0][0]
     for p in ([0.1, 0.4, 0.3, 0.2], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.5, 0.5]):
         means, errors = [], {n: [] for n in (1, 2, 50, 10**9)}
-        for _, matrix, worth in every_pool(buckets):
-            mean, second = p @ matrix @ worth, p @ matrix @ worth**2
+        for _, matrix, added in every_pool(buckets):
+            mean, second = p @ matrix @ added, p @ matrix @ added**2
             means.append(mean)
             for n, found in errors.items():
                 found.append((second - mean**2) / n + (mean - p) ** 2)

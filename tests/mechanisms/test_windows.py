@@ -43,9 +43,9 @@ def test_the_default_is_the_piecewise_mechanism_and_its_mean_no_worse() -> None:
         mechanism = Windows(Domain.number(-1, 1, bins=256), epsilon)
         assert (mechanism.law.width, default_width(256, epsilon)) == (width, width)
         decoder, centres = mechanism.decoder, mechanism.domain.space.quantities()  # type: ignore[attr-defined]
-        worths, half = decoder.inverse @ centres, exp(epsilon / 2)
+        added, half = decoder.inverse @ centres, exp(epsilon / 2)
         for code, t in enumerate(centres):
-            mean, square = (float(decoder.matrix[code] @ worths**power) for power in (1, 2))
+            mean, square = (float(decoder.matrix[code] @ added**power) for power in (1, 2))
             assert mean == pytest.approx(t, abs=1e-9)
             # 256 bins are not a continuum: k is rounded.
             assert square - mean**2 <= 1.01 * (t * t / (half - 1) + (half + 3) / (3 * (half - 1) ** 2))

@@ -14,8 +14,8 @@ def test_the_expected_error_of_the_mean_is_what_reports_have() -> None:
     p = random.dirichlet(np.ones(12))
     mechanism, centres = dc.Windows(domain, 1.0), domain.table()["low"] + 5 / 12
     outputs = p @ mechanism.decoder.matrix
-    worths = mechanism.decoder.inverse @ centres
-    assert mean_error(mechanism, 100, p) ** 2 == pytest.approx((outputs @ worths**2 - (outputs @ worths) ** 2) / 100)
+    added = mechanism.decoder.inverse @ centres
+    assert mean_error(mechanism, 100, p) ** 2 == pytest.approx((outputs @ added**2 - (outputs @ added) ** 2) / 100)
     plan = NumberPlan.of(domain, 1.0, 100_000, p)
     errors = plan.columns()
     assert [*errors["quantity"]] == ["mean", "0.1 quantile", "median", "0.9 quantile", "share of 0 to 5"]

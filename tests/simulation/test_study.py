@@ -112,15 +112,15 @@ def shares(mechanism: BlockMechanism, counts: Any) -> Any:
     random = np.random.default_rng(77)
     codes = random.choice(len(counts), 3000, p=counts / counts.sum())
     reports = mechanism.obfuscate_codes(codes, random=SeededRandom(77))
-    inside, outside, in_clear = mechanism.coefficients.worth
+    inside, outside, in_clear = mechanism.coefficients.contributions
     told = np.zeros(reports.n, dtype=bool) if reports.in_clear is None else reports.in_clear
-    worth = np.zeros((reports.n, len(counts)))
-    worth[np.ix_(told, mechanism.domain.sensitive)] = in_clear
+    added = np.zeros((reports.n, len(counts)))
+    added[np.ix_(told, mechanism.domain.sensitive)] = in_clear
     contained = mechanism.law.contains(reports.blocks)
-    worth[np.ix_(~told, mechanism.domain.sensitive)] = np.where(contained, inside, outside)
-    worth[np.flatnonzero(told), reports.clear.astype(int)] = 2**64 / mechanism.threshold
-    worth[np.arange(reports.n), codes] -= 1
-    found = np.linalg.eigvalsh(np.cov(worth, rowvar=False))
+    added[np.ix_(~told, mechanism.domain.sensitive)] = np.where(contained, inside, outside)
+    added[np.flatnonzero(told), reports.clear.astype(int)] = 2**64 / mechanism.threshold
+    added[np.arange(reports.n), codes] -= 1
+    found = np.linalg.eigvalsh(np.cov(added, rowvar=False))
     return np.maximum(found, 0) / np.maximum(found, 0).sum()
 
 
@@ -154,9 +154,9 @@ def test_expected_errors_given_the_people_equal_enumeration(tmp_path: Path) -> N
     found = found_in(tmp_path)
     run = next(run for run in found.outcomes if run.mechanism.name == "rr" and run.protects == "LDP")
     p, n = found.study.truth, int(found.study.counts.sum())
-    worth = np.linalg.inv(run.mechanism.channel().matrix)
+    added = np.linalg.inv(run.mechanism.channel().matrix)
     matrix = run.mechanism.channel().matrix
-    variance = sum(share * (row @ worth**2 - (row @ worth) ** 2).sum() for share, row in zip(p, matrix, strict=True))
+    variance = sum(share * (row @ added**2 - (row @ added) ** 2).sum() for share, row in zip(p, matrix, strict=True))
     assert run.expected_squared_error(p) == pytest.approx(variance / n, rel=1e-9)
 
 
@@ -166,9 +166,9 @@ def test_expected_errors_of_those_who_are_drawn_equal_enumeration(tmp_path: Path
     people, domain = [0, 1, 1, 2], dc.Domain(range(3))
     study = Study(StudyDocument(1.0, CountsSpec(""), [spec]), domain, np.bincount(people))
     (run,) = run_study(study, codes=np.array([0, 1]), random=SeededRandom(4))
-    matrix, worth = run.mechanism.channel().matrix, np.linalg.inv(run.mechanism.channel().matrix)
+    matrix, added = run.mechanism.channel().matrix, np.linalg.inv(run.mechanism.channel().matrix)
     errors = [
-        matrix[one, x] * matrix[other, y] * (((worth[x] + worth[y]) / 2 - study.truth) ** 2).sum() / 6
+        matrix[one, x] * matrix[other, y] * (((added[x] + added[y]) / 2 - study.truth) ** 2).sum() / 6
         for one, other in combinations(people, 2)
         for x, y in product(range(3), repeat=2)
     ]

@@ -108,18 +108,18 @@ def test_one_step_has_the_covariance_of_the_whole_table_spelled_out() -> None:
         stepped = even.stepped(axes_of(name))
         assert stepped is not None
         np.testing.assert_allclose(stepped[1], wanted, atol=2e-3 * wanted.max())
-    # The moments of worths w of all reports y, of everybody and of the people of each cell.
+    # The moments of contributions w of all reports y, of everybody and of the people of each cell.
     lift, chances = summing("a,b"), np.vstack(channels)
-    worths = lift @ inverse @ (chances / (chances @ P.reshape(-1))[:, None]).T
+    added = lift @ inverse @ (chances / (chances @ P.reshape(-1))[:, None]).T
     of_cell = chances @ (lift * P.reshape(-1) / (lift @ P.reshape(-1))[:, None]).T
-    law = even.worths((0, 1), 0.0)
+    law = even.contribution_means((0, 1), 0.0)
     for power, moment in ((2, law.second), (3, law.third)):
         assert moment is not None
         np.testing.assert_allclose(
-            moment.constant + moment.slope * (lift @ P.reshape(-1)), worths**power @ chances @ P.reshape(-1), rtol=0.01
+            moment.constant + moment.slope * (lift @ P.reshape(-1)), added**power @ chances @ P.reshape(-1), rtol=0.01
         )
         np.testing.assert_allclose(
-            moment.constant + moment.slope, np.einsum("ky,yk->k", worths**power, of_cell), rtol=0.01
+            moment.constant + moment.slope, np.einsum("ky,yk->k", added**power, of_cell), rtol=0.01
         )
     # Where every cell is used, nothing is gained by staying within them.
     np.testing.assert_allclose(even.errors_within((0, 1)) ** 2, np.diagonal(even.stepped((0, 1))[1]), rtol=1e-4)

@@ -51,7 +51,7 @@ def test_each_person_answers_as_many_questions_as_the_specification_says(count, 
     ],
     ids=lambda mechanism: mechanism.name,
 )
-def test_the_moment_is_the_mean_square_of_what_reports_are_worth(mechanism):
+def test_the_moment_is_the_mean_square_contribution_of_a_report(mechanism):
     outputs, domain = outputs_of(mechanism), mechanism.domain
     squares = outputs.matrix @ np.square(mechanism.contributions(outputs.reports)).sum(axis=1)
     mass = mechanism.coefficients.worst_mass

@@ -1,4 +1,4 @@
-"""Confidence limits from counts and from means of worths: figures, enumeration, and equations solved otherwise."""
+"""Confidence limits from counts and from means of contributions: figures, enumeration, solved equations."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,13 @@ from scipy.special import gammainccinv, gammaincinv
 from scipy.stats import binom, norm, pearson3
 
 from discreet.theory import binomial
-from discreet.theory.binomial import BinomialCounts, MeanWorths, WorthMoment, probability_limits, standard_limit
+from discreet.theory.binomial import (
+    BinomialCounts,
+    ContributionMeans,
+    ContributionMoment,
+    probability_limits,
+    standard_limit,
+)
 
 N = 1000
 
@@ -16,10 +22,12 @@ def in_clear(counts: list[int], base: float = 0.0) -> np.ndarray:
     return np.clip(BinomialCounts(np.array(counts), N, base, 0.5).limits(0.05), 0, 1).T
 
 
-def worths(base: float, slope: float, power: int) -> WorthMoment:
-    """The moments of worths (1 - b)/d and -b/d, sent with probability b + d p and else."""
+def moment(base: float, slope: float, power: int) -> ContributionMoment:
+    """The moments of contributions (1 - b)/d and -b/d, sent with probability b + d p and else."""
     inside, outside = ((end - base) / slope for end in (1.0, 0.0))
-    return WorthMoment(base * inside**power + (1 - base) * outside**power, slope * (inside**power - outside**power))
+    return ContributionMoment(
+        base * inside**power + (1 - base) * outside**power, slope * (inside**power - outside**power)
+    )
 
 
 def test_limits_of_binomial_counts() -> None:
@@ -28,8 +36,8 @@ def test_limits_of_binomial_counts() -> None:
     np.testing.assert_allclose(in_clear([12], base=0.003), [(0.00700055, 0.03468469)], atol=5e-9)
 
 
-def test_limits_of_means_of_worths() -> None:
-    found = MeanWorths(np.array([-0.05, 0, 0.1]), N, worths(0.2, 0.3, 2), worths(0.2, 0.3, 3)).limits(0.05)
+def test_limits_of_means_of_contributions() -> None:
+    found = ContributionMeans(np.array([-0.05, 0, 0.1]), N, moment(0.2, 0.3, 2), moment(0.2, 0.3, 3)).limits(0.05)
     wanted = [(0, 0.03322503), (0, 0.08549029), (0.01571091, 0.18949158)]
     np.testing.assert_allclose(np.clip(found, 0, 1).T, wanted, atol=5e-9)
 
@@ -76,8 +84,8 @@ def test_both_tails_are_half_of_what_may_be_missed(n: int, alpha: float) -> None
 def test_skewed_limits_solve_their_equation() -> None:
     """The tail beyond the estimate, of the density itself, where the truth is the limit."""
     base, slope, n = 0.05, 0.4, 300
-    second, third = worths(base, slope, 2), worths(base, slope, 3)
-    ends = MeanWorths(np.array([0.1]), n, second, third).limits(0.05)
+    second, third = moment(base, slope, 2), moment(base, slope, 3)
+    ends = ContributionMeans(np.array([0.1]), n, second, third).limits(0.05)
     for end, side in zip(ends, (1, -1), strict=True):
         p = float(end[0])
         q = base + slope * p
@@ -89,17 +97,17 @@ def test_skewed_limits_solve_their_equation() -> None:
 
 
 def test_a_variance_that_lasts_widens_and_straightens() -> None:
-    moments = worths(0.2, 0.3, 2), worths(0.2, 0.3, 3)
+    moments = moment(0.2, 0.3, 2), moment(0.2, 0.3, 3)
     estimates = np.array([0.0, 0.1])
     lasting = 0.05**2
-    low, high = MeanWorths(estimates, 10**9, *moments, lasting=lasting).limits(0.05)
+    low, high = ContributionMeans(estimates, 10**9, *moments, lasting=lasting).limits(0.05)
     # Of so many reports nothing but the lasting error is left, and it is not skewed.
     np.testing.assert_allclose(high - estimates, norm.isf(0.025) * 0.05, rtol=1e-3)
     np.testing.assert_allclose(estimates - low, norm.isf(0.025) * 0.05, rtol=1e-3)
 
 
 def test_beyond_the_mass_of_all_values_moments_take_another_slope() -> None:
-    moment, p = WorthMoment(2.0, 3.0, 0.5), np.array([0.1, 0.4, 0.7])
+    moment, p = ContributionMoment(2.0, 3.0, 0.5), np.array([0.1, 0.4, 0.7])
     np.testing.assert_allclose(moment.at(p, 0.4), [2.3, 3.2, 4.25])
     constant, slope = moment.line(p, 0.4)
     np.testing.assert_allclose(constant + slope * p, moment.at(p, 0.4))

@@ -342,7 +342,7 @@ def estimate_files(plan: Path, files: Sequence[Path], method: MethodName) -> Est
 
 _CROWD = 10_000
 _MOST_REPORTS = 30
-_LARGE_WORTH = 10.0
+_LARGE_CONTRIBUTION = 10.0
 _COUNTED = ("sealed", "waiting", "duplicates", "conflicts", "epochs")
 
 
@@ -354,10 +354,10 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
         counts: how many reports there are.
     """
     collection, guarantee, size = entry.collection, entry.mechanism.guarantee, entry.mechanism.domain.size
-    # Whoever sends a share f of all reports raises a value's estimate by f times the largest worth of a report at most,
-    # and lowers it by f (1 - the least).
-    worths = entry.mechanism.decoder.contribution_range
-    least, most = float(worths[0].min()), float(worths[1].max())
+    # Who sends a share f of all reports raises an estimate by at most f times the largest contribution of a report, and
+    # lowers it by f (1 - the least).
+    ends = entry.mechanism.decoder.contribution_range
+    least, most = float(ends[0].min()), float(ends[1].max())
     n = max(counts.sealed + counts.waiting, collection.least)
     answers, error = most_answers(collection), entry.mechanism.decoder.mse(n, np.full(size, 1 / size))
     return {
@@ -387,9 +387,9 @@ def facts_of(entry: Entry, counts: Counts) -> dict[str, Any]:
             for reports in sorted({1, min(answers, _MOST_REPORTS)})
         ],
         "influence": {
-            "largest_worth_of_a_report": most,
-            "least_worth_of_a_report": least,
-            "large": max(most, -least) > _LARGE_WORTH,
+            "largest_contribution_of_a_report": most,
+            "least_contribution_of_a_report": least,
+            "large": max(most, -least) > _LARGE_CONTRIBUTION,
         },
         "reports": {name: getattr(counts, name) for name in _COUNTED},
         "refusals": counts.refusals,

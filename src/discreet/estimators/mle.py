@@ -23,10 +23,10 @@ from discreet.estimators.likelihood import LocalRows, RowLikelihood
 from discreet.estimators.linear import PROGRESS, TOLERANCE, LinearStart, Method, Progress, missing_of
 from discreet.estimators.maximum import Solution, maximize
 from discreet.estimators.simplex import projected_deviation
+from discreet.mechanisms.contributions import ReportLaw
 from discreet.mechanisms.evidence import Evidence, needs_reports
-from discreet.mechanisms.worths import ReportLaw
 from discreet.results.estimate import Estimate
-from discreet.results.one_step import OneStep, StepWorths, one_step
+from discreet.results.one_step import OneStep, OneStepContributions, one_step
 from discreet.results.uncertainty import ValueUncertainty
 from discreet.theory.limits import all_agree, larger_of_few
 
@@ -205,18 +205,18 @@ def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertai
         )
     codes, centre, tally = np.flatnonzero(start.evidence.covered), start.linear.copy(), start.tally
     others, shares = np.flatnonzero(~start.evidence.covered), tally.clear / max(tally.clear_total, 1)
-    of_step = StepWorths(step, codes, others, shares, start.evidence.truth)
-    worths = step.worths(len(codes))
+    of_step = OneStepContributions(step, codes, others, shares, start.evidence.truth)
+    means = step.contribution_means(len(codes))
     laws = [law for law in start.decoder.count_laws(tally, start.linear) if not np.isin(law[0][:1], codes).any()]
-    centre[codes] = worths.estimates
+    centre[codes] = means.estimates
 
     def behind() -> ReportLaw:
         of_tally = start.decoder.report_law(tally, start.linear)
-        estimates = arranged(start.evidence, worths.estimates, step.estimates[len(codes) :].sum() * shares)
+        estimates = arranged(start.evidence, means.estimates, step.estimates[len(codes) :].sum() * shares)
         p = arranged(start.evidence, step.point[: len(codes)], step.point[len(codes) :].sum() * shares)
-        return replace(of_tally, worths=of_step, p=p, n=step.n, linear=estimates, binomial=None, single=False)
+        return replace(of_tally, contributions=of_step, p=p, n=step.n, linear=estimates, binomial=None, single=False)
 
-    return ValueUncertainty(centre, (*laws, (codes, worths)), behind=behind)
+    return ValueUncertainty(centre, (*laws, (codes, means)), behind=behind)
 
 
 MLE = Method("mle", maximum_likelihood, (TOLERANCE, PROGRESS), needs_reports=True)

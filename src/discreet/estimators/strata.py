@@ -15,11 +15,11 @@ from discreet.arrays import FloatArray
 from discreet.core.batches import NamedBatch
 from discreet.core.tally import Tally, WeightedTally
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.contributions import LowRank, ReportLaw, plausible
 from discreet.mechanisms.mechanism import Decoder
-from discreet.mechanisms.worths import LowRank, ReportLaw, plausible
 from discreet.results.estimate import Estimate
 from discreet.results.uncertainty import ValueUncertainty
-from discreet.theory.binomial import MeanWorths, WorthMoment
+from discreet.theory.binomial import ContributionMeans, ContributionMoment
 from discreet.theory.limits import all_agree, larger_of_few, plausible_variances
 
 
@@ -145,7 +145,7 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         mechanism.fingerprint,
         simulated=simulated,
         intervals=ValueUncertainty.of(
-            MeanWorths(frequencies, np.maximum(alike, 1), WorthMoment(*moments)),
+            ContributionMeans(frequencies, np.maximum(alike, 1), ContributionMoment(*moments)),
             frequencies,
             lambda: _law(mechanism, strata, shares, frequencies),
         ),
@@ -166,7 +166,7 @@ def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: 
     for stratum, share in zip(strata, shares.tolist(), strict=True):
         parts.append((share / stratum.weight) ** 2 * stratum.squares * stratum.people / max(stratum.people - 1, 1))
         rows.append(stratum.mean - frequencies)
-    domain, worths = mechanism.domain, mechanism.decoder.worths
+    domain, contributions = mechanism.domain, mechanism.decoder.sum_contributions
     between = LowRank(np.zeros(domain.size), np.array(rows), -np.diag(parts)) if len(parts) > 1 else None
     n = 1 / sum(parts)
-    return ReportLaw(worths, plausible(domain, frequencies), n, frequencies, domain.sensitive, lasting=between)
+    return ReportLaw(contributions, plausible(domain, frequencies), n, frequencies, domain.sensitive, lasting=between)

@@ -24,11 +24,11 @@ from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import Tally, total
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import PlaceCounts
+from discreet.mechanisms.contributions import MatrixContributions, ReportLaw
 from discreet.mechanisms.evidence import Data, Evidence, MatrixRows
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios, OutputRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
-from discreet.mechanisms.worths import MatrixWorths, ReportLaw
-from discreet.theory.binomial import CodedLaw, MeanWorths, WorthMoment
+from discreet.theory.binomial import CodedLaw, ContributionMeans, ContributionMoment
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +104,8 @@ class MatrixDecoder(Decoder):
 
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
         """Return the sampling distributions of the estimates: means of contributions with estimated moments."""
-        second, third = (WorthMoment(*self._moment(power, tally, linear)) for power in (2, 3))
-        return [(np.arange(self.domain.size), MeanWorths(linear, tally.n, second, third))]
+        second, third = (ContributionMoment(*self._moment(power, tally, linear)) for power in (2, 3))
+        return [(np.arange(self.domain.size), ContributionMeans(linear, tally.n, second, third))]
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of the outputs under a distribution of all values."""
@@ -121,14 +121,14 @@ class MatrixDecoder(Decoder):
         return covariance
 
     @cached_property
-    def worths(self) -> MatrixWorths:
+    def sum_contributions(self) -> MatrixContributions:
         """The contributions of outputs to weighted sums of frequencies, with their moments."""
-        return MatrixWorths(self.matrix, self.inverse)
+        return MatrixContributions(self.matrix, self.inverse)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
         """Return the sampling distribution of sums of estimates; see `Decoder`."""
         p = np.maximum(linear, 0)
-        return ReportLaw(self.worths, p / p.sum(), tally.n, linear, np.ones(len(p), np.bool_))
+        return ReportLaw(self.sum_contributions, p / p.sum(), tally.n, linear, np.ones(len(p), np.bool_))
 
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""

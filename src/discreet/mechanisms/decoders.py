@@ -16,11 +16,11 @@ from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, Counting, ListedLaw
 from discreet.mechanisms.channel import MatrixDecoder
+from discreet.mechanisms.contributions import Contributions, ReportLaw, block_contributions, plausible, pool_covariance
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
-from discreet.mechanisms.worths import ReportLaw, Worths, block_worths, plausible, pool_covariance
-from discreet.theory.binomial import BinomialCounts, CodedLaw, MeanWorths, WorthMoment
+from discreet.theory.binomial import BinomialCounts, CodedLaw, ContributionMeans, ContributionMoment
 from discreet.theory.linear_decoder import DecoderCoefficients
 
 _PATIENCE = 1 << 25
@@ -129,14 +129,14 @@ class BlockDecoder(Decoder):
             return laws
         binomial = self.coefficients.count_law
         if binomial is not None:
-            sensitive: BinomialCounts | MeanWorths = BinomialCounts(self._support(tally), tally.n, *binomial)
+            sensitive: BinomialCounts | ContributionMeans = BinomialCounts(self._support(tally), tally.n, *binomial)
         else:
             mass, chosen = self._estimated_mass(tally), domain.sensitive
             pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.coefficients.pool_bias else 0.0
-            sensitive = MeanWorths(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
+            sensitive = ContributionMeans(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
         return [*laws, (domain.sensitive_codes, sensitive)]
 
-    def _moments(self, mass: Floats) -> tuple[WorthMoment, WorthMoment]:
+    def _moments(self, mass: Floats) -> tuple[ContributionMoment, ContributionMoment]:
         """Return the second and third moment of a report's contribution to a sensitive value.
 
         The sensitive mass p(X_S) is about ``mass``.
@@ -145,13 +145,13 @@ class BlockDecoder(Decoder):
         for power in (2, 3):
             constant, slope = self.coefficients.sensitive_moment(power, mass)
             nothing, everything = (self.coefficients.sensitive_moment(power, end)[0] for end in (0.0, 1.0))
-            moments.append(WorthMoment(constant, slope, everything - nothing))
+            moments.append(ContributionMoment(constant, slope, everything - nothing))
         return moments[0], moments[1]
 
     @cached_property
-    def worths(self) -> Worths:
+    def sum_contributions(self) -> Contributions:
         """The contributions of reports to weighted sums of frequencies, with their moments."""
-        return block_worths(self.domain, self.law, self.coefficients)
+        return block_contributions(self.domain, self.law, self.coefficients)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
         """Return the sampling distribution of sums of estimates; see `Decoder`."""
@@ -163,7 +163,7 @@ class BlockDecoder(Decoder):
         single = binomial is not None and self._counts.one_per_value
         each = domain.arrange(counts.astype(np.float64), tally.clear.astype(np.float64))
         facts = each, binomial, float(numbers.truth), single, lasting
-        return ReportLaw(self.worths, p, n, linear, domain.sensitive, *facts)
+        return ReportLaw(self.sum_contributions, p, n, linear, domain.sensitive, *facts)
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""
@@ -232,22 +232,22 @@ class BlockDecoder(Decoder):
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         with_block = np.flatnonzero(~in_clear) if reports.block_count < reports.n else np.arange(reports.n)
         if domain.sensitive_count:
-            inside, beside = self.coefficients.block_worths(self.law.contains(reports.blocks))
+            inside, beside = self.coefficients.block_contributions(self.law.contains(reports.blocks))
             whole[np.ix_(with_block, domain.sensitive_codes)] = inside
             whole[np.ix_(with_block, domain.clear_codes)] = beside
         clear_rows = np.flatnonzero(in_clear)
         if len(clear_rows):
-            silent, other, own_worth = self.coefficients.clear_worth
+            silent, other, reported = self.coefficients.clear_contributions
             if reports.block_count < reports.n:
                 whole[np.ix_(clear_rows, domain.sensitive_codes)] = silent
             whole[np.ix_(clear_rows, domain.clear_codes)] = other
-            whole[clear_rows, reports.clear] = own_worth
+            whole[clear_rows, reports.clear] = reported
         return whole
 
     @cached_property
     def contribution_range(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(|X|,)`` smallest and largest contribution of any report to each estimate."""
-        domain, ranges = self.domain, self.coefficients.worth_ranges
+        domain, ranges = self.domain, self.coefficients.contribution_ranges
         ones, rest = np.ones(domain.sensitive_count), np.ones(domain.clear_count)
         least, most = (domain.arrange(a * ones, b * rest) for a, b in zip(ranges.sensitive, ranges.clear, strict=True))
         return least, most
@@ -285,15 +285,15 @@ class PlaceDecoder(MatrixDecoder):
         laws: list[CodedLaw] = [(clear, BinomialCounts(tally.clear, tally.n, 0.0, self.truth))] if len(clear) else []
         if len(codes):
             moments = (self._moment(power, tally, linear) for power in (2, 3))
-            second, third = (WorthMoment(constant[codes], slope[codes]) for constant, slope in moments)
-            laws.append((codes, MeanWorths(linear[codes], tally.n, second, third)))
+            second, third = (ContributionMoment(constant[codes], slope[codes]) for constant, slope in moments)
+            laws.append((codes, ContributionMeans(linear[codes], tally.n, second, third)))
         return laws
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
         """Return the sampling distribution of sums of estimates; see `Decoder`."""
         domain, clear = self.domain, tally.clear.astype(np.float64)
         p, counts = plausible(domain, linear), domain.arrange(np.zeros(domain.sensitive_count), clear)
-        return ReportLaw(self.worths, p, tally.n, linear, domain.sensitive, counts, truth=self.truth)
+        return ReportLaw(self.sum_contributions, p, tally.n, linear, domain.sensitive, counts, truth=self.truth)
 
     def counted(self, tally: Tally) -> IntArray:
         """Return the counts of blocks, followed by the counts of values in clear."""

@@ -26,9 +26,9 @@ from discreet.core.tally import Tally
 from discreet.errors import DataError, ParameterError
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import Counting
+from discreet.mechanisms.contributions import Contributions, ReportLaw
 from discreet.mechanisms.evidence import Data, Evidence, StoredBlocks
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
-from discreet.mechanisms.worths import ReportLaw, Worths
 from discreet.theory.binomial import CodedLaw
 
 _BATCH_BYTES = 1 << 26
@@ -94,7 +94,7 @@ class Decoder(ABC):
 
     @property
     @abstractmethod
-    def worths(self) -> Worths:
+    def sum_contributions(self) -> Contributions:
         """The contributions of reports to weighted sums of frequencies, with their moments."""
 
     @abstractmethod
@@ -143,7 +143,7 @@ class Decoder(ABC):
         A pool bias is not included: see `pool_covariances`. For a device's own hash functions, inclusions of values in
         a block are assumed to be independent, so that a test with these covariances is conservative.
         """
-        return self.worths.covariances(p, np.arange(len(p)))
+        return self.sum_contributions.covariances(p, np.arange(len(p)))
 
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""

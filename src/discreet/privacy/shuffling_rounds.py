@@ -414,9 +414,9 @@ class LossSum:
         chances = np.fft.irfft(transform, length)[:size]
         over = (first + np.arange(size)) * step - epsilon
         above = over > 0
-        worth = -np.expm1(-over[above]) * np.exp(-tilt * over[above])
-        slack = _ROUNDING * float(np.linalg.norm(chances) * np.linalg.norm(worth))
-        finite, wrong = float(chances[above] @ worth), _ROUNDING * self.rounds
+        beyond = -np.expm1(-over[above]) * np.exp(-tilt * over[above])
+        slack = _ROUNDING * float(np.linalg.norm(chances) * np.linalg.norm(beyond))
+        finite, wrong = float(chances[above] @ beyond), _ROUNDING * self.rounds
         low, high = scale * max(finite - slack, 0.0) * (1 - wrong), scale * (finite + slack) * (1 + wrong)
         return min(low + infinite, 1.0), min(high + infinite, 1.0)
 

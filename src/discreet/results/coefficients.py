@@ -2,7 +2,7 @@
 
 **Least squares.** A coefficient b is a sum over reports, with the weight a_i of report i. If the truth is t, the fitted
 shares nearest to the data are P_i + (t - b) (a_i/w_i) / sum(a_k^2/w_k), clipped to [0, 1]. If P is a person's share of
-the value, the worth (contribution) of the person's report has the mean P, and the mechanism gives its second and third
+the value, the contribution of the person's report has the mean P, and the mechanism gives its second and third
 moments. So the coefficient has a variance and a skewness for every t, and its limits follow from Pearson's type III.
 
 **Log odds** have limits by their scores (`discreet.estimators.regression.log_odds`).

@@ -18,7 +18,7 @@ from discreet.errors import ParameterError
 from discreet.pictures.charts import Density, Map, Panel, density_chart, frequency_chart, region_chart
 from discreet.results.functionals import Quantile, Quantity, Ratio, ascending, condition, marginal, scores_of
 from discreet.results.uncertainty import Bounded, SumUncertainty, Uncertainty, ValueUncertainty
-from discreet.theory.binomial import DEFAULT_LEVEL, Control, Ends, MeanWorths, rejections
+from discreet.theory.binomial import DEFAULT_LEVEL, ContributionMeans, Control, Ends, rejections
 
 # Most values listed in a sentence on contradictions.
 _NAMED = 5
@@ -259,7 +259,7 @@ class Estimate(TabularResult):
         """The confidence limits and errors that the reports determine, for every method."""
         if callable(self.intervals):
             return self.intervals()
-        errors = MeanWorths(self.frequencies, 1, lasting=self.standard_errors**2)
+        errors = ContributionMeans(self.frequencies, 1, lasting=self.standard_errors**2)
         return self.intervals or ValueUncertainty.of(errors, self.frequencies)
 
     @property

@@ -20,9 +20,9 @@ import numpy as np
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.tally import Tally
+from discreet.mechanisms.contributions import Contributions, GroupWeights
 from discreet.mechanisms.likelihood_ratios import LikelihoodRatios
-from discreet.mechanisms.worths import GroupWeights, Worths
-from discreet.theory.binomial import MeanWorths, WorthMoment
+from discreet.theory.binomial import ContributionMeans, ContributionMoment
 
 # Share of the largest eigenvalue of the scaled J: with a smaller eigenvalue, values cannot be distinguished.
 _SINGULAR = 1e-9
@@ -89,15 +89,15 @@ class OneStep:
                 moment += [whole, whole + np.add.reduce(power * d, dtype=np.float64)]
         return moments
 
-    def worths(self, size: int) -> MeanWorths:
+    def contribution_means(self, size: int) -> ContributionMeans:
         """Return the first ``size`` estimates as means of contributions with their moments, for confidence limits."""
         f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
         for whole, own_moment in self.moments[..., :size]:
             # If p changes to t, all other values keep their proportions.
             others = (whole - f * own_moment) / (1 - f)
-            moments.append(WorthMoment(others, own_moment - others))
-        return MeanWorths(self.estimates[:size], self.n, moments[0], moments[1])
+            moments.append(ContributionMoment(others, own_moment - others))
+        return ContributionMeans(self.estimates[:size], self.n, moments[0], moments[1])
 
 
 def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | None:
@@ -134,7 +134,7 @@ def _inverse(information: FloatArray) -> FloatArray | None:
 
 
 @dataclass(frozen=True, eq=False)
-class StepWorths(Worths):
+class OneStepContributions(Contributions):
     """The contributions of reports to weighted sums of the one-step estimate, with their moments.
 
     Attributes:
@@ -161,7 +161,7 @@ class StepWorths(Worths):
         return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
         w = self._condensed(weights.each)
         gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
         q = at[..., self.codes]
@@ -170,10 +170,10 @@ class StepWorths(Worths):
             q = np.concatenate([q, at[..., self.others].sum(axis=-1, keepdims=True)], axis=-1)
         stretches = list(self.step.ratios.chunks())
         for chances, d in stretches[: len(stretches) - in_clear]:
-            worth = (mean[:, None] + gain @ d.T).astype(np.float64)
+            added = (mean[:, None] + gain @ d.T).astype(np.float64)
             power = chances * (q.sum(axis=-1)[..., None] + q @ d.T)
             for row in range(3):
-                power = power * worth
+                power = power * added
                 whole[row] += power.sum(axis=-1)
         if in_clear:
             # The last chunk combines all values in clear.
@@ -185,7 +185,7 @@ class StepWorths(Worths):
         return whole
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the covariances of weighted sums, from J^-1 - f f' and the shares in clear; see `Worths`."""
+        """Return n times the covariances of weighted sums, from J^-1 - f f' and clear shares; see `Contributions`."""
         del p
         w = self._condensed(rows)
         matrix = w @ self.step.covariance @ w.T

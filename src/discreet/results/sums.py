@@ -1,9 +1,9 @@
 """Weighted sums of frequencies, with standard errors and limits from their sampling distribution.
 
 If informative reports are rare, a sample may have no such report, and its estimate seems exact. So standard errors and
-limits of sums follow from the moments of contributions (`discreet.mechanisms.worths`) at a plausible distribution,
-unless the count of a sum is binomial. If estimates do not sum to 1, a sum is *controlled*: a multiple of (sum of all
-estimates - 1), whose mean is 0, is subtracted as a control variate, because this reduces the variance.
+limits of sums follow from the moments of contributions (`discreet.mechanisms.contributions`) at a plausible
+distribution, unless the count of a sum is binomial. If estimates do not sum to 1, a sum is *controlled*: a multiple of
+(sum of all estimates - 1), whose mean is 0, is subtracted as a control variate, because this reduces the variance.
 """
 
 from abc import ABC, abstractmethod
@@ -16,7 +16,7 @@ import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
 from discreet.core.grouping import ValueCells
-from discreet.mechanisms.worths import AlikeWorths, GroupWeights, ReportLaw
+from discreet.mechanisms.contributions import GroupWeights, ReportLaw, SymmetricContributions
 from discreet.theory.always import AlwaysLimits, slopes
 from discreet.theory.binomial import BinomialCounts, Ends, share_limits
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, correlation
@@ -69,7 +69,7 @@ class Functionals(ABC):
         weights, so that the values of a table sum to 1.
         """
         none, law = np.zeros(self.size), self.law
-        if law.worths.sum_to_1:
+        if law.contributions.sum_to_1:
             return none
         weights, mass = self.groups()
         if law.always:
@@ -142,9 +142,9 @@ class Functionals(ABC):
             part = first[start : start + (_AT_ONCE if self.together else 1)]
             sizes = weights.sizes if len(weights.sizes) == 1 else weights.sizes[part]
             some = GroupWeights(weights.each[part], weights.constant[part], sizes, weights.covered)
-            squares, largest = law.worths.spread(some)
+            squares, largest = law.contributions.spread(some)
             steps, shares = slopes(np.where(sizes > 0, squares, 0).max(axis=1), largest)
-            both = np.array([law.worths.exponentials(some, sign * steps) for sign in (1, -1)])
+            both = np.array([law.contributions.exponentials(some, sign * steps) for sign in (1, -1)])
             limits = AlwaysLimits.of(plain[part], np.where(sizes[:, None] > 0, both, 0), steps, shares, law.n)
             rows = np.flatnonzero((places >= start) & (places < start + len(part)))
             ends[:, rows] = limits.at(places[rows] - start).limits(self.centre[rows], alpha)
@@ -271,7 +271,7 @@ class Sums(Functionals):
         binomial = self._in_clear | self._by_complement
         if law.binomial is not None:
             alone = (self._total(_COVERED) == 1) & (self._total(_CLEAR) == 0)
-            every = alone & law.worths.sum_to_1 & bool(law.sensitive.all())
+            every = alone & law.contributions.sum_to_1 & bool(law.sensitive.all())
             binomial = binomial | every | law.single
         return binomial & ~self.known
 
@@ -360,9 +360,9 @@ class Sums(Functionals):
     def matrix(self) -> FloatArray:
         """``(m, m)`` covariances of disjoint sums at the plausible distribution."""
         law, whole = self.law, Sums(self.law, np.vstack([self.rows, self.law.whole - self.rows.sum(axis=0)]))
-        if isinstance(law.worths, AlikeWorths) and law.in_groups:
+        if isinstance(law.contributions, SymmetricContributions) and law.in_groups:
             totals = whole.rows[:, : _LIKELY_CLEAR + 1]
-            plain = law.worths.products(totals, float(law.whole[_LIKELY])) / law.n
+            plain = law.contributions.products(totals, float(law.whole[_LIKELY])) / law.n
             plain -= np.outer(whole._likely, whole._likely) / law.n
             np.fill_diagonal(plain, law.variances(*whole.groups()))
         else:

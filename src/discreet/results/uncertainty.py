@@ -18,8 +18,8 @@ from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
 from discreet.core.grouping import ValueCells
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
+from discreet.mechanisms.contributions import LowRank, MatrixContributions, ReportLaw, units
 from discreet.mechanisms.mechanism import Decoder
-from discreet.mechanisms.worths import LowRank, MatrixWorths, ReportLaw, units
 from discreet.results.sums import Means, PlainSums, Sums, lifted
 from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_ends, share_ends
@@ -358,7 +358,7 @@ class ValueUncertainty(Uncertainty):
         """Return the sum over one set; a set of one value has the value's limits if the estimates sum to 1."""
         total, row, law = super().total(mask), int(np.argmax(mask)), self.known_law
         alone = np.count_nonzero(mask) == 1 < len(mask) and law.linear[row] == self.estimates[row]
-        if alone and law.worths.sum_to_1:
+        if alone and law.contributions.sum_to_1:
             return Bounded(total.estimate, total.error, lambda alpha: _limits_at(row, self.ends(alpha)))
         return total
 
@@ -399,7 +399,7 @@ class AlwaysUncertainty(ValueUncertainty):
 
     def ends(self, alpha: float) -> Ends:
         """Return the limits of the frequencies; see `Uncertainty.ends`."""
-        single = replace(self.law, worths=self.law.worths.single)
+        single = replace(self.law, contributions=self.law.contributions.single)
         rows = single.totals.T if single.in_groups else np.eye(len(self.estimates))
         if alpha not in self._known_ends:
             self._known_ends.clear()
@@ -426,7 +426,7 @@ class SumUncertainty(Uncertainty):
         """Return the uncertainty of normally distributed estimates with a known covariance matrix."""
         size, unit = len(centre), np.eye(len(centre))
         lasting, covered = LowRank(np.zeros(size), unit, matrix), np.ones(size, np.bool_)
-        law = ReportLaw(MatrixWorths(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
+        law = ReportLaw(MatrixContributions(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
         return cls(law, (), size)
 
     @property

@@ -171,8 +171,8 @@ class _JointTables:
         return SurveyFacts(self.linears.survey, self.table.n, "joint", simulated, solution.gap, solution.passes)
 
     def _limits(self, axes: Axes) -> ValueUncertainty:
-        worths = self.table.worths(axes, self.linears.overlap)
-        return ValueUncertainty.of(worths, worths.estimates, lambda: self._normal(axes).law)
+        means = self.table.contribution_means(axes, self.linears.overlap)
+        return ValueUncertainty.of(means, means.estimates, lambda: self._normal(axes).law)
 
     def _normal(self, axes: Axes) -> SumUncertainty:
         centre, matrix = self.table.stepped(axes)

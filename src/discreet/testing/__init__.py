@@ -18,6 +18,7 @@ from discreet.testing.contract import (
     blocks_are_written_as_the_columns_say,
     blocks_follow_the_law,
     channel_equals_enumeration,
+    contributions_keep_their_range,
     devices_know_the_law,
     epsilon_is_kept,
     errors_equal_enumeration,
@@ -31,7 +32,6 @@ from discreet.testing.contract import (
     reports_survive_the_wire,
     tallies_agree_and_merge,
     words_tell_nothing,
-    worths_keep_their_range,
 )
 
 __all__ = ["CHECKS", "Outputs", "check_mechanism", "outputs_of"]
@@ -43,7 +43,7 @@ CHECKS: tuple[Callable[[BlockMechanism], None], ...] = (
     channel_equals_enumeration,
     epsilon_is_kept,
     estimate_is_unbiased,
-    worths_keep_their_range,
+    contributions_keep_their_range,
     errors_equal_enumeration,
     blocks_follow_the_law,
     members_and_noise_keep_their_rows,

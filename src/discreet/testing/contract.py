@@ -106,7 +106,7 @@ class Outputs:
         return np.array([tally.support for tally in tallies]), np.array([tally.clear for tally in tallies])
 
     @cached_property
-    def worths(self) -> FloatArray:
+    def contributions(self) -> FloatArray:
         """The ``(|Y|, |X|)`` linear estimates from a single report of each output."""
         tally, parts = self.mechanism.tally, (self.reports.part(row, row + 1) for row in range(self.reports.n))
         return np.array([estimate(self.mechanism, tally(part), method="linear").frequencies for part in parts])
@@ -216,14 +216,14 @@ def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
 
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
-    """Check that tallies decode to the mean of their reports, can be added, and reject reports of other plans."""
+    """Check that tallies decode to the mean of their reports, can be each, and reject reports of other plans."""
     outputs, reports = outputs_of(mechanism), _reports(mechanism)
     whole = mechanism.tally(reports)
-    worths = outputs.worths[outputs.places(reports)]
-    off = abs(estimate(mechanism, whole, method="linear").frequencies - worths.mean(axis=0))
-    room = 1e-11 * (1 + abs(worths).mean(axis=0))
+    each = outputs.contributions[outputs.places(reports)]
+    off = abs(estimate(mechanism, whole, method="linear").frequencies - each.mean(axis=0))
+    room = 1e-11 * (1 + abs(each).mean(axis=0))
     hold(bool((off <= room).all()), f"a tally must decode to the mean of its reports, it is {off.max():.2g} off.")
-    off = abs(mechanism.decoder.contributions(reports) - worths)
+    off = abs(mechanism.decoder.contributions(reports) - each)
     hold(bool((off <= room).all()), f"contributions must be the estimate from one report, it is {off.max():.2g} off.")
     parts = [mechanism.tally(reports.part(start, stop)) for start, stop in pairwise(_CUTS)]
     zero = mechanism.empty_tally()
@@ -527,18 +527,18 @@ def _decimal(ratio: Fraction) -> Decimal:
 def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
     """Check that the linear estimate is unbiased for every true value."""
     outputs = outputs_of(mechanism)
-    off = abs(outputs.matrix @ outputs.worths - outputs.aim)
-    room = 1e-11 * (1 + outputs.matrix @ abs(outputs.worths))
+    off = abs(outputs.matrix @ outputs.contributions - outputs.aim)
+    room = 1e-11 * (1 + outputs.matrix @ abs(outputs.contributions))
     hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
 
 
-def worths_keep_their_range(mechanism: BlockMechanism) -> None:
+def contributions_keep_their_range(mechanism: BlockMechanism) -> None:
     """Check that the stated range of contributions is the exact range over all reports."""
-    worths, stated_ends = outputs_of(mechanism).worths, mechanism.decoder.contribution_range
-    ends = worths.min(axis=0), worths.max(axis=0)
+    added, stated_ends = outputs_of(mechanism).contributions, mechanism.decoder.contribution_range
+    ends = added.min(axis=0), added.max(axis=0)
     for name, stated, actual in zip(("smallest", "largest"), stated_ends, ends, strict=True):
         off = abs(stated - actual)
-        exact = bool((off <= 1e-11 * (1 + abs(worths).max())).all())
+        exact = bool((off <= 1e-11 * (1 + abs(added).max())).all())
         hold(exact, f"contribution_range must state the {name} contribution of any report, it is {off.max():.2g} off.")
 
 
@@ -550,7 +550,7 @@ def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
     outputs, n = outputs_of(mechanism), _PEOPLE
     worst = mechanism.decoder.worst_case_mse(n)
     for p in [] if any(conditional_variation(mechanism.law)) else _distributions(mechanism):
-        second = p @ outputs.matrix @ outputs.worths**2
+        second = p @ outputs.matrix @ outputs.contributions**2
         variances = (second - p * p) / n
         room = 1e-9 * second / n
         stated = mechanism.decoder.variances(n, p)

@@ -1,8 +1,8 @@
 """Limits that hold at all looks at once, however often somebody looks, and whatever the rule for stopping is.
 
-W is the worth of a report to a weighted sum w . p, and M_x(l) = E[e^(l W) | x] follows from the law. For every
+W is the contribution of a report to a weighted sum w . p, and M_x(l) = E[e^(l W) | x] follows from the law. For every
 distribution with the sum t, E e^(l W) is at most C(l, t): the least concave function above the points (w_x, M_x(l)),
-at t. With S the sum of n worths,
+at t. With S the sum of n contributions,
 
     (1/J) sum over j of exp(l_j S - n ln C(l_j, t))
 

@@ -13,7 +13,7 @@ limits have w = 1/2. So the limits are exact at t = 0, where mid-P limits cover 
 are mid-P limits, because Clopper and Pearson's are too long. Large counts use quantiles from cumulants, without a
 library of special functions.
 
-**Means of worths.** The worth w of a report is its contribution to an estimate. If a worth has the moments
+**Means of contributions.** The contribution w of a report is the amount that it adds to an estimate. With the moments
 m_k(p) = E w^k, the estimate has the variance (m_2 - p^2)/n and the skewness
 gamma = (m_3 - 3 p m_2 + 2 p^3) / ((m_2 - p^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) with
 the same three moments has the shape 4/gamma^2. A limit is the p at which one of its tails is alpha/2.
@@ -407,7 +407,7 @@ _MOST_SKEWED = 40.0
 _TINY = 1e-60
 
 
-class WorthMoment(NamedTuple):
+class ContributionMoment(NamedTuple):
     """A moment of a report's contribution, as a function of p: constant + slope p + beyond max(p - a, 0).
 
     Each field is a number, or ``(m,)``. The mass a of all values of one kind is estimated. If p exceeds a, the mass is
@@ -429,7 +429,7 @@ class WorthMoment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MeanWorths(CountLaw):
+class ContributionMeans(CountLaw):
     """Estimates that are means of contributions of reports, with the moments of a contribution as far as known.
 
     Without a third moment the limits are Wilson's, and without a second moment they are normal.
@@ -445,8 +445,8 @@ class MeanWorths(CountLaw):
 
     estimates: FloatArray
     n: Floats
-    second: WorthMoment | None = None
-    third: WorthMoment | None = None
+    second: ContributionMoment | None = None
+    third: ContributionMoment | None = None
     mass: Floats = 1.0
     lasting: Floats = 0.0
 
@@ -466,8 +466,8 @@ class MeanWorths(CountLaw):
         n, *moments, mass, lasting = (
             np.broadcast_to(number, shape)[first] if np.ndim(number) else number for number in numbers
         )
-        second, third = WorthMoment(*moments[:3]), WorthMoment(*moments[3:]) if third else None
-        low, high = MeanWorths(self.estimates[first], n, second, third, mass, lasting)._ends(alpha / 2)
+        second, third = ContributionMoment(*moments[:3]), ContributionMoment(*moments[3:]) if third else None
+        low, high = ContributionMeans(self.estimates[first], n, second, third, mass, lasting)._ends(alpha / 2)
         return low[places], high[places]
 
     def variances(self, p: Floats) -> FloatArray:

@@ -265,12 +265,12 @@ class Design(DecoderCoefficients):
         kinds = []
         for k, share in self.weights.items():
             pair, joint = (k - 1) / max(v - 1, 1), partial(joint_share, v, k)
-            kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, joint, self.block_worth(k)))
+            kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, joint, self.contributions(k)))
         return tuple(kinds)
 
     # Contributions and estimates
 
-    def block_worth(self, k: int) -> tuple[float, float, float]:
+    def contributions(self, k: int) -> tuple[float, float, float]:
         """Return the contributions of a block of size k to the estimates of three kinds of values.
 
         Returns:
@@ -287,7 +287,7 @@ class Design(DecoderCoefficients):
         return base + apart * (1 - k / v), base - apart * k / v, clear
 
     @property
-    def clear_worth(self) -> tuple[float, float, float]:
+    def clear_contributions(self) -> tuple[float, float, float]:
         """Return the contributions of a report in clear to the estimates of three kinds of values.
 
         Returns:
@@ -304,10 +304,10 @@ class Design(DecoderCoefficients):
         other = (1 - self.alpha) / others + 1 / (others * between) - 1 / (others * among)
         return sensitive, other, other + 1 / among
 
-    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def block_contributions(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates; see `DecoderCoefficients`."""
-        worths = {k: kind.worth for k, kind in zip(self.mixture.sizes, self.kinds, strict=True)}
-        inside, outside, beside = np.array([worths[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
+        added = {k: kind.contributions for k, kind in zip(self.mixture.sizes, self.kinds, strict=True)}
+        inside, outside, beside = np.array([added[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
         return np.where(contained, inside, outside), beside
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
@@ -320,12 +320,12 @@ class Design(DecoderCoefficients):
         """
         sensitive, others = np.zeros(self.size), np.zeros(len(clear))
         for k, counts in zip(self.mixture.sizes, support.reshape(-1, self.size), strict=True):
-            inside, outside, beside = self.block_worth(k)
+            inside, outside, beside = self.contributions(k)
             blocks = counts.sum() / k
             sensitive += inside * counts + outside * (blocks - counts)
             others += beside * blocks
         if len(clear):
-            total, (silent, other, own_worth) = clear.sum(), self.clear_worth
+            total, (silent, other, reported) = clear.sum(), self.clear_contributions
             sensitive += silent * total
-            others += other * (total - clear) + own_worth * clear
+            others += other * (total - clear) + reported * clear
         return sensitive / n, others / n

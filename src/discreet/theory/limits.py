@@ -1,6 +1,6 @@
 """Confidence limits of weighted sums from moments, and of differences and shares of two sums.
 
-The estimate of a weighted sum w . p is the mean of the worths W (contributions) of n reports. If the true sum is t, a
+The estimate of a weighted sum w . p is the mean of the contributions W of n reports. If the true sum is t, a
 plausible distribution p_t has the moments m_k(t) = E W^k. Then the estimate has the variance (m_2 - t^2)/n and the
 skewness (m_3 - 3 t m_2 + 2 t^3) / ((m_2 - t^2)^(3/2) sqrt(n)). A shifted gamma distribution (Pearson's type III) has
 the same three moments. A limit is the outermost t at which one of its tails is alpha/2. Beyond the possible values of

@@ -31,7 +31,7 @@ class Variances(NamedTuple):
     clear: tuple[Floats, float]
 
 
-class WorthRanges(NamedTuple):
+class ContributionRanges(NamedTuple):
     """The smallest and largest contribution of a report to an estimate, for sensitive values and for other values."""
 
     sensitive: tuple[float, float]
@@ -138,7 +138,7 @@ class BlockKind(NamedTuple):
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one.
         joint: the probabilities that given numbers of values are all in a noise block; None to ask the law.
-        worth: the contributions to a sensitive value inside the block, to one outside, and to any other value.
+        contributions: the contributions to a sensitive value inside the block, to one outside, and to any other value.
     """
 
     share: float
@@ -147,14 +147,14 @@ class BlockKind(NamedTuple):
     inclusion: float
     conditional_inclusion: float
     joint: JointInclusion | None
-    worth: tuple[float, float, float]
+    contributions: tuple[float, float, float]
 
     def mean_power(self, inclusion: float, power: int = 2) -> float:
         """Return the mean of a power of the contribution to a value.
 
         The block contains the value with probability ``inclusion``.
         """
-        inside, outside, _ = self.worth
+        inside, outside, _ = self.contributions
         return inclusion * inside**power + (1 - inclusion) * outside**power
 
 
@@ -186,7 +186,7 @@ class DecoderCoefficients(ABC):
 
     @property
     @abstractmethod
-    def clear_worth(self) -> tuple[float, float, float]:
+    def clear_contributions(self) -> tuple[float, float, float]:
         """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
 
     @abstractmethod
@@ -237,30 +237,30 @@ class DecoderCoefficients(ABC):
     def _silent(self) -> tuple[float, float]:
         """The probability of a report in clear without a block, and its contribution to a sensitive value."""
         alone = self.clear_size > 0 and not self.clear_blocks
-        return (self.truth, self.clear_worth[0]) if alone else (0.0, 0.0)
+        return (self.truth, self.clear_contributions[0]) if alone else (0.0, 0.0)
 
     @property
-    def worth_ranges(self) -> WorthRanges:
+    def contribution_ranges(self) -> ContributionRanges:
         """The smallest and the largest contribution of a report to the estimate of a value.
 
         Blocks of every kind are included, however rare.
         """
-        sensitive = [kind.worth[0] for kind in self.kinds]
+        sensitive = [kind.contributions[0] for kind in self.kinds]
         # A value in every block has no contribution from outside one.
-        sensitive += [kind.worth[1] for kind in self.kinds if kind.inclusion < 1]
-        others = [kind.worth[2] for kind in self.kinds] if self.size else []
+        sensitive += [kind.contributions[1] for kind in self.kinds if kind.inclusion < 1]
+        others = [kind.contributions[2] for kind in self.kinds] if self.size else []
         if self.clear_size:
-            others += [self.clear_worth[2], self.clear_worth[1 if self.clear_size > 1 else 2]]
-            sensitive += [] if self.clear_blocks else [self.clear_worth[0]]
-        return WorthRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
+            others += [self.clear_contributions[2], self.clear_contributions[1 if self.clear_size > 1 else 2]]
+            sensitive += [] if self.clear_blocks else [self.clear_contributions[0]]
+        return ContributionRanges((min(sensitive), max(sensitive)), (min(others), max(others)))
 
-    def block_worths(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
+    def block_contributions(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the contributions of blocks to the estimates, given ``(m, v)`` booleans for their members.
 
         Returns:
             ``(m, v)`` for the sensitive values, and ``(m, 1)`` for each other value.
         """
-        inside, outside, beside = self.kinds[0].worth
+        inside, outside, beside = self.kinds[0].contributions
         return np.where(contained, inside, outside), np.full((len(contained), 1), beside)
 
     def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
@@ -268,7 +268,7 @@ class DecoderCoefficients(ABC):
         clear_mass, (silent_share, silent) = 1 - sensitive_mass, self._silent
         constant, slope = clear_mass * (silent_share * silent**power), 0.0
         for kind in self.kinds:
-            inside, outside, _ = (worth**power for worth in kind.worth)
+            inside, outside, _ = (each**power for each in kind.contributions)
             noise, truthful = self._blocks(kind, sensitive_mass)
             base = noise * kind.inclusion + truthful * kind.conditional_inclusion
             constant = constant + kind.share * (inside * base + outside * (noise + truthful - base))
@@ -280,36 +280,34 @@ class DecoderCoefficients(ABC):
         sensitive = self.sensitive_moment(2, sensitive_mass)
         if not self.clear_size:
             return Variances(sensitive, (0.0, 0.0))
-        clear_mass, (_, other, own_worth) = 1 - sensitive_mass, self.clear_worth
+        clear_mass, (_, other, reported) = 1 - sensitive_mass, self.clear_contributions
         constant = clear_mass * (self.truth * other**2)
         for kind in self.kinds:
             noise, truthful = self._blocks(kind, sensitive_mass)
-            constant = constant + kind.share * (noise + truthful) * kind.worth[2] ** 2
-        # Every unbiased decoder has s (own - other) = 1, so no digit is lost where sums of estimates are constant.
-        return Variances(sensitive, (constant, own_worth + other))
+            constant = constant + kind.share * (noise + truthful) * kind.contributions[2] ** 2
+        # Every unbiased decoder has s (reported - other) = 1, so no digit is lost where sums of estimates are constant.
+        return Variances(sensitive, (constant, reported + other))
 
     @cached_property
     def sensitive_loss(self) -> float:
         """g_S, the summed mean squared contributions of a report on a sensitive value."""
-        return sum(
-            kind.share
-            * (
-                kind.truth * (kind.worth[0] ** 2 + (self.size - 1) * kind.mean_power(kind.conditional_inclusion))
-                + kind.noisy * self.size * kind.mean_power(kind.inclusion)
-                + self.clear_size * kind.worth[2] ** 2
-            )
-            for kind in self.kinds
-        )
+        loss = 0.0
+        for kind in self.kinds:
+            inside, _, beside = kind.contributions
+            truthful = kind.truth * (inside**2 + (self.size - 1) * kind.mean_power(kind.conditional_inclusion))
+            noise = kind.noisy * self.size * kind.mean_power(kind.inclusion)
+            loss += kind.share * (truthful + noise + self.clear_size * beside**2)
+        return loss
 
     @cached_property
     def clear_loss(self) -> float:
         """g_N, the summed mean squared contributions of a report on a value that may be in clear."""
-        _, other, own_worth = self.clear_worth
+        _, other, reported = self.clear_contributions
         silent_share, silent = self._silent
-        own_square = own_worth * (1 + self.truth * other)
+        own_square = reported * (1 + self.truth * other)
         loss = silent_share * self.size * silent**2 + self.truth * (self.clear_size - 1) * other**2 + own_square
         for kind in self.kinds:
-            square = self.size * kind.mean_power(kind.inclusion) + self.clear_size * kind.worth[2] ** 2
+            square = self.size * kind.mean_power(kind.inclusion) + self.clear_size * kind.contributions[2] ** 2
             loss += kind.share * float(self._blocks(kind, 0.0)[0]) * square
         return loss
 
@@ -398,8 +396,8 @@ class DecoderCoefficients(ABC):
 
     def _crossed(self, kind: BlockKind, triple: float, mass: float) -> FloatArray:
         """Return the cross moments of a report with one kind of block."""
-        inside, o, beside = kind.worth
-        silent, other, _ = self.clear_worth if self.clear_size else (0.0, 0.0, 0.0)
+        inside, o, beside = kind.contributions
+        silent, other, _ = self.clear_contributions if self.clear_size else (0.0, 0.0, 0.0)
         s, noisy, pi, rho, rest = kind.truth, kind.noisy, kind.inclusion, kind.conditional_inclusion, 1 - mass
         d, rho_3 = inside - o, rho * rho + triple if kind.joint is None else float(kind.joint(3) or 0) / pi
         m_0 = o * o + 2 * o * d * pi + d * d * pi * rho
@@ -462,7 +460,7 @@ class LinearDecoder(DecoderCoefficients):
         return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property
-    def worth(self) -> tuple[float, float, float]:
+    def contributions(self) -> tuple[float, float, float]:
         """The contributions (phi_in, phi_out, in clear) of a report to the estimate of one sensitive value."""
         inside = (1 - self.conditional_inclusion - self.offset) / self.scale
         outside = (-self.conditional_inclusion - self.offset) / self.scale
@@ -472,12 +470,12 @@ class LinearDecoder(DecoderCoefficients):
     def kinds(self) -> tuple[BlockKind, ...]:
         """The only kind of block."""
         numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
-        return (BlockKind(1.0, *numbers, None, (*self.worth[:2], 0.0)),)
+        return (BlockKind(1.0, *numbers, None, (*self.contributions[:2], 0.0)),)
 
     @property
-    def clear_worth(self) -> tuple[float, float, float]:
+    def clear_contributions(self) -> tuple[float, float, float]:
         """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
-        return self.worth[2], 0.0, 1 / self.truth
+        return self.contributions[2], 0.0, 1 / self.truth
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
         """Return the unbiased estimates; see `DecoderCoefficients`. A number shared by all values is computed once."""
@@ -504,7 +502,7 @@ class LinearDecoder(DecoderCoefficients):
         others = self.size * self.conditional_inclusion - self.conditional_inclusion
         grows = 1 + others - self.size * self.inclusion
         share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
-        clear_scale = self.size * self.worth[2] + 1 / self.truth
+        clear_scale = self.size * self.contributions[2] + 1 / self.truth
         noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0) if share else np.zeros_like(frequencies)
         return share * noise, clear * (clear_scale - 1) / n
 

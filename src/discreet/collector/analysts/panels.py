@@ -286,7 +286,7 @@ def _fakes(look: Look) -> CollectionPanel:
     mechanism, p = look.entry.mechanism, look.linear
     least, most = mechanism.decoder.contribution_range
     shares = np.array(_FAKES)
-    # An estimate p with fakes of worth w among f of the reports would be (p - f w) / (1 - f) without them.
+    # If a share f of the reports is fake, each with contribution w, an estimate p would be (p - f w) / (1 - f) without.
     odds = shares / (1 - shares)
     raised, lowered = odds * float((most - p).max()), odds * float((p - least).max())
     checks = list(plausibility(mechanism, look.release.tally))

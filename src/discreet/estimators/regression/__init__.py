@@ -14,7 +14,7 @@ from discreet.estimators.regression.log_odds import LogOddsLaw, output_rows
 from discreet.estimators.regression.logistic import logistic_fit
 from discreet.estimators.weights import Weights
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.worths import units
+from discreet.mechanisms.contributions import units
 from discreet.results.coefficients import LeastSquaresLaw
 from discreet.results.regression import Regression
 from discreet.results.sums import Sums
@@ -109,13 +109,13 @@ def _least_squares(
     products = np.zeros((matrix.shape[1], len(codes)))
     for start in range(0, reports.n, size):
         piece = slice(start, min(start + size, reports.n))
-        worths = mechanism.decoder.contributions(reports.part(piece.start, piece.stop))[:, codes]
-        products += (matrix[piece] * w[piece, None]).T @ worths
+        added = mechanism.decoder.contributions(reports.part(piece.start, piece.stop))[:, codes]
+        products += (matrix[piece] * w[piece, None]).T @ added
     tally = mechanism.tally(reports)
     law = mechanism.decoder.report_law(tally, mechanism.decoder.decode(tally))
     sums = Sums.of(law, units(codes, mechanism.domain.size))
     each, mass = sums.groups()
-    _, second, third = law.worths.powers(each, sums.distributions(mass, each.sizes))[:, [0, 2]]
+    _, second, third = law.contributions.powers(each, sums.distributions(mass, each.sizes))[:, [0, 2]]
     rows, places = np.unique(matrix, axis=0, return_inverse=True)
     powers = np.array([np.bincount(places.ravel(), w**power, len(rows)) for power in (1, 2, 3)])
     squared = inverse @ inverse.T

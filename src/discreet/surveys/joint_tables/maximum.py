@@ -34,7 +34,7 @@ from discreet.estimators.maximum import Solution, maximize
 from discreet.estimators.mle import MOST_VALUES
 from discreet.mechanisms.evidence import Evidence, Membership, needs_reports
 from discreet.surveys.joint_tables.marginals import Axes, EffectSpace
-from discreet.theory.binomial import MeanWorths, WorthMoment
+from discreet.theory.binomial import ContributionMeans, ContributionMoment
 
 # Inverting a larger matrix of effects or used cells would take too long: the time grows with the cube.
 _MOST_EFFECTS = 4000
@@ -253,7 +253,7 @@ class JointTable:
         moved = marginal_of(self.whole, axes) + design @ step[places]
         return moved, design @ covariance[np.ix_(places, places)] @ design.T
 
-    def worths(self, axes: Axes, lasting: float) -> MeanWorths:
+    def contribution_means(self, axes: Axes, lasting: float) -> ContributionMeans:
         """Return the moments of one report's contribution to the one-step estimate of a table, for confidence limits.
 
         Args:
@@ -272,11 +272,10 @@ class JointTable:
                 for moment in moments:
                     power *= w
                     moment += [power.sum(axis=0), (power * among).sum(axis=0)]
-        second, third = (
-            WorthMoment((whole - f * same) / (1 - f), same - (whole - f * same) / (1 - f)) for whole, same in moments
-        )
+        others = [(whole - f * same) / (1 - f) for whole, same in moments]
+        second, third = (ContributionMoment(rest, same - rest) for rest, (_, same) in zip(others, moments, strict=True))
         left = max(self.n - len(self.space.effects), self.n // 2, 1)
-        return MeanWorths(self.stepped(axes)[0], left, second, third, lasting=lasting * f * (1 - f))
+        return ContributionMeans(self.stepped(axes)[0], left, second, third, lasting=lasting * f * (1 - f))
 
     def _conditional(self, axes: Axes, others: Axes) -> FloatArray:
         """Return the ``(cells, others)`` conditional distributions of one table, given each cell of another table."""

@@ -1,4 +1,4 @@
-"""Limits from moments of worths, against values of a prototype; what pools of hash functions add to covariances."""
+"""Limits from moments of contributions, against values of a prototype; covariances from pools of hash functions."""
 
 from dataclasses import replace
 from itertools import product
@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet as dc
+from discreet.mechanisms.contributions import plausible, pool_covariance
 from discreet.mechanisms.laws.hashing import PooledHashBlocks
-from discreet.mechanisms.worths import plausible, pool_covariance
 from discreet.results.sums import Means, Sums
 from discreet.theory.limits import Moments
 from discreet.theory.linear_decoder import PoolBias
@@ -68,12 +68,12 @@ def test_limits_are_outermost_and_nested() -> None:
     """Random moments of any shape: every limit solves its equation, and a higher level never shortens."""
     rng = np.random.default_rng(1)
     n, size = 20, 300
-    # Worths of 4 outputs under two distributions, of which the means are 0 and 1.
-    chances, worth = rng.dirichlet(np.ones(4), (2, size)), rng.normal(size=(size, 4))
-    means = (chances * worth).sum(axis=2)
-    worth = (worth - means[0][:, None]) / (means[1] - means[0])[:, None]
+    # Contributions of 4 outputs under two distributions, of which the means are 0 and 1.
+    chances, added = rng.dirichlet(np.ones(4), (2, size)), rng.normal(size=(size, 4))
+    means = (chances * added).sum(axis=2)
+    added = (added - means[0][:, None]) / (means[1] - means[0])[:, None]
     second, third = (
-        np.array([row[0], row.mean(axis=0), row[1]]) for row in ((chances * worth**k).sum(2) for k in (2, 3))
+        np.array([row[0], row.mean(axis=0), row[1]]) for row in ((chances * added**k).sum(2) for k in (2, 3))
     )
     moments = Moments(np.array([[0.0], [0.5], [1.0]]) + np.zeros(size), second, third, n)
     estimate = rng.normal(0.4, 0.7, size)

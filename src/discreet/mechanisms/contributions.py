@@ -1,8 +1,8 @@
-"""Contributions ("worths") of reports to weighted sums of frequencies, and their first three moments.
+"""Contributions of reports to weighted sums of frequencies, and their first three moments.
 
-The worth W of a report is its contribution to the linear estimate of a weighted sum w . p: the estimate is the mean of
-the worths of all reports. Errors and confidence limits of sums follow from E W^k under a distribution of the people's
-values, and not from the variance of the reports that happened to come.
+The contribution W of a report is the amount that it adds to the linear estimate of a weighted sum w . p. The estimate
+is the mean of the contributions of all reports. Errors and confidence limits of sums follow from E W^k under a
+distribution of the people's values, and not from the variance of the reports that happened to come.
 
 - If a law has few blocks, the decoder gives W of each block, and the channel gives the probabilities.
 - Otherwise a noise block contains a given value with probability J_1, two given values with J_2, three with J_3. With
@@ -11,9 +11,10 @@ values, and not from the variance of the reports that happened to come.
 
       J_1 S_1,  J_1 S_2 + J_2 (S_1^2 - S_2),  J_1 S_3 + 3 J_2 (S_1 S_2 - S_3) + J_3 (S_1^3 - 3 S_1 S_2 + 2 S_3).
 
-  In a truthful block of x, K is w_x plus the sum over the other values, with J_(j+1)/J_1 for J_j. The worth is b + d K.
+  In a truthful block of x, K is w_x plus the sum over the other values, with J_(j+1)/J_1 for J_j. The contribution is
+  W = b + d K.
 - If estimates do not sum to 1, a control variate reduces the variance: W' = W - lambda (W_1 - 1), with W_1 the
-  worth to the sum over all values. W' is the worth to the weights w - lambda, plus lambda.
+  contribution to the sum over all values. W' is the contribution to the sum with weights w - lambda, plus lambda.
 """
 
 from abc import ABC, abstractmethod
@@ -60,7 +61,7 @@ def units(codes: IntArray, size: int) -> FloatArray:
     return rows
 
 
-class Worths(ABC):
+class Contributions(ABC):
     """The amounts that single reports add to weighted sums of shares, with the moments of these amounts.
 
     Attributes:
@@ -75,7 +76,7 @@ class Worths(ABC):
         """True if the estimates always sum to 1."""
 
     @property
-    def single(self) -> "Worths":
+    def single(self) -> "Contributions":
         """Contributions that are right for estimates of single values only, and quicker."""
         return self
 
@@ -109,11 +110,11 @@ class Worths(ABC):
         raise ParameterError("limits.unknown-blocks", argument="limits")
 
 
-class OutcomeWorths(Worths):
+class OutcomeContributions(Contributions):
     """The contributions of reports that have few possible outcomes, with known probabilities."""
 
     @abstractmethod
-    def worth(self, each: FloatArray) -> FloatArray:
+    def of_outcomes(self, each: FloatArray) -> FloatArray:
         """Return the ``(m, outcomes)`` contributions of the outcomes to sums with ``(m, |X|)`` weights."""
 
     @abstractmethod
@@ -130,37 +131,37 @@ class OutcomeWorths(Worths):
         """The number of values."""
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return the mean squares and the largest contributions; see `Worths`."""
-        worth = self.worth(weights.each) + weights.constant[:, None]
-        return self.given(worth**2), np.abs(worth).max(axis=1)
+        """Return the mean squares and the largest contributions; see `Contributions`."""
+        added = self.of_outcomes(weights.each) + weights.constant[:, None]
+        return self.given(added**2), np.abs(added).max(axis=1)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the mean exponentials; see `Worths`."""
-        worth = self.worth(weights.each) + weights.constant[:, None]
-        return self.given(np.exp(slopes[:, :, None] * worth[:, None]))
+        """Return the mean exponentials; see `Contributions`."""
+        added = self.of_outcomes(weights.each) + weights.constant[:, None]
+        return self.given(np.exp(slopes[:, :, None] * added[:, None]))
 
     @cached_property
     def sum_to_1(self) -> bool:
         """True if the estimates always sum to 1."""
-        return bool(np.abs(self.worth(np.ones((1, self.size))) - 1).max() < _ROUNDING)
+        return bool(np.abs(self.of_outcomes(np.ones((1, self.size))) - 1).max() < _ROUNDING)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
         moments, power = [], self.chances(at)
-        worth = self.worth(weights.each) + weights.constant[:, None]
+        added = self.of_outcomes(weights.each) + weights.constant[:, None]
         for _ in range(3):
-            power = power * worth
+            power = power * added
             moments.append(power.sum(axis=-1))
         return np.array(moments)
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Worths`."""
-        worth, mean = self.worth(rows), rows @ p
-        return np.asarray((worth * self.chances(p)) @ worth.T - np.outer(mean, mean))
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Contributions`."""
+        added, mean = self.of_outcomes(rows), rows @ p
+        return np.asarray((added * self.chances(p)) @ added.T - np.outer(mean, mean))
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixWorths(OutcomeWorths):
+class MatrixContributions(OutcomeContributions):
     """The contributions of the outputs of an explicit channel.
 
     Attributes:
@@ -176,7 +177,7 @@ class MatrixWorths(OutcomeWorths):
         """The number of values."""
         return len(self.matrix)
 
-    def worth(self, each: FloatArray) -> FloatArray:
+    def of_outcomes(self, each: FloatArray) -> FloatArray:
         """Return the ``(m, |Y|)`` contributions of the outputs to sums with ``(m, |X|)`` weights."""
         return each @ self.inverse.T
 
@@ -185,12 +186,12 @@ class MatrixWorths(OutcomeWorths):
         return at @ self.matrix
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the means of numbers of outputs; see `OutcomeWorths`."""
+        """Return the means of numbers of outputs; see `OutcomeContributions`."""
         return numbers @ self.matrix.T
 
 
 @dataclass(frozen=True, eq=False)
-class BlockWorths(OutcomeWorths):
+class BlockContributions(OutcomeContributions):
     """The contributions of all blocks of a law, and of values in clear, by products with the membership matrix.
 
     Attributes:
@@ -211,24 +212,24 @@ class BlockWorths(OutcomeWorths):
         return self.domain.size
 
     @property
-    def single(self) -> Worths:
-        """Contributions by the probabilities of one value and of two; see `Worths`."""
+    def single(self) -> Contributions:
+        """Contributions by the probabilities of one value and of two; see `Contributions`."""
         pi, rho = self.coefficients.kinds[0].inclusion, self.coefficients.kinds[0].conditional_inclusion
-        return AlikeWorths(self.domain, self.coefficients, ((pi, pi * rho, pi * rho**2, pi * rho**3),))
+        return SymmetricContributions(self.domain, self.coefficients, ((pi, pi * rho, pi * rho**2, pi * rho**3),))
 
     def _dot(self, each: FloatArray) -> FloatArray:
         rows = each.reshape(-1, each.shape[-1])
         return np.array([self.membership.dot(row) for row in rows]).reshape(*each.shape[:-1], len(self.noise))
 
-    def worth(self, each: FloatArray) -> FloatArray:
+    def of_outcomes(self, each: FloatArray) -> FloatArray:
         """Return the contributions of blocks, and of values in clear, to sums with ``(m, |X|)`` weights."""
-        (inside, outside, _), chosen = self.coefficients.kinds[0].worth, each[:, self.domain.sensitive_codes]
+        (inside, outside, _), chosen = self.coefficients.kinds[0].contributions, each[:, self.domain.sensitive_codes]
         whole = chosen.sum(axis=1, keepdims=True)
         blocks: FloatArray = (inside - outside) * self._dot(chosen) + outside * whole
         if not self.domain.clear_count:
             return blocks
-        silent, _, own_worth = self.coefficients.clear_worth
-        return np.hstack([blocks, own_worth * each[:, self.domain.clear_codes] + silent * whole])
+        silent, _, reported = self.coefficients.clear_contributions
+        return np.hstack([blocks, reported * each[:, self.domain.clear_codes] + silent * whole])
 
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the probabilities of blocks, and of values in clear, under ``(..., |X|)`` distributions."""
@@ -238,7 +239,7 @@ class BlockWorths(OutcomeWorths):
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the means of numbers of blocks and of values in clear; see `OutcomeWorths`."""
+        """Return the means of numbers of blocks and of values in clear; see `OutcomeContributions`."""
         rows = numbers.reshape(-1, numbers.shape[-1])
         blocks, truth = self.noise * rows[:, : len(self.noise)], self.coefficients.truth
         means = np.repeat(self.coefficients.noisy * blocks.sum(axis=1, keepdims=True), self.size, axis=1)
@@ -249,7 +250,7 @@ class BlockWorths(OutcomeWorths):
 
 
 @dataclass(frozen=True, eq=False)
-class AlikeWorths(Worths):
+class SymmetricContributions(Contributions):
     """The contributions of blocks that contain any j given values with the same probability J_j.
 
     Attributes:
@@ -277,7 +278,7 @@ class AlikeWorths(Worths):
         return not self.coefficients.clear_blocks and max(map(abs, spreads)) < _ROUNDING
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
-        """Return the covariances, from the cross moments of one report; see `Worths`."""
+        """Return the covariances, from the cross moments of one report; see `Contributions`."""
         chosen, q = self.domain.sensitive[codes], p[codes]
         mass = float(p[self.domain.sensitive].sum())
         whole = self.products(np.array([chosen, ~chosen, chosen * q, ~chosen * q], np.float64).T, mass)
@@ -287,7 +288,7 @@ class AlikeWorths(Worths):
         return np.asarray(np.where(same, own_moments, whole) - np.outer(q, q))
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Worths`."""
+        """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Contributions`."""
         used = np.flatnonzero(rows.any(axis=0))
         return rows[:, used] @ self.covariances(p, used) @ rows[:, used].T
 
@@ -303,7 +304,7 @@ class AlikeWorths(Worths):
         return np.asarray(rows @ self.coefficients.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Worths`."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
         return np.asarray(np.einsum("kmg,dmg->kdm", self._moments(weights), at))
 
     def _moments(self, weights: GroupWeights) -> FloatArray:
@@ -311,7 +312,7 @@ class AlikeWorths(Worths):
         return np.asarray(sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds))
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return the mean squares and the largest contributions; see `Worths`."""
+        """Return the mean squares and the largest contributions; see `Contributions`."""
         each, constant, sizes, covered = weights
         most, least = np.maximum(each, 0), np.minimum(each, 0)
         in_clear = np.where(~covered & (sizes > 0), self._in_clear(weights), 0.0)
@@ -323,14 +324,14 @@ class AlikeWorths(Worths):
                 inside = np.where(covered, each, 0.0)
                 low, high = count * inside.min(axis=1), count * inside.max(axis=1)
                 ends = np.array([np.maximum(ends[0], low), np.minimum(ends[1], high)])
-            step, base = kind.worth[0] - kind.worth[1], constant + self._base(kind, weights)
+            step, base = kind.contributions[0] - kind.contributions[1], constant + self._base(kind, weights)
             largest = np.maximum(largest, np.abs(base + step * ends).max(axis=0))
         return self._moments(weights)[1], largest
 
     def _base(self, kind: BlockKind, weights: GroupWeights) -> FloatArray:
         """Return the ``(m,)`` contributions of an empty block, without the constants."""
         each, _, sizes, covered = weights
-        _, outside, beside = kind.worth
+        _, outside, beside = kind.contributions
         return np.asarray((sizes * each * np.where(covered, outside, beside)).sum(axis=1))
 
     def _fixed_size(self, joint: Sequence[float]) -> int:
@@ -351,12 +352,12 @@ class AlikeWorths(Worths):
     def _in_clear(self, weights: GroupWeights) -> FloatArray:
         """Return the ``(m, g)`` contributions of reports in clear that have no block."""
         each, constant, sizes, covered = weights
-        silent, other, own_worth = self.coefficients.clear_worth
+        silent, other, reported = self.coefficients.clear_contributions
         beside = constant + (sizes * each * np.where(covered, silent, other)).sum(axis=1)
-        return np.asarray(beside[:, None] + (own_worth - other) * each)
+        return np.asarray(beside[:, None] + (reported - other) * each)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the mean exponentials; see `Worths`."""
+        """Return the mean exponentials; see `Contributions`."""
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         return np.asarray(sum(kind.share * self._exponentials(kind, joint, weights, slopes) for kind, joint in kinds))
 
@@ -364,7 +365,7 @@ class AlikeWorths(Worths):
         self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights, slopes: FloatArray
     ) -> FloatArray:
         each, constant, sizes, covered = weights
-        step, base = kind.worth[0] - kind.worth[1], constant + self._base(kind, weights)
+        step, base = kind.contributions[0] - kind.contributions[1], constant + self._base(kind, weights)
         tilts = np.where(covered, step * each, 0.0)[:, None] * slopes[:, :, None]
         count = self._fixed_size(joint)
         inside = np.broadcast_to((sizes * covered)[:, None], tilts.shape)
@@ -375,16 +376,16 @@ class AlikeWorths(Worths):
         noise, truthful = noise[:, :, None] * at_base, truthful * at_base
         if not covered.all():
             if self.coefficients.clear_blocks:
-                in_clear = noise * np.exp(slopes[:, :, None] * (self.coefficients.clear_worth[2] * each)[:, None])
+                clear = noise * np.exp(slopes[..., None] * (self.coefficients.clear_contributions[2] * each)[:, None])
             else:
-                in_clear = np.exp(slopes[:, :, None] * self._in_clear(weights)[:, None])
-            truthful = np.where(covered, truthful, in_clear)
+                clear = np.exp(slopes[..., None] * self._in_clear(weights)[:, None])
+            truthful = np.where(covered, truthful, clear)
         return kind.noisy * noise + kind.truth * truthful
 
     def _of_kind(self, kind: BlockKind, joint: Sequence[float], weights: GroupWeights) -> FloatArray:
         """Return the ``(3, m, g)`` moments E W^k for people of each group whose block is of one kind."""
         each, constant, sizes, covered = weights
-        step = kind.worth[0] - kind.worth[1]
+        step = kind.contributions[0] - kind.contributions[1]
         sums = np.array([(sizes * covered * each**k).sum(axis=1) for k in (1, 2, 3)])[:, :, None]
         base = (constant + self._base(kind, weights))[:, None]
         noise = _powers(base, step, sums, joint)
@@ -392,10 +393,10 @@ class AlikeWorths(Worths):
         truthful = _powers(base + step * each, step, others, [later / joint[0] for later in joint[1:]])
         if not covered.all():
             if self.coefficients.clear_blocks:
-                in_clear = _powers(base + self.coefficients.clear_worth[2] * each, step, sums, joint)
+                in_clear = _powers(base + self.coefficients.clear_contributions[2] * each, step, sums, joint)
             else:
-                worth = self._in_clear(weights)
-                in_clear = np.array([worth, worth**2, worth**3])
+                added = self._in_clear(weights)
+                in_clear = np.array([added, added**2, added**3])
             truthful = np.where(covered, truthful, in_clear)
         return kind.noisy * noise + kind.truth * truthful
 
@@ -413,7 +414,7 @@ def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[flo
     )
 
 
-def block_worths(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) -> Worths:
+def block_contributions(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) -> Contributions:
     """Return the contributions of a block mechanism's reports to weighted sums, with their moments.
 
     Inclusions of values in a block are assumed to be independent given one included value, if the law neither lists its
@@ -422,8 +423,8 @@ def block_worths(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) ->
     plain = not (numbers.pool_bias or numbers.clear_blocks or numbers.by_size)
     if domain.sensitive_count and isinstance(law, ListedLaw) and plain:
         size = law.alphabet_size
-        return BlockWorths(domain, numbers, law.membership_of(np.zeros(size, np.int64)), np.full(size, 1 / size))
-    return AlikeWorths(domain, numbers, tuple(_joint(law, kind) for kind in numbers.kinds))
+        return BlockContributions(domain, numbers, law.membership_of(np.zeros(size, np.int64)), np.full(size, 1 / size))
+    return SymmetricContributions(domain, numbers, tuple(_joint(law, kind) for kind in numbers.kinds))
 
 
 def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
@@ -490,7 +491,7 @@ class ReportLaw:
     """The sampling distribution of the estimates from a batch of reports.
 
     Attributes:
-        worths: contributions of reports to weighted sums, with their moments.
+        contributions: contributions of reports to weighted sums, with their moments.
         p: ``(|X|,)`` a plausible distribution.
         n: number of reports; with weights, the number of equally weighted reports with the same information.
         linear: ``(|X|,)`` the estimates.
@@ -505,7 +506,7 @@ class ReportLaw:
         always: whether limits hold at all looks at once.
     """
 
-    worths: Worths
+    contributions: Contributions
     p: FloatArray
     n: float
     linear: FloatArray
@@ -520,7 +521,7 @@ class ReportLaw:
     @property
     def in_groups(self) -> bool:
         """True if sums over sets of values follow from a few totals over these sets."""
-        return self.worths.in_groups and self.lasting is None
+        return self.contributions.in_groups and self.lasting is None
 
     @cached_property
     def totals(self) -> FloatArray:
@@ -540,12 +541,12 @@ class ReportLaw:
 
     def variances(self, weights: GroupWeights, mass: FloatArray) -> FloatArray:
         """Return the ``(m,)`` variances of weighted sums, computed at the plausible distribution."""
-        first, second, _ = self.worths.powers(weights, mass[None])[:, 0]
+        first, second, _ = self.contributions.powers(weights, mass[None])[:, 0]
         return np.asarray(np.maximum(np.maximum(second - first**2, 0) / self.n + self._lasting(weights), 0))
 
     def moments(self, weights: GroupWeights, at: FloatArray) -> Moments:
         """Return the moments of weighted sums under several distributions, for confidence limits."""
-        first, second, third = self.worths.powers(weights, at)
+        first, second, third = self.contributions.powers(weights, at)
         return Moments(first, second, third, self.n, self._lasting(weights))
 
     def _lasting(self, weights: GroupWeights) -> Floats:
@@ -553,12 +554,12 @@ class ReportLaw:
 
     def between(self, rows: FloatArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, at the plausible distribution."""
-        matrix = self.worths.between(self.p, rows) / self.n
+        matrix = self.contributions.between(self.p, rows) / self.n
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 
     def covariances(self, codes: IntArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of some estimates, at the plausible distribution."""
-        matrix, rows = self.worths.covariances(self.p, codes) / self.n, units(codes, len(self.p))
+        matrix, rows = self.contributions.covariances(self.p, codes) / self.n, units(codes, len(self.p))
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 
 
