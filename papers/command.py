@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count
 from discreet.cli.output import InputFile, OutputFolder, given_options
 from discreet.errors import ParameterError
@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 _WITH_LIST = ("listed", "data", "as_json", "debug")
 
 
-@click.command(cls=Verb)
+@click.command(cls=Subcommand)
 @click.argument("figures", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="Show every figure and which data sets are at hand.")
 @click.option("--all", "everything", is_flag=True, help="Make every figure.")

@@ -39,7 +39,7 @@ Pages in docs/evidence are written by programs that measure, and are not read he
 _CODE = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _PLACE = re.compile(r"(?<!\{)\{(\w+)(?:![rsa])?(?::[^{}]*)?\}(?!\})")
 _OF_PLACES_ALONE = {"ParameterError", "DataError", "MismatchError", "EngineError", "SecretError"}
-_RAISED = re.compile(r"(Error|Refused|error|Verb)$")
+_RAISED = re.compile(r"(Error|Refused|error)$")
 
 
 def catalogue_of(room: Path) -> dict[str, str]:

@@ -17,7 +17,7 @@ from discreet.formats import scanned
 from discreet.formats.reports import write_beside
 from discreet.formats.scanned import CheckedBatch
 from discreet.formats.sealed_files import check_sealed, write_sealed
-from discreet.formats.sources import Account
+from discreet.formats.sources import RowCounts
 from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.block_law import ValueCounts
 from discreet.mechanisms.evidence import StoredBlocks
@@ -137,7 +137,7 @@ def test_sealed_files_are_those_in_memory(case: Case, tmp_path: Path) -> None:
 def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
     """As a cluster merges them."""
     mechanism, reports = case.mechanism, sampled(case, 300)
-    fold, states, account = TallyFold(mechanism), [], Account(mechanism)
+    fold, states, account = TallyFold(mechanism), [], RowCounts(mechanism)
     for start in range(0, reports.n, 70):
         batch = CheckedBatch(reports.part(start, start + 70))
         states.append(fold.zero())
@@ -150,7 +150,7 @@ def test_states_merge_in_any_order_and_in_pieces(case: Case) -> None:
         assert fold.finish(whole, account).tally == mechanism.tally(reports)
     in_pieces = np.concatenate([sum(state[cut : cut + 7] for state in states) for cut in range(0, len(states[0]), 7)])
     assert fold.finish(in_pieces, account).tally == mechanism.tally(reports)
-    assert fold.finish(fold.zero(), Account(mechanism)).tally == mechanism.empty_tally()
+    assert fold.finish(fold.zero(), RowCounts(mechanism)).tally == mechanism.empty_tally()
 
 
 def test_every_thread_needs_a_state_that_fits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

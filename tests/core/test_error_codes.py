@@ -5,7 +5,7 @@ from string import Formatter
 
 import pytest
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.errors import DataError, DiscreetError, ParameterError, catalogue
 
 
@@ -36,7 +36,7 @@ def test_the_command_line_writes_arguments_as_options(monkeypatch: pytest.Monkey
     monkeypatch.setitem(catalogue(), "rows.unknown", "Add them, or use `unknown='drop'` and `other`.")
     import click
 
-    verb = Verb("estimate", params=[click.Option(["--unknown"])])
+    verb = Subcommand("estimate", params=[click.Option(["--unknown"])])
     error = DiscreetError("rows.unknown", argument="unknown")
     assert error.sentence() == "Add them, or use `unknown='drop'` and `other`."
     assert error.sentence(verb.name_of) == "Add them, or use --unknown drop and other."

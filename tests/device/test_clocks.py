@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from discreet.device import Device, Limits, Outcome, Sent
+from discreet.device import Device, Limits, Outcome, SendResult
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import head
 from discreet.device.sending import Answer
@@ -70,7 +70,7 @@ def test_where_seconds_pass_a_power_of_two(tmp_path: Path, power: int) -> None:
     one.device.close()
     with Device(tmp_path / "d", TRUST, Limits(2, 100, 100), clock=lambda: border + 61.0, post=one.post) as again:
         assert again.answer("habits", "daily") is ALREADY
-        assert again.send() == Sent(4, 0, 0)
+        assert again.send() == SendResult(4, 0, 0)
     assert one.epochs == [0, 1, 2, 3]
 
 
@@ -98,7 +98,7 @@ def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:
 
     one.deliver = slow
     one.now = START + EPOCH + 59.0
-    assert one.device.send() == Sent(1, 1, 0)
+    assert one.device.send() == SendResult(1, 1, 0)
     assert sorted(entry.status or "" for entry in one.device.log()) == ["202", "late"]
     assert len(one.frames) == 1
 
@@ -116,7 +116,7 @@ def test_a_clock_that_goes_back_while_a_report_is_sent(tmp_path: Path) -> None:
 
     one.deliver = back
     one.now += 1
-    assert one.device.send() == Sent(0, 0, 1)
+    assert one.device.send() == SendResult(0, 0, 1)
     assert len(one.frames) == 1
 
 

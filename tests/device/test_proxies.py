@@ -12,7 +12,7 @@ from sender import Sender
 
 import planted
 from collector_double import Double, collector
-from discreet.device import Device, Limits, Sent
+from discreet.device import Device, Limits, SendResult
 from discreet.device.sending import Answer, Proxy, ProxyError, post, proxy_for
 from discreet.errors import ParameterError
 from refusals import refused
@@ -97,7 +97,7 @@ def test_reports_wait_for_the_proxy(
     change(relay)
     one = Sender(tmp_path / "device", ORIGIN, proxy=relay.address.replace("//", "//me:s3cret@"))
     found = one.device.send()
-    assert found == Sent(0, 0, 1)
+    assert found == SendResult(0, 0, 1)
     assert words in (found.reason or "")
     assert found.reason == found.reason.strip().splitlines()[0]
     for secret in (planted.ADDRESS, NAME, "s3cret", relay.address):
@@ -107,7 +107,7 @@ def test_reports_wait_for_the_proxy(
     one.device.close()
     relay.says = MADE
     with Device(tmp_path / "device", TRUST, Limits(2, 40, 40), clock=lambda: one.now + 3600, proxy=right) as later:
-        assert later.send() == Sent(1, 0, 0)
+        assert later.send() == SendResult(1, 0, 0)
     (frame,) = safe.frames
     assert frame[60:] == before.record
 

@@ -13,7 +13,7 @@ from certificates import certificate
 from sender import Sender
 
 from collector_double import Double, collector
-from discreet.device import Device, Limits, Sent, sending
+from discreet.device import Device, Limits, SendResult, sending
 from discreet.device.sending import Answer, FetchError, fetch, post, seconds_of
 from discreet.errors import ParameterError
 from refusals import refused
@@ -29,8 +29,8 @@ def double() -> Iterator[Double]:
 def test_one_request_for_one_report(tmp_path: Path, double: Double) -> None:
     """No cookie, no agent, nothing that says who it is; each on a connection of its own."""
     one = Sender(tmp_path / "device", double.origin, epochs=2)
-    assert one.device.send() == Sent(2, 0, 0)
-    assert one.device.send() == Sent(0, 0, 0)
+    assert one.device.send() == SendResult(2, 0, 0)
+    assert one.device.send() == SendResult(0, 0, 0)
     assert len(double.requests) == 2
     for method, path, headers, body in double.requests:
         assert (method, path) == ("POST", "/v1/reports")
@@ -45,10 +45,10 @@ def test_the_same_bytes_again(tmp_path: Path, double: Double, status: int) -> No
     one = Sender(tmp_path / "device", double.origin)
     headers = {"Location": f"{double.origin}/elsewhere"} if status // 100 == 3 else {}
     double.says = [(status or 599, headers, b""), (202, {}, b"")]
-    assert one.device.send() == Sent(0, 0, 1)
-    assert one.device.send() == Sent(0, 0, 1)
+    assert one.device.send() == SendResult(0, 0, 1)
+    assert one.device.send() == SendResult(0, 0, 1)
     one.now += 3601
-    assert one.device.send() == Sent(1, 0, 0)
+    assert one.device.send() == SendResult(1, 0, 0)
     first, second = double.frames
     assert first == second
     assert {path for _, path, _, _ in double.requests} == {"/v1/reports"}
@@ -60,18 +60,18 @@ def test_origins_take_turns(tmp_path: Path, double: Double) -> None:
         double.says = [(503, {}, b"")]
         one.device.send()
         one.now += 10
-        assert one.device.send() == Sent(1, 0, 0)
+        assert one.device.send() == SendResult(1, 0, 0)
         assert double.frames == other.frames
 
 
 def test_retry_after(tmp_path: Path, double: Double) -> None:
     one = Sender(tmp_path / "device", double.origin)
     double.says = [(429, {"Retry-After": "1800"}, b""), (202, {}, b"")]
-    assert one.device.send() == Sent(0, 0, 1)
+    assert one.device.send() == SendResult(0, 0, 1)
     one.now += 1799
-    assert one.device.send() == Sent(0, 0, 1)
+    assert one.device.send() == SendResult(0, 0, 1)
     one.now += 2
-    assert one.device.send() == Sent(1, 0, 0)
+    assert one.device.send() == SendResult(1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_delivery_of_another_author(tmp_path: Path, double: Double) -> None:
         one.device.send()
     one.now += 100
     one.deliver = post
-    assert one.device.send() == Sent(1, 0, 0)
+    assert one.device.send() == SendResult(1, 0, 0)
 
 
 def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Double) -> None:
@@ -242,12 +242,12 @@ def test_two_processes_do_not_send_one_report_at_once(tmp_path: Path, double: Do
     with Device(tmp_path / "device", TRUST, Limits(2, 40, 40), clock=lambda: one.now) as other:
 
         def meanwhile(origin: str, frame: bytes) -> Answer:
-            assert other.send() == Sent(0, 0, 1)
+            assert other.send() == SendResult(0, 0, 1)
             return post(origin, frame)
 
         one.deliver = meanwhile
-        assert one.device.send() == Sent(1, 0, 0)
-        assert other.send() == Sent(0, 0, 0)
+        assert one.device.send() == SendResult(1, 0, 0)
+        assert other.send() == SendResult(0, 0, 0)
     assert len(double.frames) == 1
 
 
@@ -262,8 +262,8 @@ def test_sending_while_declining(tmp_path: Path) -> None:
 
     one = Sender(tmp_path / "device", "https://collect.example.org")
     one.deliver = declining
-    assert one.device.send() == Sent(0, 0, 0)
+    assert one.device.send() == SendResult(0, 0, 0)
     assert one.device.log() == []
     one.now += 3601
-    assert one.device.send() == Sent(0, 0, 0)
+    assert one.device.send() == SendResult(0, 0, 0)
     assert len(erased) == 1

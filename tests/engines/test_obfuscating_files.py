@@ -87,7 +87,7 @@ def test_rows_without_a_value_are_left_out_or_stand_for_a_label(tmp_path: Path) 
     source = save_table(tmp_path / "v.parquet", pa.table({"x": values}))
     dropped = obfuscate(NUMBERS, source, tmp_path / "a.parquet", ValueColumns(NUMBERS.domain, missing="drop"))
     assert (dropped.reports, dict(dropped.left_out)) == (270, {"have no value": 30})
-    filled = obfuscate(NUMBERS, source, tmp_path / "b.parquet", ValueColumns(NUMBERS.domain, stand=10))
+    filled = obfuscate(NUMBERS, source, tmp_path / "b.parquet", ValueColumns(NUMBERS.domain, missing_label=10))
     assert (filled.reports, dict(filled.left_out)) == (300, {})
 
 

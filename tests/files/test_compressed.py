@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, SeededRandom, Sources, UnaryEncoding, write_reports
-from discreet.engines import Counted, gather, tally
+from discreet.engines import TallyResult, gather, tally
 from discreet.errors import DataError
 from discreet.files.paths import lines_of
 from refusals import refused
@@ -59,7 +59,7 @@ def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + long)
     assert "Report 30 is not valid JSON" in refused(DataError, lambda: read(REPORTING, path))
     found = read(REPORTING, Sources(path, bad_share=0.1))
-    left_out = found.left_out if isinstance(found, Counted) else found[1]
+    left_out = found.left_out if isinstance(found, TallyResult) else found[1]
     assert left_out == {"are no reports of this form": 2}
 
 

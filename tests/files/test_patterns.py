@@ -13,7 +13,7 @@ from discreet.engines import LocalEngine, obfuscate
 from discreet.errors import DataError
 from discreet.files.paths import matched
 from discreet.risk.events import read_traces
-from discreet.tables.labels import look_at
+from discreet.tables.labels import summarize_columns
 from discreet.tables.values import ValueColumns, read_values
 from object_store import Put, s3
 from refusals import refused
@@ -122,7 +122,7 @@ def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: P
     assert traces.events.tolist() == [1, 0, 0, 1]
     by_day = read_traces(tmp_path / "t", user="date", event="event")
     assert by_day.users == 2
-    look = look_at(tmp_path / "t", {"date": None, "n": None})
+    look = summarize_columns(tmp_path / "t", {"date": None, "n": None})
     assert {name: (one.kind, dict(one.counts)) for name, one in look.items()} == {
         "date": ("dates", {"2026-01-01": 2, "2026-01-02": 2}),
         "n": ("text", {"007": 4}),

@@ -89,4 +89,4 @@ def test_an_entry_said_twice() -> None:
 
 def test_a_line_of_another_plan_is_no_bad_row() -> None:
     stranger = json.dumps({"plan": "0" * 32, "clear": 1})
-    refused(MismatchError, lambda: json_reports.sift_json(RR, ["{", line(RR, symbol=3), stranger]))
+    refused(MismatchError, lambda: json_reports.valid_json(RR, ["{", line(RR, symbol=3), stranger]))

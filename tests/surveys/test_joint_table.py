@@ -10,7 +10,7 @@ import discreet as dc
 from discreet.core.random import WORD_RANGE
 from discreet.estimators.linear import LinearStart
 from discreet.surveys.joint_tables.consistency import Combination
-from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum
+from discreet.surveys.joint_tables.maximum import JointTable, QuestionReports, joint_maximum
 from discreet.surveys.questions import question_domain
 from discreet.surveys.survey import SurveyReports, SurveyTally
 from discreet.testing import outputs_of
@@ -62,7 +62,8 @@ def summing(name: str) -> np.ndarray:
 
 def solved(survey: dc.Survey, data: SurveyReports, tolerance: float = 1e-10) -> JointTable:
     answered = [
-        Answered(axes_of(name), LinearStart.of(survey.question(name).mechanism, part)) for name, part in data.items()
+        QuestionReports(axes_of(name), LinearStart.of(survey.question(name).mechanism, part))
+        for name, part in data.items()
     ]
     return joint_maximum(answered, SHAPE, tolerance=tolerance)
 

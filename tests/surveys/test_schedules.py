@@ -21,5 +21,5 @@ def test_errors_of_ten_values_in_twelve_rounds() -> None:
 
 def test_more_rounds_for_each_person_pay_only_where_epsilon_is_large() -> None:
     domain = {"one": Domain(range(2))}
-    found = [survey_schedules(domain, epsilon, 10)[1].rounds.turns for epsilon in (1.0, 4.0, 6.0)]
+    found = [survey_schedules(domain, epsilon, 10)[1].rounds.answered for epsilon in (1.0, 4.0, 6.0)]
     assert found == [1, 3, 4]

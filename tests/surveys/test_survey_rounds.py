@@ -66,7 +66,7 @@ def chances(survey: dc.Survey, name: str, reports: int) -> np.ndarray:
 def enumerated(survey: dc.Survey, number: int) -> tuple[Fraction, dict[str, Fraction]]:
     """Return the largest ratios of chances of what a person sends in so many rounds: of records, and by attribute."""
     rounds = survey.rounds
-    turns, names = min(number, rounds.turns), [question.name for question in survey.questions]
+    turns, names = min(number, rounds.answered), [question.name for question in survey.questions]
     draws = [places for places, _ in survey.draws]
     histories = ((places,) * turns for places in draws)
     records = list(product(*map(range, SIZES.values())))
@@ -104,19 +104,19 @@ def test_rounds_of_a_survey_tell_what_enumeration_says(way: str) -> None:
     exact, curve = verify_survey(survey), []
     for t in range(1, rounds.number + 1):
         record, alone = enumerated(survey, t)
-        stated, by_attribute = survey.after(t)
+        stated, by_attribute = survey.epsilons_after(t)
         for ratio, epsilon in [(record, stated), *((alone[name], by_attribute[name]) for name in SIZES)]:
             assert logarithm(ratio) <= epsilon
             assert epsilon == pytest.approx(logarithm(ratio), abs=1e-12)
         assert exact.rounds[t] == record
         curve.append(stated)
-    most, each = survey.after()
+    most, each = survey.epsilons_after()
     assert curve == sorted(curve)
     assert curve[-1] <= most <= survey.epsilon if survey.promise == "record" else max(each.values()) <= survey.epsilon
     assert exact.holds
     assert logarithm(exact.record) == pytest.approx(survey.guarantee.record, abs=1e-12)
     if rounds.first is not None:
-        limit = curve[0] if survey.promise == "record" else max(survey.after(1)[1].values())
+        limit = curve[0] if survey.promise == "record" else max(survey.epsilons_after(1)[1].values())
         assert limit <= rounds.first
 
 
@@ -239,7 +239,7 @@ def test_what_is_published_of_rounds_adds_up_as_people_answer() -> None:
     memo = published(dc.Rounds(12, first=1.0))
     assert memo.people == 9000
     # Reports that are sent again are of one person: what both rounds tell of her is not made less by others.
-    assert memo.reach == memo.survey.after(2)[0] > 0.25
+    assert memo.reach == memo.survey.epsilons_after(2)[0] > 0.25
     assert "Changes are hidden only" in " ".join(memo.conditions())
     assert "9,000 different people who answered as this survey asks" in memo.person()
     assert published(dc.Rounds(12, first=1.0), (4000,)).reach == pytest.approx(once.reach, rel=1e-3)
@@ -253,6 +253,6 @@ def test_what_is_published_of_rounds_adds_up_as_people_answer() -> None:
     assert rotated.reach == pytest.approx(once.reach)
     # Where rounds may be in one batch, all of a person's reports may be.
     for survey in (memo.survey, fresh.survey):
-        assert SurveyPublication(survey, stated(survey, "a", (9000,))).reach == survey.told("a")
+        assert SurveyPublication(survey, stated(survey, "a", (9000,))).reach == survey.epsilon_of("a")
     few = published(dc.Rounds(2, how="fresh"), (1, 1))
     assert few.reach == pytest.approx(0.5)

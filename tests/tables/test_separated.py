@@ -202,7 +202,7 @@ def test_blocks_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path = tmp_path / "v.csv"
     path.write_text("x,y\n" + "".join(f"{cell},z\n" for cell in cells))
     asked = {"x": text.Cells(text.Kind.INTEGER)}
-    form = text.Separated(path, text.layout_of(path, ["x"]), asked)
+    form = text.DelimitedText(path, text.layout_of(path, ["x"]), asked)
     careful, table = form.settled()
     assert careful.careful
     assert table["x"].to_pylist() == wanted

@@ -7,7 +7,7 @@ interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by 
 import click
 
 from discreet import __version__
-from discreet.cli.commands import LazyVerbs, Verbs
+from discreet.cli.commands import LazySubcommands, MainGroup
 
 VERBS = {
     "attest": "Write a page on a plan or collection for privacy officers.",
@@ -42,7 +42,7 @@ GROUPS = {
 """The verbs by the groups in which help lists them."""
 
 _BESIDE = {"examples": "simulate", "tally": "seal"}
-"""Verbs of the core that are in the module of another verb."""
+"""Commands of the core that are in the module of another command."""
 
 _WINGS = {
     "attest": "discreet.collector.verbs.attest",
@@ -58,9 +58,9 @@ _WINGS = {
 _HOMES = {name: f"discreet.cli.verbs.{_BESIDE.get(name, name)}" for name in VERBS} | _WINGS
 
 
-main = Verbs(
+main = MainGroup(
     "main",
-    commands=LazyVerbs(_HOMES, VERBS),
+    commands=LazySubcommands(_HOMES, VERBS),
     groups=GROUPS,
     help="Local privacy: obfuscate values, estimate their distribution, and know how well each person is protected.",
 )

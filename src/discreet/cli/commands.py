@@ -177,7 +177,7 @@ WIDTH = 100
 """The most columns of a help text."""
 
 
-class RefusedVerb(click.ClickException):
+class CommandError(click.ClickException):
     """An error in the input or the request, shown as one sentence. The exit code is 2."""
 
     exit_code = 2
@@ -187,7 +187,7 @@ class RefusedVerb(click.ClickException):
 _IDLE_PARTS = ("numpy.testing", "numpy.polynomial", "numpy.ctypeslib", "numpy.ma", "numpy.f2py")
 
 
-class RuledOption(click.Option):
+class ConditionalOption(click.Option):
     """An option with rules: the options that it needs, and the options that it cannot be combined with.
 
     A condition is a list of other options, or of ``name=value``, separated by spaces. It holds if one of these is
@@ -232,7 +232,7 @@ _LAST = re.compile(r"\[(?!default|required)([^\[\]]*)\]$")
 """The brackets at the end of an option's help, which hold its default."""
 
 
-class Verb(click.Command):
+class Subcommand(click.Command):
     """A command of discreet (in the code: a verb), with the options that every command has.
 
     Args:
@@ -261,7 +261,7 @@ class Verb(click.Command):
         except click.UsageError as error:
             refuse_removed(here, written)
             option = error.option_name if isinstance(error, click.NoSuchOption) else ""
-            whose = [" ".join(["discreet", *groups, verb]) for verb in _having(option, ctx)] if option else []
+            whose = [" ".join(["discreet", *groups, verb]) for verb in _commands_with(option, ctx)] if option else []
             if not whose:
                 raise
             raise ParameterError("option.other-verb", option=option, names=" or ".join(whose), here=here) from None
@@ -272,10 +272,10 @@ class Verb(click.Command):
 
         passed = given_options()
         for rule in self.params:
-            if isinstance(rule, RuledOption) and rule.name in passed:
+            if isinstance(rule, ConditionalOption) and rule.name in passed:
                 rule.check(passed, ctx.params)
         check_outputs(self.params, ctx.params)
-        _leave_asleep()
+        _delay_imports()
         with self.options_in_messages(ctx), notes_on_errors():
             return self.run(ctx)
 
@@ -288,7 +288,7 @@ class Verb(click.Command):
             raise _survey_refused(ctx, error) from None
         except DiscreetError as error:
             sentence = error.sentence(self.name_of).replace(ctx.meta.get("discreet.piped", "\0"), "standard input")
-            raise RefusedVerb(sentence + (f" [{error.code}]" if error.code else "")) from None
+            raise CommandError(sentence + (f" [{error.code}]" if error.code else "")) from None
 
     def name_of(self, argument: str, value: str | None = None) -> str:
         """Return the option that sets a Python argument, with its value; else the argument's name."""
@@ -314,7 +314,7 @@ def _survey_refused(ctx: click.Context, error: SurveyDocumentError) -> Parameter
     return ParameterError("survey.other-verb", path=error.path, verb=f"{verb}{of_one}")
 
 
-def _leave_asleep() -> None:
+def _delay_imports() -> None:
     """Delay the import of parts of NumPy that discreet does not use. `scipy.special` would import all of them."""
     for name in _IDLE_PARTS if "numpy" in sys.modules else ():
         spec = None if name in sys.modules else find_spec(name)
@@ -325,18 +325,18 @@ def _leave_asleep() -> None:
             spec.loader.exec_module(part)
 
 
-def _having(option: str, ctx: click.Context) -> list[str]:
+def _commands_with(option: str, ctx: click.Context) -> list[str]:
     """Return the names of the commands in the same group that have an option; no names for the outermost group."""
     group = None if ctx.parent is None else ctx.parent.command
-    if not isinstance(group, click.Group) or isinstance(group, Verbs):
+    if not isinstance(group, click.Group) or isinstance(group, MainGroup):
         return []
     return [name for name, verb in group.commands.items() if any(option in parameter.opts for parameter in verb.params)]
 
 
-class VerbGroup(click.Group):
+class SubcommandGroup(click.Group):
     """A group of commands. Groups inside it are of this class too."""
 
-    command_class = Verb
+    command_class = Subcommand
     group_class: Any = type
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -357,14 +357,14 @@ class VerbGroup(click.Group):
         return super().resolve_command(ctx, args)
 
 
-def registered_verbs() -> "dict[str, EntryPoint]":
+def other_commands() -> "dict[str, EntryPoint]":
     """Return the commands of other installed packages, by name, from their entry points ``discreet.commands``."""
     from importlib.metadata import entry_points
 
     return {entry.name: entry for entry in entry_points(group="discreet.commands")}
 
 
-class LazyVerbs(Mapping[str, click.Command]):
+class LazySubcommands(Mapping[str, click.Command]):
     """The commands by name. The module of a command is imported when the command is looked up.
 
     Args:
@@ -389,14 +389,14 @@ class LazyVerbs(Mapping[str, click.Command]):
         return len(self.homes)
 
 
-class Verbs(VerbGroup):
+class MainGroup(SubcommandGroup):
     """The group of all commands. An error is one sentence and exit code 2; a defect has exit code 70.
 
     Args:
         groups: titles in the list of commands, each with the names of its commands, separated by spaces.
     """
 
-    group_class = VerbGroup
+    group_class = SubcommandGroup
 
     def __init__(self, *given: Any, groups: Mapping[str, str], **named: Any) -> None:
         super().__init__(*given, **named)
@@ -406,13 +406,13 @@ class Verbs(VerbGroup):
         """Return a command of discreet or of another package; None if the name is unknown."""
         if (verb := super().get_command(ctx, cmd_name)) is not None:
             return verb
-        entry = registered_verbs().get(cmd_name)
+        entry = other_commands().get(cmd_name)
         return None if entry is None else entry.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands by group, each with the first sentence of its help. No command is imported."""
         verbs: Any = self.commands
-        summaries = {name: entry.dist.metadata["Summary"] for name, entry in registered_verbs().items() if entry.dist}
+        summaries = {name: entry.dist.metadata["Summary"] for name, entry in other_commands().items() if entry.dist}
         sentences, others = summaries | verbs.sentences, " ".join(sorted(summaries.keys() - verbs.keys()))
         groups = dict(self.groups) | ({"Other packages": others} if others else {})
         for title, names in groups.items():
@@ -429,7 +429,7 @@ class Verbs(VerbGroup):
         except click.exceptions.Exit as ended:
             raise click.exceptions.Exit(flushed(ended.exit_code)) from None
         except DiscreetError as error:
-            raise RefusedVerb(str(error)) from None
+            raise CommandError(str(error)) from None
         except click.ClickException:
             raise
         except BrokenPipeError:
@@ -440,7 +440,7 @@ class Verbs(VerbGroup):
         except OSError as error:
             where = "" if error.filename is None else f" ({error.filename})"
             reason = error.strerror or type(error).__name__
-            raise RefusedVerb(str(DiscreetError("system.refused", reason=reason, where=where))) from None
+            raise CommandError(str(DiscreetError("system.refused", reason=reason, where=where))) from None
         except Exception as error:
             # The exit code is not 1, which means a broken promise. The message is hidden: it can hold a person's value.
             path = keep_traceback(ctx, error)

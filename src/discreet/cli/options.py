@@ -1,7 +1,7 @@
 """`OptionGroup`, classes of options that belong together, and types and options that several commands share.
 
 A command takes options that belong together as one dataclass; the decorator ``options`` of the class declares them.
-Rules for combining an option with others are part of the option (`discreet.cli.commands.RuledOption`).
+Rules for combining an option with others are part of the option (`discreet.cli.commands.ConditionalOption`).
 """
 
 import re
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.commands import RuledOption, idle
+from discreet.cli.commands import ConditionalOption, idle
 from discreet.cli.output import InputFile, OutputFile, given_options
 from discreet.files.paths import PICTURES
 
@@ -86,7 +86,7 @@ seed = click.option("--seed", type=int, help="Seed for a simulation; such report
 
 def option(*names: str, **about: Any) -> Any:
     """Declare an option as a field of an `OptionGroup`, with arguments of `click.option`, ``needs`` and ``bars``."""
-    return field(metadata={"option": partial(click.option, *names, **{"cls": RuledOption, **about})})
+    return field(metadata={"option": partial(click.option, *names, **{"cls": ConditionalOption, **about})})
 
 
 class OptionGroup:
@@ -116,7 +116,7 @@ class OptionGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Writing(OptionGroup):
+class WriteOptions(OptionGroup):
     """The option that allows a command to replace its output files.
 
     Attributes:
@@ -126,7 +126,7 @@ class Writing(OptionGroup):
     force: bool = option("--force", is_flag=True, help="Replace output files that exist.")
 
 
-force = Writing.only("force")
+force = WriteOptions.only("force")
 
 
 NOT_TRUSTED: dict[str, Any] = {
@@ -142,7 +142,7 @@ ENGINES = {"local": "discreet.engines.engine", "spark": "discreet.spark.engine"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(OptionGroup):
+class ReadOptions(OptionGroup):
     """Options for reading reports: the engine, files without a plan's fingerprint, and invalid rows.
 
     Attributes:
@@ -193,7 +193,7 @@ class Reading(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class Showing(OptionGroup):
+class TableOptions(OptionGroup):
     """Options for printed results: confidence intervals, the number of values shown, and the privacy statement.
 
     Attributes:
@@ -253,11 +253,11 @@ class PeopleColumns(OptionGroup):
 def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option ``--allow-outside``: a plan may name files outside its folder.
 
-    `rules` are for `RuledOption`.
+    `rules` are for `ConditionalOption`.
     """
     return click.option(
         "--allow-outside",
-        cls=RuledOption,
+        cls=ConditionalOption,
         is_flag=True,
         expose_value=False,
         help="Let the plan name files outside its own folder.",

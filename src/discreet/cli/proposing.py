@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,11 +21,11 @@ from discreet.tables.labels import (
     KINDS,
     LEAST,
     ColumnLabels,
-    ColumnLook,
+    ColumnSummary,
     labels_between,
     labels_in,
-    look_at,
     proposed_cuts,
+    summarize_columns,
 )
 from discreet.tables.spellings import Join
 
@@ -155,14 +156,14 @@ class ScannedTable:
     """The scanned columns of a table, and the options for these columns.
 
     Attributes:
-        looks: the description of each column, by the column's name.
-        way: the rules for labels.
+        columns: the description of each column, by the column's name.
+        rules: the rules for labels.
         listed: the labels that options give, by column.
         cut: the cuts that options give, by column.
     """
 
-    looks: Mapping[str, ColumnLook]
-    way: LabelRules
+    columns: Mapping[str, ColumnSummary]
+    rules: LabelRules
     listed: Mapping[str, list[str]]
     cut: Mapping[str, list[str]]
 
@@ -171,24 +172,24 @@ class ScannedTable:
         """Scan the named columns of tables. Without names, scan all columns and print a list of them."""
         listed, cut = labels.given(names)
         asking = not prints_json() and at_a_terminal()
-        way = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
-        looks = look_at(tables, {name: listed.get(name) for name in names} if names else None)
+        rules = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
+        summaries = summarize_columns(tables, {name: listed.get(name) for name in names} if names else None)
         if not names:
-            click.echo(_listing(looks, way.least), err=True)
-        return cls(looks, way, listed, cut)
+            click.echo(_listing(summaries, rules.least), err=True)
+        return cls(summaries, rules, listed, cut)
 
     def chosen(self) -> tuple[str, ...]:
         """Ask the user for the names of columns, and return them."""
-        return _asked("column of values (several, with commas, for all combinations)", _chooser(self.looks))
+        return _asked("column of values (several, with commas, for all combinations)", _chooser(self.columns))
 
     def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
         """Return the proposed labels, sensitive labels and epsilon. The user is asked for missing ones."""
         columns = {
-            name: _proposal(self.looks[name], self.listed.get(name), self.cut.get(name), self.way) for name in names
+            name: _proposal(self.columns[name], self.listed.get(name), self.cut.get(name), self.rules) for name in names
         }
-        for name, column in columns.items() if self.way.asking else ():
+        for name, column in columns.items() if self.rules.asking else ():
             click.echo(f"{name}: {_few(column.labels.labels)}", err=True)
-        return Proposal(columns, *_promised(columns, promise, self.way.join), self.way.least)
+        return Proposal(columns, *_promised(columns, promise, self.rules.join), self.rules.least)
 
 
 def _asked(text: str, read: Callable[[str], Answer], default: str | None = None) -> Answer:
@@ -233,13 +234,13 @@ def check_complete(unnamed: str, promise: Promise, *, asking: bool) -> None:
         raise ParameterError("init.incomplete", needs=" ".join((why for why, holds in unsaid.items() if holds)))
 
 
-def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
+def _listing(summaries: Mapping[str, ColumnSummary], least: int) -> str:
     """Return a text with one line for each column: name, type, missing values, distinct values and proposal."""
     cells = [("column", "holds", "missing", "different", "proposed")]
-    for name, look in looks.items():
-        many = "very many" if look.thinned else f"{len(look.counts):,}"
+    for name, column in summaries.items():
+        many = "very many" if column.thinned else f"{len(column.counts):,}"
         shown = name if name.isprintable() else repr(name)
-        cells.append((shown, look.kind, f"{look.missing:,}", many, _in_short(look, least)))
+        cells.append((shown, column.kind, f"{column.missing:,}", many, _in_short(column, least)))
     wide = [min(max(len(row[place]) for row in cells), 40) for place in range(4)]
     lines = (
         f"{row[0]:<{wide[0]}}  {row[1]:<{wide[1]}}  {row[2]:>{wide[2]}}  {row[3]:>{wide[3]}}  {row[4]}" for row in cells
@@ -247,15 +248,15 @@ def _listing(looks: Mapping[str, ColumnLook], least: int) -> str:
     return "\n".join(lines)
 
 
-def _in_short(look: ColumnLook, least: int) -> str:
-    if look.kind not in {*KINDS, "null"}:
+def _in_short(column: ColumnSummary, least: int) -> str:
+    if column.kind not in {*KINDS, "null"}:
         return "nothing: neither text nor numbers nor dates"
-    if not look.rows:
+    if not column.rows:
         return "nothing: it is empty"
     try:
-        proposal = _proposal(look, None, None, LabelRules(least, "spaces", asking=False))
+        proposal = _proposal(column, None, None, LabelRules(least, "spaces", asking=False))
     except DataError:
-        return f"nothing: {'mostly different' if look.is_different else 'most are rare'}"
+        return f"nothing: {'mostly different' if column.is_different else 'most are rare'}"
     rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
     return f"{len(proposal.labels.labels):,} {'ranges' if proposal.cuts else 'labels'}{rare}"
 
@@ -265,27 +266,27 @@ def _few(labels: Sequence[Any]) -> str:
     return ", ".join(str(label) for label in labels[:_MOST_SHOWN]) + more
 
 
-def _chooser(looks: Mapping[str, ColumnLook]) -> Callable[[str], tuple[str, ...]]:
+def _chooser(summaries: Mapping[str, ColumnSummary]) -> Callable[[str], tuple[str, ...]]:
     def choose(text: str) -> tuple[str, ...]:
-        names = [text.strip()] if text.strip() in looks else [name.strip() for name in text.split(",")]
+        names = [text.strip()] if text.strip() in summaries else [name.strip() for name in text.split(",")]
         for name in names:
-            if name not in looks:
-                raise ParameterError("column.unknown", name=name, near=suggestion(name, looks))
+            if name not in summaries:
+                raise ParameterError("column.unknown", name=name, near=suggestion(name, summaries))
         return tuple(dict.fromkeys(names))
 
     return choose
 
 
-def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None, way: LabelRules) -> FoundLabels:
+def _proposal(column: ColumnSummary, listed: list[str] | None, cut: list[str] | None, rules: LabelRules) -> FoundLabels:
     """Return the labels of a column: from options, or found in the column, or ranges for many numbers or dates."""
     if cut is not None:
-        cuts = _read_cuts(look, cut)
-        return FoundLabels(labels_between(look, cuts), cuts)
+        cuts = _read_cuts(column, cut)
+        return FoundLabels(labels_between(column, cuts), cuts)
     if listed is not None:
-        return FoundLabels(labels_in(look, listed, join=way.join))
-    cuts = proposed = proposed_cuts(look, least=way.least)
+        return FoundLabels(labels_in(column, listed, join=rules.join))
+    cuts = proposed = proposed_cuts(column, least=rules.least)
     try:
-        labels = labels_in(look, least=way.least, join=way.join)
+        labels = labels_in(column, least=rules.least, join=rules.join)
     except DataError:
         if not cuts:
             raise
@@ -293,28 +294,28 @@ def _proposal(look: ColumnLook, listed: list[str] | None, cut: list[str] | None,
         codes = labels.others <= len(labels.labels) and labels.other_rows <= _MOST_OTHERS * labels.rows
         if not cuts or codes:
             return FoundLabels(labels)
-    if way.asking:
+    if rules.asking:
         default = ",".join(str(place) for place in cuts)
-        cuts = _asked(f"{look.name} holds {look.kind}; ranges begin at", lambda text: _cuts_of(look, text), default)
-    return FoundLabels(labels_between(look, cuts, found=cuts == proposed), cuts)
+        cuts = _asked(f"{column.name} holds {column.kind}; ranges begin at", partial(_cuts_of, column), default)
+    return FoundLabels(labels_between(column, cuts, found=cuts == proposed), cuts)
 
 
-def _cuts_of(look: ColumnLook, text: str) -> list[Cut]:
-    cuts = _read_cuts(look, text.split(","))
-    labels_between(look, cuts)
+def _cuts_of(column: ColumnSummary, text: str) -> list[Cut]:
+    cuts = _read_cuts(column, text.split(","))
+    labels_between(column, cuts)
     return cuts
 
 
-def _read_cuts(look: ColumnLook, texts: Sequence[str]) -> list[Cut]:
+def _read_cuts(column: ColumnSummary, texts: Sequence[str]) -> list[Cut]:
     """Return the cuts of a column as dates, integers or floating-point numbers, according to the column's type."""
     plain = [text.strip() for text in texts]
-    if look.kind == DATES:
+    if column.kind == DATES:
         return [*plain]
     try:
         numbers = [float(text) for text in plain]
     except ValueError:
-        raise ParameterError("cuts.not-numbers", name=look.name, kind=look.kind) from None
-    whole = look.kind == INTEGERS and all(number.is_integer() for number in numbers)
+        raise ParameterError("cuts.not-numbers", name=column.name, kind=column.kind) from None
+    whole = column.kind == INTEGERS and all(number.is_integer() for number in numbers)
     return [int(number) for number in numbers] if whole else [*numbers]
 
 

@@ -75,7 +75,7 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class VerbResult:
+class CommandResult:
     """The result of a command, before it is written or printed.
 
     Attributes:

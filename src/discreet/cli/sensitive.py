@@ -43,7 +43,7 @@ class SensitiveLabels:
         named = {same(text) for of, texts in self.marks or () if of == name for text in texts}
         return [label for label in (self.among(name, labels) or ()) if same(str(label)) not in named]
 
-    def said(
+    def sentences_and_record(
         self, labels: Mapping[str, Sequence[Any]], domains: Mapping[str, Domain]
     ) -> tuple[list[str], dict[str, Any]]:
         """Return sentences on labels that read alike, and a dictionary for JSON.

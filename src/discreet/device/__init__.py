@@ -13,6 +13,6 @@ Example:
 from discreet.device.answers import Outcome
 from discreet.device.device import Device
 from discreet.device.memory import Budget, Limits, StoreError
-from discreet.device.outbox import LogEntry, RandomnessError, Sent
+from discreet.device.outbox import LogEntry, RandomnessError, SendResult
 
-__all__ = ["Budget", "Device", "Limits", "LogEntry", "Outcome", "RandomnessError", "Sent", "StoreError"]
+__all__ = ["Budget", "Device", "Limits", "LogEntry", "Outcome", "RandomnessError", "SendResult", "StoreError"]

@@ -39,7 +39,7 @@ from discreet.device.memory import (
     spent_in_all,
     within,
 )
-from discreet.device.outbox import Answer, Keys, LogEntry, Post, Sent, deliver, log_entries
+from discreet.device.outbox import Answer, Keys, LogEntry, Post, SendResult, deliver, log_entries
 from discreet.device.protocol.collection import OPEN, Collection, open_envelope, promised, read_document
 from discreet.device.protocol.collection import rebuild as rebuilt
 from discreet.device.protocol.envelope import (
@@ -339,7 +339,7 @@ class Device:
             raise ParameterError("collection.not-accepted")
         return self._opened(collection.id, envelope)
 
-    def send(self) -> Sent:
+    def send(self) -> SendResult:
         """Send the reports that are due. Threads and processes may call this at any time.
 
         Returns:

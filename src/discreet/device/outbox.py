@@ -122,7 +122,7 @@ Post: TypeAlias = Callable[[str, bytes], Answer]
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """The outcome of `Device.send`.
 
     Attributes:
@@ -182,7 +182,7 @@ def put(
     database.execute("INSERT INTO reports (version, epoch, id, record, due, until) VALUES (?, ?, ?, ?, ?, ?)", row)
 
 
-def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) -> Sent:
+def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) -> SendResult:
     """Send the reports that are due, each once; see `discreet.device.device.Device.send`."""
     sent, dropped, reason, started = 0, 0, None, clock()
 
@@ -202,7 +202,7 @@ def deliver(memory: Memory, clock: Callable[[], float], post: Post, keys: Keys) 
         _finish(memory, version, epoch, status, int(clock()))
     with memory.transaction() as database:
         (waiting,) = database.execute("SELECT count(*) FROM reports WHERE status IS NULL").fetchone()
-    return Sent(sent, dropped, waiting, reason)
+    return SendResult(sent, dropped, waiting, reason)
 
 
 def _leased(memory: Memory, now: float, *, until: float) -> sqlite3.Row | None:

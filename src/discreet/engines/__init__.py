@@ -8,20 +8,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine, LocalEngine, Sealed, gather, seal, tally
-    from discreet.engines.folds import Counted, Fold, TallyFold
-    from discreet.engines.obfuscation import Obfuscated, obfuscate
+    from discreet.engines.engine import Engine, LocalEngine, SealResult, gather, seal, tally
+    from discreet.engines.folds import Fold, TallyFold, TallyResult
+    from discreet.engines.obfuscation import ObfuscationResult, obfuscate
     from discreet.files.reading import Progress
     from discreet.formats.sources import Sources
 
 _HOMES = {
-    "Counted": "engines.folds",
+    "TallyResult": "engines.folds",
     "Engine": "engines.engine",
     "Fold": "engines.folds",
     "LocalEngine": "engines.engine",
-    "Obfuscated": "engines.obfuscation",
+    "ObfuscationResult": "engines.obfuscation",
     "Progress": "files.reading",
-    "Sealed": "engines.engine",
+    "SealResult": "engines.engine",
     "Sources": "formats.sources",
     "TallyFold": "engines.folds",
     "gather": "engines.engine",
@@ -31,15 +31,15 @@ _HOMES = {
 }
 
 __all__ = [
-    "Counted",
     "Engine",
     "Fold",
     "LocalEngine",
-    "Obfuscated",
+    "ObfuscationResult",
     "Progress",
-    "Sealed",
+    "SealResult",
     "Sources",
     "TallyFold",
+    "TallyResult",
     "gather",
     "obfuscate",
     "seal",

@@ -16,18 +16,18 @@ from discreet.core.batches import NAME, checked_name
 from discreet.core.checks import checked_whole
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally, Tally
-from discreet.engines.folds import Counted, CountsTooLargeError, Fold, GroupFold, TallyFold, checked_names
+from discreet.engines.folds import CountsTooLargeError, Fold, GroupFold, TallyFold, TallyResult, checked_names
 from discreet.files.reading import Progress
 from discreet.formats.scanned import SourcePart
 from discreet.formats.sealed_files import LEAST, checked_sealed, put_sealed, refuse_fewer
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Account, ScannedSources, SourceReader, sources_of
+from discreet.formats.sources import RowCounts, ScannedSources, SourceReader, sources_of
 from discreet.kernels.parallel import memory_limit, thread_count
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.mechanisms.evidence import Data
 
 if TYPE_CHECKING:
-    from discreet.engines.obfuscation import Obfuscated, Values
+    from discreet.engines.obfuscation import ObfuscationResult, Values
     from discreet.tables.values import ValueColumns
 
 Observed: TypeAlias = tuple[Data, Mapping[str, int]]
@@ -40,7 +40,7 @@ SECONDS_BETWEEN = 0.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sealed:
+class SealResult:
     """The result of sealing: the file, and the rows in it and left out.
 
     Attributes:
@@ -95,7 +95,7 @@ class Engine(ABC):
         seed: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
-    ) -> "Obfuscated":
+    ) -> "ObfuscationResult":
         """Write a report for every value in tables; see `discreet.engines.obfuscation.obfuscate`."""
 
     @abstractmethod
@@ -111,14 +111,14 @@ class Engine(ABC):
         """Return the evidence in scanned sources."""
 
     @abstractmethod
-    def in_order(self, scan: ScannedSources) -> AbstractContextManager[tuple[Account, Any]]:
+    def in_order(self, scan: ScannedSources) -> AbstractContextManager[tuple[RowCounts, Any]]:
         """Yield the counts of all rows, and all reports in canonical order."""
 
     def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
         """Return the sources after a check of their metadata; see `discreet.formats.sources.Sources.scan`."""
         return sources_of(sources).scan(mechanism, public)
 
-    def tally(self, mechanism: Mechanism, sources: Any) -> Counted:
+    def tally(self, mechanism: Mechanism, sources: Any) -> TallyResult:
         """Return the tally of all reports, and the number of rows left out by reason.
 
         Args:
@@ -135,9 +135,9 @@ class Engine(ABC):
         """
         return self._tallied(self.scan(mechanism, sources))
 
-    def _tallied(self, scan: ScannedSources) -> Counted:
+    def _tallied(self, scan: ScannedSources) -> TallyResult:
         counted = self.fold(TallyFold(scan.mechanism), scan)
-        return Counted(scan.whole(counted.tally), counted.left_out)
+        return TallyResult(scan.whole(counted.tally), counted.left_out)
 
     def tally_onto(self, mechanism: Mechanism, sources: Any, before: Tally) -> Tally:
         """Return a tally that also counts new batches; batches that it has counted are not read again.
@@ -200,7 +200,7 @@ class Engine(ABC):
         name: str | None = None,
         least: int = LEAST,
         force: bool = False,
-    ) -> Sealed:
+    ) -> SealResult:
         """Write all reports into one sealed file; see `discreet.formats.sealing`.
 
         The same reports with the same name always give the same bytes, for any order and any sources. Public columns
@@ -230,7 +230,7 @@ class Engine(ABC):
         with self.in_order(scan) as (account, batches):
             refuse_fewer(account.n, least)
             written = put_sealed(output, mechanism, batches, account.n, facts={NAME: batch_name}, force=force)
-        return Sealed(output, batch_name, written, account.simulated, scan.beside, account.left_out)
+        return SealResult(output, batch_name, written, account.simulated, scan.beside, account.left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,7 +271,7 @@ class LocalEngine(Engine):
         seed: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
-    ) -> "Obfuscated":
+    ) -> "ObfuscationResult":
         """Write a report for every value in tables into a file; see `discreet.engines.obfuscation.obfuscate`."""
         from discreet.engines.obfuscation import obfuscate
 
@@ -317,7 +317,7 @@ class LocalEngine(Engine):
         return replace(reports, batches=scan.batches), reader.account.left_out
 
     @contextmanager
-    def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
+    def in_order(self, scan: ScannedSources) -> Iterator[tuple[RowCounts, Any]]:
         """Yield the counts of all rows, and all reports in canonical order."""
         folder = None if self.folder is None else Path(self.folder)
         with CanonicalOrder(scan.mechanism, folder=folder) as order:
@@ -354,7 +354,7 @@ def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSource
             raise
 
 
-def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> Counted:
+def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> TallyResult:
     """Return the tally of sources on this machine; see `Engine.tally`.
 
     Args:
@@ -415,7 +415,7 @@ def seal(
     name: str | None = None,
     least: int = LEAST,
     force: bool = False,
-) -> Sealed:
+) -> SealResult:
     """Write all reports of sources into one sealed file, on this machine; see `Engine.seal`.
 
     Example:

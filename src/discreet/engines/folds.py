@@ -21,7 +21,7 @@ from discreet.core.labels.reading import as_composed
 from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.scanned import CheckedBatch
-from discreet.formats.sources import Account
+from discreet.formats.sources import RowCounts
 from discreet.kernels.parallel import memory_limit
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.mechanism import GroupedCounts
@@ -59,12 +59,12 @@ class Fold(ABC, Generic[State, Answer]):
         state += other  # type: ignore[operator]
 
     @abstractmethod
-    def finish(self, state: State, account: Account) -> Answer:
+    def finish(self, state: State, account: RowCounts) -> Answer:
         """Return the result for a state and the counts of the rows that were read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class TallyResult:
     """A tally, and the number of rows left out of it.
 
     Attributes:
@@ -94,7 +94,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TallyFold(Fold[IntArray, Counted]):
+class TallyFold(Fold[IntArray, TallyResult]):
     """The fold that counts reports in a tally.
 
     Attributes:
@@ -124,11 +124,11 @@ class TallyFold(Fold[IntArray, Counted]):
         """Add checked reports to a state, in place."""
         self.mechanism.add_tally(batch.reports, *self._counts(state))
 
-    def finish(self, state: IntArray, account: Account) -> Counted:
+    def finish(self, state: IntArray, account: RowCounts) -> TallyResult:
         """Return the tally, and the number of rows left out."""
         support, clear = self._counts(state)
         tally = Tally(self.mechanism.fingerprint, account.n, support, clear, account.simulated)
-        return Counted(tally, account.left_out)
+        return TallyResult(tally, account.left_out)
 
     def _counts(self, state: IntArray) -> tuple[IntArray, IntArray]:
         support = len(self.mechanism.empty_tally().support)
@@ -222,7 +222,7 @@ class GroupFold(Fold[GroupState, GroupedTally]):
         rows = state.rows_of(list(other.places))
         state.counts.add_rows(rows, other.counts)
 
-    def finish(self, state: GroupState, account: Account) -> GroupedTally:
+    def finish(self, state: GroupState, account: RowCounts) -> GroupedTally:
         """Return the tally of each group, sorted by labels."""
         del account
         # A dictionary may list labels that do not occur.

@@ -28,7 +28,7 @@ MOST_ROWS, MOST_BYTES = 1 << 18, 1 << 26
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Obfuscated:
+class ObfuscationResult:
     """The result of an obfuscation: the number of reports, and of rows left out.
 
     Attributes:
@@ -59,7 +59,7 @@ def obfuscate(
     force: bool = False,
     threads: int | None = None,
     progress: Progress | None = None,
-) -> Obfuscated:
+) -> ObfuscationResult:
     """Write a report for every value in tables, in order.
 
     Args:
@@ -116,7 +116,7 @@ def obfuscate(
         written = write_reports(target, mechanism, (batch for batch, _ in reports()), force=force)
     left_out = sum((table.left_out for table in tables), start=Counter[str]())
     read_as = sum((table.read_as for table in tables), start=ReadAs())
-    return Obfuscated(written, dict(left_out), seed is not None, dict(read_as))
+    return ObfuscationResult(written, dict(left_out), seed is not None, dict(read_as))
 
 
 def add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:

@@ -39,7 +39,7 @@ from discreet.files.paths import (
 from discreet.kernels.parallel import thread_count
 
 
-class Piped(RemoteFile):
+class PipedTable(RemoteFile):
     """The content of standard input, in the form of a file at a URL whose content is in memory.
 
     Args:
@@ -61,7 +61,7 @@ class Piped(RemoteFile):
         return SimpleNamespace(type=SimpleNamespace(name="File"), size=self.held, mtime_ns=0)
 
 
-def piped_table() -> Piped:
+def piped_table() -> PipedTable:
     """Read a table from standard input: JSON lines if it begins with a brace, CSV otherwise.
 
     Raises:
@@ -70,7 +70,7 @@ def piped_table() -> Piped:
     content = sys.stdin.buffer.read()
     if content.startswith((b"PAR1", b"ARROW1")):
         raise ParameterError("standard-input.not-text")
-    return Piped(".jsonl" if content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv", content)
+    return PipedTable(".jsonl" if content[:1024].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else ".csv", content)
 
 
 def opened(source: File) -> Any:

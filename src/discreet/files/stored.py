@@ -451,8 +451,8 @@ def look(path: File) -> StoredTable:
     state = FileState.of(path)
     with path.open("rb") as file:
         checksums, footer = read_checksums(file)
-    look_at = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
-    schema, rows, metadata = look_at(path, checksums)
+    read_facts = _look_at_arrow if ending(path) in ARROW else _look_at_parquet
+    schema, rows, metadata = read_facts(path, checksums)
     if checksums is not None:
         if checksums.rows != rows:
             raise DataError("file.other-parts")

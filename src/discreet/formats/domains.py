@@ -250,9 +250,9 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ParameterError("domain.exact-without-labels", kind=present[0])
         built = self._built(folder, allow_outside)
         if self.missing is not None:
-            from discreet.tables.values import check_stand
+            from discreet.tables.values import check_missing_label
 
-            check_stand(built, self.missing)
+            check_missing_label(built, self.missing)
         if self.cuts is not None:
             from discreet.tables.cuts import check_cuts
 

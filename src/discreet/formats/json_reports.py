@@ -51,7 +51,7 @@ def to_json(mechanism: Mechanism, reports: Reports) -> Iterator[str]:
         yield json.dumps({"plan": reports.fingerprint, **parts, **marks})
 
 
-def sift_json(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> tuple[Reports, Counter[str]]:
+def valid_json(mechanism: Mechanism, lines: Iterable[str], *, trust_plan: bool = False) -> tuple[Reports, Counter[str]]:
     """Return the valid reports in lines of JSON, and the number of invalid lines by flaw.
 
     Arguments as for `from_json`.

@@ -261,7 +261,7 @@ def iterate_reports(sources: Any, mechanism: "Mechanism | Plan", *, batch: int =
 
 def _scan_of_reports(sources: Any, mechanism: "Mechanism | Plan") -> ScannedSources:
     """Scan sources, and raise an error if one of them is a tally."""
-    read = sources_of(sources).without_sifting()
+    read = sources_of(sources).with_all_rows()
     scan = read.scan(_mechanism_of(mechanism))
     scan.refuse_tallies()
     return scan

@@ -268,7 +268,7 @@ class LinesSource(ScannedSource):
         with opened_text(place) as text:  # type: ignore[arg-type]
             for texts in _some_lines(lines_of(text, json_reports.longest_line(self.mechanism)), most or LINES_AT_ONCE):
                 if omit_invalid:
-                    yield CheckedBatch(*json_reports.sift_json(self.mechanism, texts, trust_plan=trusted))
+                    yield CheckedBatch(*json_reports.valid_json(self.mechanism, texts, trust_plan=trusted))
                 else:
                     yield CheckedBatch(json_reports.from_json(self.mechanism, texts, first=count, trust_plan=trusted))
                 count += len(texts)

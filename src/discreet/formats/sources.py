@@ -112,7 +112,7 @@ class Sources:
         """The files of reports and tallies, including files in folders; errors as for `files_in`."""
         return report_files(self.named)
 
-    def without_sifting(self) -> "Sources":
+    def with_all_rows(self) -> "Sources":
         """Return the sources, or raise an error if invalid rows may be left out.
 
         Raises:
@@ -153,7 +153,7 @@ class Sources:
         if tallies:
             refuse_public(public)
         if public:
-            self.without_sifting()
+            self.with_all_rows()
         if len(set(map(id, tables))) < len(tables):
             raise ParameterError("sources.table-twice")
         asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public}
@@ -343,7 +343,7 @@ class ScannedSources:
                 raise DataError("batch.read-twice", places=places, n=n, name=parts[0][1], size=size)
 
 
-class Account:
+class RowCounts:
     """Counts of the rows that a reader has read: reports, simulated reports, and rows left out by reason.
 
     Args:
@@ -420,7 +420,7 @@ class SourceReader:
 
     def __init__(self, scan: ScannedSources) -> None:
         self._scan, self._lock, self._stopped = scan, Lock(), False
-        self.account = Account(scan.mechanism)
+        self.account = RowCounts(scan.mechanism)
 
     def __enter__(self) -> Self:
         return self

@@ -17,14 +17,14 @@ from discreet.core.tally import GroupedTally
 from discreet.engines.engine import Engine, Observed
 from discreet.engines.evidence import with_blocks
 from discreet.engines.folds import Fold, GroupFold, TallyFold
-from discreet.engines.obfuscation import Obfuscated, Values, obfuscate
+from discreet.engines.obfuscation import ObfuscationResult, Values, obfuscate
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import File, output_of, shared_files
-from discreet.files.reading import Piped, Progress
+from discreet.files.reading import PipedTable, Progress
 from discreet.files.stored import look
 from discreet.files.writing import check_free
 from discreet.formats.sealing import MIXED, in_batches
-from discreet.formats.sources import Account, ScannedSources, sources_of
+from discreet.formats.sources import RowCounts, ScannedSources, sources_of
 from discreet.mechanisms import BlockMechanism, Mechanism
 from discreet.spark.frames import clustered, one_thread, scanned
 from discreet.spark.likelihood import kept_blocks
@@ -58,7 +58,7 @@ class SparkEngine(Engine):
         seed: int | None = None,
         force: bool = False,
         progress: Progress | None = None,
-    ) -> Obfuscated:
+    ) -> ObfuscationResult:
         """Write a report for every value of tables, a Parquet file for each table, named alike.
 
         A task writes one file, whole or not at all. One that is run again, because its executor was lost, takes the
@@ -95,7 +95,7 @@ class SparkEngine(Engine):
         with working(self.session, progress):
             counts = collected(frame.mapInArrow(work, SCHEMA), np.zeros(1 + len(REASONS), np.int64))
         left_out = {reason: int(count) for reason, count in zip(REASONS, counts[1:], strict=True) if count}
-        return Obfuscated(int(counts[0]), left_out, seed is not None)
+        return ObfuscationResult(int(counts[0]), left_out, seed is not None)
 
     def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
         """Return the sources, scanned: files that every executor sees under the same names, or a frame of Spark."""
@@ -127,7 +127,7 @@ class SparkEngine(Engine):
         return dataclasses.replace(observed, tally=scan.whole(observed.tally)), reader.account.left_out
 
     @contextmanager
-    def in_order(self, scan: ScannedSources) -> Iterator[tuple[Account, Any]]:
+    def in_order(self, scan: ScannedSources) -> Iterator[tuple[RowCounts, Any]]:
         """Give the account of all rows, and all reports in canonical order, as Spark sorts them."""
         with scan.reader() as reader:
             source = clustered(self.session, scan, omit_invalid=True)
@@ -147,7 +147,7 @@ def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Pa
         raise ParameterError("cluster.cannot-replace", argument="force")
     if not folder.is_dir():
         raise ParameterError("cluster.no-folder", folder=folder)
-    sources = [source for source in table_files(values) if not isinstance(source, Piped)]
+    sources = [source for source in table_files(values) if not isinstance(source, PipedTable)]
     if not sources:
         raise ParameterError("cluster.standard-input")
     shared_files(sources)

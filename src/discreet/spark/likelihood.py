@@ -21,7 +21,7 @@ from discreet.engines.folds import TallyFold
 from discreet.errors import DiscreetError
 from discreet.estimators.likelihood import RowLikelihood, Rows, RowSums
 from discreet.files.reading import Progress
-from discreet.formats.sources import Account
+from discreet.formats.sources import RowCounts
 from discreet.mechanisms.block_law import BlockLaw, BlockLayout
 from discreet.mechanisms.evidence import Membership, StoredBlocks
 from discreet.mechanisms.law import BlockMechanism
@@ -35,7 +35,7 @@ _SUMS = 2
 
 
 def kept_blocks(
-    spark: Any, source: Clustered, fold: TallyFold, account: Account, progress: Progress | None
+    spark: Any, source: Clustered, fold: TallyFold, account: RowCounts, progress: Progress | None
 ) -> StoredBlocks:
     """Return the tally, and the rows of blocks that Spark holds, and add the rows of all tasks to an account.
 
@@ -48,7 +48,7 @@ def kept_blocks(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, rows, layout = fold.zero(), Account(mechanism), _Layout(mechanism)
+        state, rows, layout = fold.zero(), RowCounts(mechanism), _Layout(mechanism)
         try:
             for batch in read(batches):
                 rows.add(batch)
@@ -62,7 +62,7 @@ def kept_blocks(
 
     with working(spark, progress):
         both = source.frame.mapInArrow(work, SCHEMA).persist()
-        sums = collected(both.where(sql.col("kind") != _BLOCKS), Account(mechanism).before(fold.zero()))
+        sums = collected(both.where(sql.col("kind") != _BLOCKS), RowCounts(mechanism).before(fold.zero()))
     blocks = both.where(sql.col("kind") == _BLOCKS)
     tally = fold.finish(account.split(sums), account).tally
     # Reports in clear may carry blocks of noise, which say nothing.

@@ -21,7 +21,7 @@ from discreet.engines.folds import Fold, GroupFold, GroupState
 from discreet.errors import DataError, DiscreetError
 from discreet.files.reading import Progress
 from discreet.formats.sealing import CanonicalOrder
-from discreet.formats.sources import Account, sources_of
+from discreet.formats.sources import RowCounts, sources_of
 from discreet.mechanisms import Mechanism
 from discreet.spark.frames import Clustered, clustered, frame_schema, one_thread, scanned, to_spark
 from discreet.spark.running import REFUSALS, SCHEMA, blocks_of, collected, refused, working
@@ -41,7 +41,7 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
         DataError, MismatchError: as for `SparkEngine.tally`, of what files say of themselves; bad rows are refused when
             the frame is worked out. A frame has no files, so that nobody notices reports that are in two of them.
     """
-    read = sources_of(sources).without_sifting()
+    read = sources_of(sources).with_all_rows()
     source = clustered(spark, scanned(mechanism, read), omit_invalid=False)
 
     frame, rows = source.frame, source.read
@@ -54,7 +54,7 @@ def read_reports(spark: Any, mechanism: Mechanism, sources: Any) -> Any:
 
 
 def folded(
-    spark: Any, source: Clustered, fold: Fold[AnyArray, Any], account: Account, progress: Progress | None
+    spark: Any, source: Clustered, fold: Fold[AnyArray, Any], account: RowCounts, progress: Progress | None
 ) -> AnyArray:
     """Return the state of a fold over all reports of a source, and add the rows of all tasks to an account.
 
@@ -66,7 +66,7 @@ def folded(
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         one_thread()
-        state, rows = fold.zero(), Account(mechanism)
+        state, rows = fold.zero(), RowCounts(mechanism)
         try:
             for batch in read(batches):
                 rows.add(batch)
@@ -78,7 +78,7 @@ def folded(
 
     with working(spark, progress):
         frame = source.frame.mapInArrow(work, SCHEMA)
-        return account.split(collected(frame, Account(mechanism).before(fold.zero())))
+        return account.split(collected(frame, RowCounts(mechanism).before(fold.zero())))
 
 
 _SCHEMA = "label string, failed string, counts binary"

@@ -26,7 +26,7 @@ from discreet.results.uncertainty import SumUncertainty, ValueUncertainty
 from discreet.surveys.answers import Answers
 from discreet.surveys.joint_tables.consistency import Combination, Names, SurveyFacts, spread_of
 from discreet.surveys.joint_tables.marginals import Axes
-from discreet.surveys.joint_tables.maximum import Answered, JointTable, joint_maximum, marginal_of
+from discreet.surveys.joint_tables.maximum import JointTable, QuestionReports, joint_maximum, marginal_of
 from discreet.surveys.questions import MOST_CELLS
 from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
@@ -131,7 +131,7 @@ def joint_answers(
     if (size := prod(sizes)) > MOST_CELLS:
         raise ParameterError("table.too-large-for-joint", most=MOST_CELLS, names=", ".join(attributes), size=size)
     answered = [
-        Answered(tuple(map(attributes.index, survey.question(name).attributes)), start)
+        QuestionReports(tuple(map(attributes.index, survey.question(name).attributes)), start)
         for name, start in starts.items()
     ]
     missing = missing_of(sum(start.n for start in starts.values()), tolerance)

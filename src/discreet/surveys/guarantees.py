@@ -64,7 +64,7 @@ def verify_survey(survey: Survey) -> SurveyVerification:
     """Recompute the epsilons of a survey from the integers of its samplers and from the shares of its questions."""
     rows = {question.name: verify(question.mechanism) for question in survey.questions}
     names, rounds = [*rows], survey.rounds
-    turns = 1 if rounds is None else rounds.turns
+    turns = 1 if rounds is None else rounds.answered
     after = [] if rounds is None else sorted({min(t, rounds.number) for t in (*_ROUNDS, MOST_ROUNDS)})
     memos = {name: verify_memo(memo, after) for name, memo in survey.memos.items()}
     alone = [Fraction(1) if row.ratio is None else row.ratio for row in rows.values()]
@@ -143,7 +143,7 @@ of 1 in 1,000,000.
     @property
     def people(self) -> int:
         """The number of people, assuming that each person answered as the survey asks."""
-        turns, batches = 1 if self.survey.rounds is None else self.survey.rounds.turns, self.stated.values()
+        turns, batches = 1 if self.survey.rounds is None else self.survey.rounds.answered, self.stated.values()
         turns = min(turns, max(len(part.batches) for part in batches)) if self.apart else turns
         return -(-sum(sum(part.batches) for part in batches) // (self.survey.answers * turns))
 
@@ -157,8 +157,8 @@ of 1 in 1,000,000.
         """The publication of each question, with the same delta for all questions."""
         more: dict[str, Any] = {"not_trusted": self.not_trusted, "simulated": self.simulated, "delta": self.chance}
         if (rounds := self.survey.rounds) is not None:
-            more["answers"] = "permanent" if rounds.keeps else "once" if rounds.turns == 1 else "fresh"
-            more |= {"most": rounds.turns} if more["answers"] == "fresh" else {}
+            more["answers"] = "permanent" if rounds.is_permanent else "once" if rounds.answered == 1 else "fresh"
+            more |= {"most": rounds.answered} if more["answers"] == "fresh" else {}
         return {name: replace(part, **more) for name, part in self.stated.items()}
 
     @cached_property
@@ -166,7 +166,7 @@ of 1 in 1,000,000.
         """The epsilon of all answers of one person in the publication, in nats, with the delta in `chance`."""
         stated = self.apart or self.survey.rounds is None
         parts = {
-            name: (part if stated else None, self.survey.told(name, len(part.batches) if self.apart else None))
+            name: (part if stated else None, self.survey.epsilon_of(name, len(part.batches) if self.apart else None))
             for name, part in self.parts.items()
         }
         names = [question.name for question in self.survey.questions]

@@ -51,11 +51,11 @@ def survey_columns(
     for names in groups:
         specs = {name: questionnaire.document.attributes[name] for name in names}
         domain = Domain.over(Product({name: questionnaire.attributes[name].space for name in names}), None)
-        stand: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
+        missing_label: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
         cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
         beside = () if columns else tuple(keep)
         more: Any = {"keep": beside, "as_read": as_read, "float32": float32}
-        columns.append(ValueColumns(domain, stand=stand or None, cuts=cuts or None, **more))
+        columns.append(ValueColumns(domain, missing_label=missing_label or None, cuts=cuts or None, **more))
     return columns
 
 

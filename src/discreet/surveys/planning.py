@@ -197,7 +197,7 @@ def _standard_error(question: Question, n: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ways:
+class _Designs:
     """Survey designs for the wanted tables. Errors assume subset selection, and windows for numbers."""
 
     tables: tuple[tuple[str, ...], ...]
@@ -314,11 +314,11 @@ def plan_survey(
     checked_choice("promise", promise, ("record", "attribute"))
     people, in_round = None if users is None else checked_n(users), promised
     if rounds is not None:
-        in_round = (rounds.first or promised) if rounds.keeps else split_epsilon(promised, rounds.turns)
-        people = None if people is None else max(people * rounds.turns // rounds.number, 1)
+        in_round = (rounds.first or promised) if rounds.is_permanent else split_epsilon(promised, rounds.answered)
+        people = None if people is None else max(people * rounds.answered // rounds.number, 1)
     tables = wanted_tables(named, want)
     domains = tuple(question_domain(named, table, combinations) for table in tables)
-    ways = _Ways(tables, domains, in_round, promise)
+    ways = _Designs(tables, domains, in_round, promise)
     t = ways.best_answers() if answers is None else checked_whole("answers", answers, most=len(tables))
     first = best_shares(ways.moments(t), t)
     crowds = [None if people is None else max(round(people * share), 1) for share in first.tolist()]

@@ -32,8 +32,8 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ParameterError: if a number is out of range, or has no meaning for ``how``.
 
     Example:
-        >>> Rounds(12, first=1.8).each(2.0), Rounds(12, how="fresh").each(2.0), Rounds(12, how="rotate").turns
-        (Fraction(8106479329266893, 4503599627370496), Fraction(1, 6), 1)
+        >>> Rounds(12, how="fresh").round_epsilon(2.0), Rounds(12, how="rotate").answered
+        (Fraction(1, 6), 1)
     """
 
     number: int
@@ -49,29 +49,29 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         plain = {"number": number, "first": first, "answers": checked_whole("answers", self.answers, 1, number)}
         for name, entry in plain.items():
             structs.force_setattr(self, name, entry)
-        if self.first is not None and not self.keeps:
+        if self.first is not None and not self.is_permanent:
             raise ParameterError("first.needs-memo", argument="first", how=self.how)
         if self.answers > 1 and self.how != "rotate":
             raise ParameterError("answers.needs-rotate", argument="answers", how=self.how)
 
     @property
-    def keeps(self) -> bool:
+    def is_permanent(self) -> bool:
         """True if reports are permanent: they are stored and sent again."""
         return self.how == "memo"
 
     @property
-    def turns(self) -> int:
+    def answered(self) -> int:
         """The number of rounds in which a person answers."""
         return self.answers if self.how == "rotate" else self.number
 
-    def each(self, epsilon: float) -> Fraction:
+    def round_epsilon(self, epsilon: float) -> Fraction:
         """Return the largest epsilon of a person's answers in one round, if `epsilon` is for all rounds.
 
         Raises:
             ParameterError: if ``first`` is not below epsilon.
         """
-        if not self.keeps:
-            return Fraction(epsilon) / self.turns
+        if not self.is_permanent:
+            return Fraction(epsilon) / self.answered
         if self.first is not None and self.first >= epsilon:
             raise ParameterError("first.too-large", argument="first", epsilon=epsilon, first=self.first)
         return Fraction(epsilon if self.first is None else self.first)

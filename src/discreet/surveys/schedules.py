@@ -56,7 +56,7 @@ class SurveySchedule:
     def epsilons(self) -> tuple[float, ...]:
         """Epsilons for whole records after 1, 2, 3 and all rounds, in nats."""
         number = self.rounds.number
-        return tuple(self.survey.after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
+        return tuple(self.survey.epsilons_after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
 
 
 def survey_schedules(
@@ -82,7 +82,7 @@ def survey_schedules(
     def planned(how: How, answers: int = 1, first: float | None = None) -> SurveySchedule:
         rounds = Rounds(number, how, first, answers)
         plan = plan_survey(attributes, epsilon, rounds=rounds, **asked)
-        return SurveySchedule(plan.survey, plan.options[0].error / unit * number / rounds.turns)
+        return SurveySchedule(plan.survey, plan.options[0].error / unit * number / rounds.answered)
 
     rotated: SurveySchedule = min(_rotations(planned, number), key=lambda option: option.error)
     memos = (planned("memo", first=share * epsilon) for share in _FIRST)

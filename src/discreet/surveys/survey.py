@@ -122,8 +122,8 @@ class SurveyGuarantee:
         rounds = self.survey.rounds
         if rounds is None:
             return ""
-        if rounds.keeps:
-            first, last = (self.survey.after(number)[0] for number in (1, rounds.number))
+        if rounds.is_permanent:
+            first, last = (self.survey.epsilons_after(number)[0] for number in (1, rounds.number))
             return (
                 f"Reports are permanent. One person's reports have epsilon {first:.12g} in one round, {last:.12g} in "
                 f"all {rounds.number} rounds, and {self.record:.12g} in any number. {CHANGES_ARE_VISIBLE}"
@@ -203,16 +203,16 @@ class Survey:
     def _check_promise(self) -> None:
         if not isinstance(self.rounds, Rounds | None):
             raise ParameterError("rounds.wrong-type", argument="rounds", kind=type(self.rounds).__name__)
-        units = self.largest([question.epsilon for question in self.questions])
+        units = self._max_sums([question.epsilon for question in self.questions])
         most = units[0] if self.promise == "record" else max(units[1].values())
-        if most > (limit := Fraction(self.epsilon) if self.rounds is None else self.rounds.each(self.epsilon)):
+        if most > (limit := Fraction(self.epsilon) if self.rounds is None else self.rounds.round_epsilon(self.epsilon)):
             which = "questions" if self.promise == "record" else "questions about one attribute"
             time = "" if self.rounds is None else " in one round"
             raise ParameterError(
                 "questions.too-much-epsilon", which=which, time=time, limit=float(limit), most=float(most)
             )
 
-    def largest(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
+    def _max_sums(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
         """Return the largest sum of epsilons over questions that one person can be asked: of all, and by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
@@ -229,7 +229,7 @@ class Survey:
     def memos(self) -> Mapping[str, Memo]:
         """The memoized mechanisms of questions with sensitive values, by name; empty if reports are not permanent."""
         rounds = self.rounds
-        if rounds is None or not rounds.keeps:
+        if rounds is None or not rounds.is_permanent:
             return {}
         # Each question has the same ratio of the epsilon of all rounds to the epsilon of one round.
         times = None if rounds.first is None else Fraction(self.epsilon) / Fraction(rounds.first)
@@ -239,15 +239,15 @@ class Survey:
             if each.epsilon
         }
 
-    def told(self, name: str, reports: int | None = None) -> float:
+    def epsilon_of(self, name: str, reports: int | None = None) -> float:
         """Return the realised epsilon of a person's first `reports` reports on a question, in nats; None means all."""
         question = self.question(name)
         if name in self.memos:
             return self.memos[name].epsilon(reports)
-        turns = 1 if self.rounds is None else self.rounds.turns
+        turns = 1 if self.rounds is None else self.rounds.answered
         return _rounded_up(Fraction(question.realised) * min(turns, reports or turns))
 
-    def after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
+    def epsilons_after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
         """Return the realised epsilon of a person's reports in some rounds, for whole records and for each attribute.
 
         Args:
@@ -256,10 +256,10 @@ class Survey:
         Example:
             >>> import discreet as dc
             >>> plan = dc.plan_survey({"age": dc.Domain(range(9))}, 2.0, rounds=dc.Rounds(12, first=1.0), within=0.0)
-            >>> [round(plan.survey.after(months)[0], 3) for months in (1, 2, 12, None)]
+            >>> [round(plan.survey.epsilons_after(months)[0], 3) for months in (1, 2, 12, None)]
             [1.0, 1.934, 2.0, 2.0]
         """
-        record, attributes = self.largest([self.told(question.name, rounds) for question in self.questions])
+        record, attributes = self._max_sums([self.epsilon_of(question.name, rounds) for question in self.questions])
         return _rounded_up(record), {name: _rounded_up(epsilon) for name, epsilon in attributes.items()}
 
     def __repr__(self) -> str:
@@ -315,7 +315,7 @@ class Survey:
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
         """The realised epsilons of all answers of a person, and of the answers on each attribute."""
-        return SurveyGuarantee(self, *self.after())
+        return SurveyGuarantee(self, *self.epsilons_after())
 
     # The draw
 
@@ -427,7 +427,7 @@ class Survey:
         rows = np.arange(len(when))
         if self.rounds.how == "rotate":
             starts = (fresh_words(source, len(persons)) % np.uint64(number)).astype(np.int64)
-            turns = np.arange(self.rounds.turns) * number // self.rounds.turns
+            turns = np.arange(self.rounds.answered) * number // self.rounds.answered
             rows = np.flatnonzero(np.isin((when - starts[whose]) % number, turns))
         drawn = self.draw_questions(fresh_words(source, len(persons)))[whose[rows]]
         for place, question in enumerate(self.questions):

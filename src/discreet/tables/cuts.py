@@ -68,7 +68,7 @@ def cells_of_cuts(cuts: Sequence[Cut]) -> Cells:
     return Cells(Kind.TEXT) if are_dates(cuts) else NUMBERS
 
 
-def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
+def check_cuts(domain: Domain, cuts: Cuts, missing_label: Any = None) -> None:
     """Raise an error for cuts that do not fit the domain's labels. The last label may be for missing values.
 
     Raises:
@@ -77,7 +77,7 @@ def check_cuts(domain: Domain, cuts: Cuts, stand: Any = None) -> None:
     """
     for name, some in by_attribute(cuts).items():
         space = domain.space.flat_parts.get(name)
-        lacking = by_attribute(stand).get(name)
+        lacking = by_attribute(missing_label).get(name)
         sizes = {len(some) + 1}
         if lacking is not None and space is not None and space.names(np.array([space.size - 1])) == [lacking]:
             sizes.add(len(some) + 2)

@@ -72,7 +72,7 @@ class ColumnLabels:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnLook:
+class ColumnSummary:
     """The counts of the values in a column of a table.
 
     Attributes:
@@ -103,9 +103,9 @@ class ColumnLook:
         return self.thinned or 2 * len(self.counts) > self.rows
 
 
-def look_at(
+def summarize_columns(
     sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None] | None = None
-) -> dict[str, ColumnLook]:
+) -> dict[str, ColumnSummary]:
     """Count the values in columns of tables, in one pass.
 
     Args:
@@ -118,8 +118,8 @@ def look_at(
 
     Example:
         >>> from importlib.resources import files
-        >>> look = look_at(files("discreet") / "examples" / "answers.csv")["age"]
-        >>> look.kind, look.rows, len(look.counts), look.missing
+        >>> summary = summarize_columns(files("discreet") / "examples" / "answers.csv")["age"]
+        >>> summary.kind, summary.rows, len(summary.counts), summary.missing
         ('text', 2000, 4, 0)
     """
     counts: dict[str, Counter[Any]] = {}
@@ -128,7 +128,7 @@ def look_at(
     for table in table_files(sources):
         with readable(table):
             _add(table, asked, (counts, kinds, thinned))
-    return {name: _look(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}
+    return {name: _summary(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}
 
 
 def _add(
@@ -190,7 +190,7 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
     yield from zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
 
 
-def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLook:
+def _summary(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnSummary:
     """Return the counts of a column. The cells of text determine whether it holds integers, numbers, dates or text."""
     missing, is_spelled = counts.pop(None, 0), kind == _CELLS
     if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
@@ -207,16 +207,16 @@ def _look(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnLo
         if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
             # In data frames a missing cell turns a column of integers into floats.
             kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
-    return ColumnLook(name, kind, counts, missing, thinned, is_spelled)
+    return ColumnSummary(name, kind, counts, missing, thinned, is_spelled)
 
 
 def labels_in(
-    look: ColumnLook, listed: Sequence[str] | None = None, *, least: int = LEAST, join: Join = "spaces"
+    summary: ColumnSummary, listed: Sequence[str] | None = None, *, least: int = LEAST, join: Join = "spaces"
 ) -> ColumnLabels:
     """Return the labels of a column: the labels found in it, or a given list.
 
     Args:
-        look: the column.
+        summary: the column.
         listed: the labels as texts; None for the labels found in the column. Labels of a column of integers are
             integers; labels of a text file are integers if all are written as integers.
         least: the fewest rows of a label that is found in the column.
@@ -229,20 +229,20 @@ def labels_in(
 
     Example:
         >>> from importlib.resources import files
-        >>> look = look_at(files("discreet") / "examples" / "answers.csv")["age"]
-        >>> labels_in(look).labels
+        >>> summary = summarize_columns(files("discreet") / "examples" / "answers.csv")["age"]
+        >>> labels_in(summary).labels
         ('18-29', '30s', '40s', '50+')
     """
     checked_whole("least", least)
-    texts, kind, name = look.counts, look.kind, look.name
+    texts, kind, name = summary.counts, summary.kind, summary.name
     counts = joined_counts(texts, join) if kind == TEXT else texts
     if listed is None:
         if kind not in {TEXT, INTEGERS}:
             raise DataError("labels.no-kind", name=name, kind=kind)
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
-        _refuse_telling(replace(look, counts=counts), labels, least)
+        _check_rare_values(replace(summary, counts=counts), labels, least)
     else:
-        if look.is_spelled:
+        if summary.is_spelled:
             # The labels determine the type: 1 is text if "no answer" is a label too.
             kind = INTEGERS if all(map(_WHOLE.fullmatch, listed)) else TEXT
             texts = Counter({str(value): count for value, count in texts.items()})
@@ -250,15 +250,15 @@ def labels_in(
         labels = _listed(name, listed, kind)
         if join == "reading":
             labels = tuple({reading(str(label)): label for label in reversed(labels)}.values())[::-1]
-    rows = look.rows + look.missing
+    rows = summary.rows + summary.missing
     if kind == TEXT:
-        return ColumnLabels(labels, listed is None, rows, look.missing, *other_texts(texts, labels, join))
+        return ColumnLabels(labels, listed is None, rows, summary.missing, *other_texts(texts, labels, join))
     known = set(labels)
     others = [count for value, count in counts.items() if value not in known]
-    return ColumnLabels(labels, listed is None, rows, look.missing, len(others), sum(others))
+    return ColumnLabels(labels, listed is None, rows, summary.missing, len(others), sum(others))
 
 
-def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
+def labels_between(summary: ColumnSummary, cuts: Sequence[Cut], *, found: bool = False) -> ColumnLabels:
     """Return labels for the ranges of a column. ``found`` is true if the cuts come from `proposed_cuts`.
 
     Raises:
@@ -266,27 +266,27 @@ def labels_between(look: ColumnLook, cuts: Sequence[Cut], *, found: bool = False
         ParameterError: if the cuts are not ascending.
     """
     check_ascending(cuts)
-    if look.rows and (look.kind not in _CUT or (look.kind == DATES) != are_dates(cuts)):
-        raise DataError("cuts.other-kind", name=look.name, kind=look.kind)
-    return ColumnLabels(tuple(labels_of_cuts(cuts)), found, look.rows + look.missing, look.missing, 0, 0)
+    if summary.rows and (summary.kind not in _CUT or (summary.kind == DATES) != are_dates(cuts)):
+        raise DataError("cuts.other-kind", name=summary.name, kind=summary.kind)
+    return ColumnLabels(tuple(labels_of_cuts(cuts)), found, summary.rows + summary.missing, summary.missing, 0, 0)
 
 
-def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
+def proposed_cuts(summary: ColumnSummary, *, least: int = LEAST) -> list[Cut]:
     """Return about eight round numbers or dates as cuts, with at least ``least`` rows per range; none for text or ids.
 
     The cuts are evenly spaced over the middle nine tenths of the rows (over all rows if these are equal), so that they
     reveal little about a single row.
     """
-    whole = look.kind == INTEGERS
-    if look.kind not in _CUT or (whole and look.rows == len(look.counts) >= _IDS):
+    whole = summary.kind == INTEGERS
+    if summary.kind not in _CUT or (whole and summary.rows == len(summary.counts) >= _IDS):
         return []
-    values = sorted(look.counts)
-    upto = np.cumsum([look.counts[value] for value in values])
+    values = sorted(summary.counts)
+    upto = np.cumsum([summary.counts[value] for value in values])
     if not values or upto[-1] < 2 * least:
         return []
     for share in (0.05, 0.0):
         low, high = (values[int(np.searchsorted(upto, part * upto[-1]))] for part in (share, 1 - share))
-        candidates: Sequence[Cut] = _days(low, high) if look.kind == DATES else _round(low, high, whole=whole)
+        candidates: Sequence[Cut] = _days(low, high) if summary.kind == DATES else _round(low, high, whole=whole)
         cuts: list[Cut] = []
         before = 0
         for cut in candidates:
@@ -299,21 +299,21 @@ def proposed_cuts(look: ColumnLook, *, least: int = LEAST) -> list[Cut]:
     return cuts
 
 
-def proposed_ends(look: ColumnLook, *, least: int = LEAST) -> tuple[float, float]:
+def proposed_ends(summary: ColumnSummary, *, least: int = LEAST) -> tuple[float, float]:
     """Return a round lower and upper bound for a column. At least ``least`` rows are near or beyond each bound.
 
     Raises:
         DataError: if the column holds no numbers, or too few different numbers.
     """
-    values = sorted(look.counts) if look.kind in (INTEGERS, NUMBER_LABELS) else []
-    upto = np.cumsum([look.counts[value] for value in values])
+    values = sorted(summary.counts) if summary.kind in (INTEGERS, NUMBER_LABELS) else []
+    upto = np.cumsum([summary.counts[value] for value in values])
     if len(values) > 1 and upto[-1] >= 2 * least:
         places = np.searchsorted(upto, least), np.searchsorted(upto, upto[-1] - least, side="right")
         low, high = (values[min(int(place), len(values) - 1)] for place in places)
         if steps := _round(low, high, whole=False, parts=_STEPS):
             size = steps[1] - steps[0] if len(steps) > 1 else abs(steps[0]) or 1.0
             return float(f"{floor(low / size) * size:.12g}"), float(f"{ceil(high / size) * size:.12g}")
-    raise DataError("column.too-few-numbers", name=look.name, least=2 * least)
+    raise DataError("column.too-few-numbers", name=summary.name, least=2 * least)
 
 
 def _round(low: float, high: float, *, whole: bool, parts: int = _RANGES) -> list[float]:
@@ -359,13 +359,13 @@ def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:
     return labels
 
 
-def _refuse_telling(look: ColumnLook, labels: Sequence[Label], least: int) -> None:
+def _check_rare_values(summary: ColumnSummary, labels: Sequence[Label], least: int) -> None:
     """Raise an error if labels found in a column could identify people, or cover too few rows."""
-    name, counts, rows = look.name, look.counts, look.rows
+    name, counts, rows = summary.name, summary.counts, summary.rows
     if rows < least:
         raise DataError("column.too-few-values", name=name, rows=rows, least=least)
-    if look.is_different:
-        many = f"more than {_MOST_DIFFERENT:,}" if look.thinned else f"{len(counts):,}"
+    if summary.is_different:
+        many = f"more than {_MOST_DIFFERENT:,}" if summary.thinned else f"{len(counts):,}"
         raise DataError("column.mostly-different", name=name, many=many, rows=rows)
     rare = rows - sum(counts[label] for label in labels)
     if 2 * rare > rows:

@@ -16,7 +16,7 @@ from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_co
 from discreet.files.reading import files_in, opened, opened_text, readable
 from discreet.files.stored import FileState, StoredTable, look
 from discreet.tables import text
-from discreet.tables.text import Cells, Kind, Separated, layout_of
+from discreet.tables.text import Cells, DelimitedText, Kind, layout_of
 
 BATCH_ROWS = 1 << 16
 KEPT_BYTES = 1 << 26
@@ -51,7 +51,7 @@ class TableScan:
     columns: Sequence[str]
     state: FileState
     table: StoredTable | None = None
-    form: Separated | None = None
+    form: DelimitedText | None = None
     kept: pa.Table | None = None
     named: Mapping[str, pa.Scalar] = field(default_factory=dict)
     spelled: Mapping[str, str] = field(default_factory=dict)
@@ -183,7 +183,7 @@ def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan
         state = FileState.of(source)
         if kind == _CSV:
             layout = layout_of(source, wanted)
-            return _scan_text(Separated(source, layout, chosen(layout.columns)), state)
+            return _scan_text(DelimitedText(source, layout, chosen(layout.columns)), state)
         table = _lines(source)
         names = text.as_wanted(table.column_names, wanted)
         asked = chosen(names)
@@ -206,7 +206,7 @@ def whole_table(source: File) -> pa.Table:
         return pa.Table.from_batches(batches, schema=stored.schema)
 
 
-def _scan_text(form: Separated, state: FileState) -> TableScan:
+def _scan_text(form: DelimitedText, state: FileState) -> TableScan:
     columns, asked, batches = form.layout.columns, form.asked, list[pa.RecordBatch]()
     types: dict[str, Any] = {name: cells.type or pa.null() for name, cells in asked.items()}
     rows, size, table = 0, 0, None

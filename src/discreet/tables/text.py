@@ -29,7 +29,7 @@ from discreet.core.labels.reading import composed
 from discreet.core.labels.spaces import TEXT, LabelSpace
 from discreet.errors import DataError
 from discreet.files.paths import File
-from discreet.files.reading import Piped, beginning, opened, opened_text, pieces
+from discreet.files.reading import PipedTable, beginning, opened, opened_text, pieces
 
 # The texts that Arrow's CSV reader takes for a missing number. The set below adds the texts of Python, pandas, MySQL.
 _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null"
@@ -318,7 +318,7 @@ def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Separated:
+class DelimitedText:
     """Some columns of a CSV file, with the types as which they are read.
 
     Attributes:
@@ -343,8 +343,8 @@ class Separated:
         """
         return self.settled()[1]
 
-    def settled(self) -> tuple["Separated", pa.Table]:
-        """Read all rows. Also return a `Separated` with the types and the encoding with which this succeeded.
+    def settled(self) -> tuple["DelimitedText", pa.Table]:
+        """Read all rows. Also return a `DelimitedText` with the types and the encoding with which this succeeded.
 
         Raises:
             DataError: if cells do not have the requested type, or rows have more or fewer cells than the header. The
@@ -359,13 +359,13 @@ class Separated:
         careful = replace(self, careful=True)
         return careful._typed(careful._read())
 
-    def _typed(self, table: pa.Table) -> tuple["Separated", pa.Table]:
+    def _typed(self, table: pa.Table) -> tuple["DelimitedText", pa.Table]:
         types = {name: table.schema.field(name).type for name, cells in self.asked.items() if cells.kind is Kind.ANY}
         form = replace(self, types=types)
         codes = form.with_codes()
         return (form, table) if codes is form else (codes, codes._read())
 
-    def with_codes(self) -> "Separated":
+    def with_codes(self) -> "DelimitedText":
         """Return a copy in which integer columns with leading zeros, such as postcodes, are read as text."""
         whole = [name for name, kind in self.types.items() if pa.types.is_integer(kind)]
         codes = {name: pa.string() for name in whole if self._has_padding(name)}
@@ -494,7 +494,7 @@ def whole(source: File) -> pa.Table:
     layout = layout_of(source, [])
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}
     numbered = replace(layout, columns=tuple(by_place))
-    return Separated(source, numbered, by_place).table().rename_columns(list(layout.columns))
+    return DelimitedText(source, numbered, by_place).table().rename_columns(list(layout.columns))
 
 
 def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
@@ -505,4 +505,4 @@ def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
     """
     quoted = "" if cell is None else '"{}"'.format(cell.replace('"', '""'))
     layout = Layout((name,), ",", "utf-8", 0, empty=False, quoted=True)
-    return Separated(Piped(".csv", f"{quoted}\n".encode()), layout, {name: cells}).table()[name][0]
+    return DelimitedText(PipedTable(".csv", f"{quoted}\n".encode()), layout, {name: cells}).table()[name][0]

@@ -30,21 +30,21 @@ from discreet.tables.scan import TableScan, is_text, kind_of, scan
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed
 
 Label: TypeAlias = str | int
-Stand: TypeAlias = Label | dict[str, Label]
+MissingLabel: TypeAlias = Label | dict[str, Label]
 """The label for missing values; for a product, by attribute."""
 
 
-def check_stand(domain: Domain, stand: Stand) -> None:
+def check_missing_label(domain: Domain, missing_label: MissingLabel) -> None:
     """Raise an error if the label for missing values is not in the domain.
 
     Raises:
         ParameterError: if the label is not in the domain, or if it is given by attribute for a domain without
             attributes, or the reverse.
     """
-    if isinstance(stand, dict) != bool(domain.space.parts):
+    if isinstance(missing_label, dict) != bool(domain.space.parts):
         raise ParameterError("missing.not-by-attribute")
     parts = domain.space.flat_parts
-    for name, label in by_attribute(stand).items():
+    for name, label in by_attribute(missing_label).items():
         if name not in parts or not _is_label(parts[name], label):
             where = f" of {name!r}" if name else ""
             raise ParameterError("missing.not-label", where=where, label=label)
@@ -55,15 +55,15 @@ def _is_label(space: LabelSpace, label: Label) -> bool:
     return space.holds == wanted and fits and bool(space.encode([label])[0] >= 0)
 
 
-def filled(values: Any, stand: Stand | None) -> Any:
+def filled(values: Any, label: MissingLabel | None) -> Any:
     """Return values in which the label for missing values replaces missing cells.
 
     Args:
         values: the values in Arrow, as `discreet.tables.values.read_values` returns them.
-        stand: the label for missing values, or None. See `check_stand`.
+        label: the label for missing values, or None. See `check_missing_label`.
     """
-    labels = by_attribute(stand)
-    return values if stand is None else each_column(values, lambda name, column: _filled(column, labels.get(name)))
+    labels = by_attribute(label)
+    return values if label is None else each_column(values, lambda name, column: _filled(column, labels.get(name)))
 
 
 def _filled(column: Any, label: Label | None) -> Any:
@@ -154,7 +154,7 @@ class ValueColumns:
         domain: the domain of the values.
         column: the column of values; None if only one column has a name, or for products and grids.
         user: the column of users, if any.
-        stand: the label for missing values, if any.
+        missing_label: the label for missing values, if any.
         missing: "drop" leaves out rows without a value or a user; with "refuse" they are errors.
         cuts: the starts of the ranges, if the table holds numbers or dates and the labels are ranges.
         unknown: "drop" leaves out rows with a value outside the domain; with "refuse" they are errors.
@@ -173,7 +173,7 @@ class ValueColumns:
     domain: Domain
     column: str | None = None
     user: str | None = None
-    stand: Stand | None = None
+    missing_label: MissingLabel | None = None
     missing: str = "refuse"
     keep: tuple[str, ...] = ()
     cuts: Cuts | None = None
@@ -263,7 +263,7 @@ class CodedValues:
         asked = self.columns
         read = as_float32(values) if asked.float32 else values
         read = read if asked.cuts is None else cut(read, asked.cuts, asked.domain)
-        read = filled(read, asked.stand)
+        read = filled(read, asked.missing_label)
         needed = {"value": read} | ({} if users is None else {"user": users})
         rows, counts = needed | more | ({} if beside is None else {"kept": beside}), dict[str, int]()
         if asked.missing == "drop":

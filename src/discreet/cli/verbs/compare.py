@@ -10,13 +10,13 @@ import click
 import numpy as np
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import (
     Count,
     OptionGroup,
-    Reading,
-    Showing,
-    Writing,
+    ReadOptions,
+    TableOptions,
+    WriteOptions,
     allow_outside,
     load_plan,
     option,
@@ -28,7 +28,7 @@ from discreet.cli.output import (
     file_notes,
     notes_of,
 )
-from discreet.cli.results import Ending, VerbResult, check_folders, publication_of, statement_of
+from discreet.cli.results import CommandResult, Ending, check_folders, publication_of, statement_of
 from discreet.cli.verbs.estimate import read_with_columns
 from discreet.core.grouping import MINIMUM, Grouping
 from discreet.core.result_table import ResultColumn, ResultTable, spelled_p_value
@@ -99,7 +99,7 @@ class Tests(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class DifferenceFiles(Writing):
+class DifferenceFiles(WriteOptions):
     """Options for output files; None for files that are not named."""
 
     output: Path | None = option(
@@ -108,21 +108,21 @@ class DifferenceFiles(Writing):
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {any_of(PICTURES)}.")
 
 
-@click.command(cls=Verb, epilog="Example: discreet compare plan.toml north.parquet south.parquet")
+@click.command(cls=Subcommand, epilog="Example: discreet compare plan.toml north.parquet south.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @Sides.options
 @Tests.options
-@Showing.options
+@TableOptions.options
 @DifferenceFiles.options
-@Reading.only("trust_plan")
+@ReadOptions.only("trust_plan")
 @allow_outside
 def compare(
     plan: Path,
     reports: tuple[Path, ...],
     asked: Sides,
     tests: Tests,
-    shown: Showing,
+    shown: TableOptions,
     out: DifferenceFiles,
     *,
     trust_plan: bool,
@@ -152,8 +152,8 @@ class Side(NamedTuple):
 
 
 def compared_sides(
-    document: Plan, reports: Sequence[Side], asked: Sides, tests: Tests, shown: Showing, *, trust_plan: bool
-) -> VerbResult:
+    document: Plan, reports: Sequence[Side], asked: Sides, tests: Tests, shown: TableOptions, *, trust_plan: bool
+) -> CommandResult:
     """Return the comparison of two collections, of two groups of one collection, or of one with known shares."""
     if document.is_personalized:
         raise ParameterError("compare.personalized")
@@ -182,7 +182,7 @@ def compared_sides(
     ending = Ending(lambda: mechanism.guarantee.brief, comparison.simulated, trust_plan, stated)
     parts = [*_parts(comparison, tests, shown.largest), *notes_of(notes)]
     picture = partial(comparison.plot, shown.largest)
-    return VerbResult(partial(_record, comparison, tests, notes), parts, comparison.to_arrow, picture, ending)
+    return CommandResult(partial(_record, comparison, tests, notes), parts, comparison.to_arrow, picture, ending)
 
 
 def _record(comparison: Comparison, tests: Tests, notes: Sequence[str]) -> dict[str, Any]:

@@ -11,15 +11,15 @@ import click
 import numpy as np
 
 from discreet.cli import options
-from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import (
     GROUPS,
     NOT_WITH_GROUPS,
     Count,
     OptionGroup,
-    Reading,
-    Showing,
-    Writing,
+    ReadOptions,
+    TableOptions,
+    WriteOptions,
     allow_outside,
     load_plan,
     option,
@@ -35,7 +35,7 @@ from discreet.cli.output import (
     notes_of,
     reports_here,
 )
-from discreet.cli.results import Ending, VerbResult, check_folders, publication_of, statement_of
+from discreet.cli.results import CommandResult, Ending, check_folders, publication_of, statement_of
 from discreet.core.grouping import MINIMUM, SMALL, Grouping
 from discreet.core.reports import Reports
 from discreet.core.result_table import ResultColumn, ResultTable, number_of, text_column
@@ -71,33 +71,33 @@ _GROUPS_SHOWN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class MethodOptions:
     """The estimation method and its options, checked.
 
     Attributes:
-        method: the chosen method.
+        estimator: the chosen method.
         options: the options that were given, by name.
     """
 
-    method: Method[Any]
+    estimator: Method[Any]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def asked(self, progress: Callable[..., None] | None = None) -> dict[str, Any]:
         """Return the keyword arguments of the estimator, with a progress bar if the method can report its progress."""
-        named: dict[str, Any] = {"method": self.method.name, **self.options}
-        if progress is not None and PROGRESS in self.method.options:
+        named: dict[str, Any] = {"method": self.estimator.name, **self.options}
+        if progress is not None and PROGRESS in self.estimator.options:
             named["progress"] = lambda passes, gap: progress(f"pass {passes:g}, gap {gap:.1e}", 0, None)
         return named
 
     def reads_every(self, mechanism: Any) -> bool:
         """Return true if the method needs the reports, because a tally is not enough for the mechanism."""
-        return self.method.needs_reports and not mechanism.tally_suffices
+        return self.estimator.needs_reports and not mechanism.tally_suffices
 
 
 def method_options(
     methods: Iterable[Method[Any]], together: Iterable[Method[Any]] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ``--method`` and the methods' options to a command, as the argument ``how``.
+    """Return a decorator that adds ``--method`` and the methods' options to a command, as the argument ``method``.
 
     Args:
         methods: the methods that users can choose.
@@ -118,7 +118,7 @@ def method_options(
         def called(*args: Any, method: str, **options: Any) -> Any:
             asked = {each.name: options.pop(each.name) for each in takers}
             passed = {name: argument for name, argument in asked.items() if argument is not None}
-            return verb(*args, how=How(named[method], named[method].checked(passed)), **options)
+            return verb(*args, method=MethodOptions(named[method], named[method].checked(passed)), **options)
 
         decorated: Any = called
         for each, names in reversed(takers.items()):
@@ -132,7 +132,7 @@ def method_options(
 
 
 @dataclass(frozen=True, slots=True)
-class ByGroup(OptionGroup):
+class GroupOptions(OptionGroup):
     """Options for groups and weights."""
 
     by: tuple[str, ...] = option(
@@ -176,7 +176,7 @@ class ByGroup(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingAll(Reading):
+class MemoryOptions(ReadOptions):
     """Options for reading reports, with a memory limit for methods that need every report."""
 
     memory: int | None = option(
@@ -190,7 +190,7 @@ class ReadingAll(Reading):
 
 
 @dataclass(frozen=True, slots=True)
-class EstimateFiles(Writing):
+class EstimateFiles(WriteOptions):
     """Options for output files; None for files that are not named."""
 
     output: Path | None = option(
@@ -208,78 +208,87 @@ class EstimateFiles(Writing):
     )
 
 
-@click.command(cls=Verb, epilog="Example: discreet estimate plan.toml reports.parquet -o estimate.csv")
+@dataclass(frozen=True, slots=True)
+class EstimateOptions(OptionGroup):
+    """Options of ``discreet estimate`` that a survey does not have.
+
+    Attributes:
+        always: whether intervals hold at all looks at growing reports at once.
+        background: for each tag the distribution of values behind it, as ``TAG=WHAT``.
+    """
+
+    always: bool = option(
+        "--always", is_flag=True, help="Make intervals hold at all looks at growing reports at once; they are longer."
+    )
+    background: tuple[str, ...] = option(
+        "--background",
+        multiple=True,
+        metavar="TAG=WHAT",
+        bars={GROUPS: NOT_WITH_GROUPS},
+        help="Distribution of values behind a secret tag: FILE, in-clear or drop. [in-clear]",
+    )
+
+
+@click.command(cls=Subcommand, epilog="Example: discreet estimate plan.toml reports.parquet -o estimate.csv")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @method_options(METHODS.values())
-@click.option(
-    "--always", is_flag=True, help="Make intervals hold at all looks at growing reports at once; they are longer."
-)
-@click.option(
-    "--background",
-    cls=RuledOption,
-    multiple=True,
-    metavar="TAG=WHAT",
-    bars={GROUPS: NOT_WITH_GROUPS},
-    help="Distribution of values behind a secret tag: FILE, in-clear or drop. [in-clear]",
-)
-@ByGroup.options
-@Showing.options
+@EstimateOptions.options
+@GroupOptions.options
+@TableOptions.options
 @EstimateFiles.options
-@ReadingAll.options
+@MemoryOptions.options
 @allow_outside
 def estimate(
     plan: Path,
     reports: tuple[Path, ...],
-    how: How,
-    grouping: ByGroup,
-    shown: Showing,
+    method: MethodOptions,
+    grouping: GroupOptions,
+    shown: TableOptions,
     out: EstimateFiles,
-    read: ReadingAll,
-    *,
-    always: bool,
-    background: tuple[str, ...],
+    read: MemoryOptions,
+    asked: EstimateOptions,
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
     REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
     """
     document = load_plan(plan)
-    if always:
-        how = replace(how, options={**how.options, "limits": "always"})
+    if asked.always:
+        method = replace(method, options={**method.options, "limits": "always"})
     check_folders(reports if shown.statement else ())
-    known = backgrounds(document, background)
+    known = backgrounds(document, asked.background)
     check_files(reports, read.engine, out.tally_file)
     if grouping.wanted:
-        result = estimate_groups(document, reports, how, grouping, read, shown)
+        result = estimate_groups(document, reports, method, grouping, read, shown)
         result.write(out.output, out.plot, force=out.force)
     else:
-        result, tally = estimate_reports(document, reports, how, read, shown, known)
+        result, tally = estimate_reports(document, reports, method, read, shown, known)
         writers = {out.tally_file: lambda path: put_tally(path, tally())}
         result.write(out.output, out.plot, writers, force=out.force)
     result.show(out.output, out.plot, out.tally_file)
 
 
 def estimate_reports(
-    document: Plan, reports: Sequence[Any], how: How, read: ReadingAll, shown: Showing, known: Any = None
-) -> tuple[VerbResult, Callable[[], Tally]]:
+    plan: Plan, reports: Any, method: MethodOptions, read: MemoryOptions, shown: TableOptions, known: Any = None
+) -> tuple[CommandResult, Callable[[], Tally]]:
     """Return the estimate of reports, and a function that returns their tally.
 
     Args:
-        document: the plan.
+        plan: the plan.
         reports: files and folders.
-        how: the method.
+        method: the method and its options.
         read: how reports are read.
         shown: options for the output.
         known: the distributions of `backgrounds`: the values behind secret tags.
     """
-    mechanism = document.mechanism()
+    mechanism = plan.mechanism()
     with progress_bar("reading") as progress, read.running(read.memory) as engine, reports_here(reports) as sources:
         with file_notes() as notes:
-            data, left_out = read_for(engine, mechanism, read.sources(sources, partial(progress, "reading")), how)
-        result, tagged = _estimated(document, data, known, how.asked(progress))
-        stated = _statement(document, data, left_out, read, sources, shown) if shown.statement else {}
-    ending = Ending(lambda: document.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
+            data, left_out = read_for(engine, mechanism, read.sources(sources, partial(progress, "reading")), method)
+        result, tagged = _estimated(plan, data, known, method.asked(progress))
+        stated = _statement(plan, data, sum(left_out.values()), read, sources, shown) if shown.statement else {}
+    ending = Ending(lambda: plan.maker.guarantee.brief, result.simulated, read.trust_plan, stated)
     limits = shown.limits
 
     def record() -> dict[str, Any]:
@@ -295,20 +304,18 @@ def estimate_reports(
         [*left_out_sentences(left_out), *notes_of(notes)],
     )
     table, picture = partial(result.to_arrow, **limits), partial(result.plot, **limits)
-    return VerbResult(record, parts, table, picture, ending), partial(tally_of, mechanism, data)
+    return CommandResult(record, parts, table, picture, ending), partial(tally_of, mechanism, data)
 
 
 def _statement(
-    document: Plan, data: Data, left_out: Mapping[str, int], read: ReadingAll, sources: Sequence[Path], shown: Showing
+    plan: Plan, data: Data, left_out: int, read: MemoryOptions, sources: Sequence[Path], shown: TableOptions
 ) -> dict[str, Any]:
     """Return the privacy statement of an estimate, from the batches in the tally of its reports."""
-    tally = tally_of(document.mechanism(), data)
-    publication = publication_of(document.maker, tally, "this estimate", not_trusted=shown.not_trusted)
+    tally = tally_of(plan.mechanism(), data)
+    publication = publication_of(plan.maker, tally, "this estimate", not_trusted=shown.not_trusted)
     if tally.rest_n:
         publication = replace(publication, remarks=(_UNNAMED,))
-    return statement_of(
-        publication, read.sources(sources), left_out=sum(left_out.values()), counted=read.engine == "local"
-    )
+    return statement_of(publication, read.sources(sources), left_out=left_out, counted=read.engine == "local")
 
 
 def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
@@ -321,9 +328,9 @@ def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> Non
         refuse_idle(["bad_share", "trust_plan"], "tallies have no rows of their own")
 
 
-def read_for(engine: Engine, mechanism: BlockMechanism, sources: Sources, how: How) -> tuple[Data, Mapping[str, int]]:
+def read_for(engine: Engine, mechanism: Any, sources: Sources, method: MethodOptions) -> tuple[Data, Mapping[str, int]]:
     """Return the reports or the tally that the method needs, and the number of rows left out by reason."""
-    if how.reads_every(mechanism):
+    if method.reads_every(mechanism):
         return engine.evidence(mechanism, sources)
     refuse_idle(["memory"], "this method needs only a tally")
     counted = engine.tally(mechanism, sources)
@@ -344,7 +351,7 @@ def tally_of(mechanism: BlockMechanism, data: Data) -> Tally:
     return data.tally if isinstance(data, StoredBlocks) else data
 
 
-def estimate_parts(result: Estimate, shown: Showing, about: str = "") -> Iterator[str | ResultTable]:
+def estimate_parts(result: Estimate, shown: TableOptions, about: str = "") -> Iterator[str | ResultTable]:
     """Yield the table of the most frequent values, and sentences on the whole estimate."""
     codes = result.chosen(shown.largest)
     size = result.domain.size
@@ -410,19 +417,19 @@ def _placeholder_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Resu
 def estimate_groups(
     document: Plan,
     reports: Sequence[Any],
-    how: How,
-    grouping: ByGroup,
-    read: ReadingAll,
-    shown: Showing,
+    method: MethodOptions,
+    grouping: GroupOptions,
+    read: MemoryOptions,
+    shown: TableOptions,
     *,
     same_people: bool = False,
-) -> VerbResult:
+) -> CommandResult:
     """Return the estimates by group, or the estimate with weights.
 
     Args:
         document: the plan.
         reports: files and folders.
-        how: the method.
+        method: the method and its options.
         grouping: the groups and the weights.
         read: how reports are read.
         shown: options for the output.
@@ -430,12 +437,12 @@ def estimate_groups(
     """
     mechanism, sources = document.mechanism(), read.sources(reports)
     with read.running() as engine, file_notes() as notes:
-        data, groups, weights = _read_groups(engine, document, sources, how, grouping)
+        data, groups, weights = _read_groups(engine, document, sources, method, grouping)
     if grouping.by:
         about = grouping.about(data, groups)
-        result = estimated_groups(mechanism, data, groups, weights=weights, **how.asked(), **about)
+        result = estimated_groups(mechanism, data, groups, weights=weights, **method.asked(), **about)
     else:
-        everybody = estimated(mechanism, data, weights=weights, **how.asked())
+        everybody = estimated(mechanism, data, weights=weights, **method.asked())
         result = GroupedEstimate((), {"everybody": everybody}, everybody, 1)
     stated = {}
     if shown.statement:
@@ -445,7 +452,7 @@ def estimate_groups(
         known = [*grouping.by, *filter(None, [grouping.weights])]
         stated = statement_of(publication, sources, known=known, counted=read.engine == "local")
     ending = Ending(lambda: mechanism.guarantee.brief, result.overall.simulated, read.trust_plan, stated)
-    return VerbResult(
+    return CommandResult(
         partial(_groups_record, result, shown, ending, notes, same_people=same_people),
         chain(_groups_parts(result, shown, same_people=same_people), notes_of(notes)),
         partial(result.to_arrow, **shown.limits),
@@ -454,14 +461,14 @@ def estimate_groups(
     )
 
 
-def _read_groups(engine: Engine, plan: Plan, sources: Sources, how: How, grouping: ByGroup) -> tuple[Any, Any, Any]:
+def _read_groups(engine: Engine, plan: Plan, sources: Sources, method: MethodOptions, grouping: GroupOptions) -> Any:
     """Return the reports or tallies by group, the columns of groups and the column of weights."""
     if plan.is_personalized:
         raise ParameterError("by.personalized")
     if STANDARD in sources.of:
         raise ParameterError("standard-input.without-columns")
     mechanism = plan.mechanism()
-    every = how.reads_every(mechanism)
+    every = method.reads_every(mechanism)
     if (every or grouping.weights is not None) and not isinstance(engine, LocalEngine):
         raise ParameterError("engine.not-local")
     with progress_bar("reading") as progress:
@@ -492,7 +499,7 @@ def read_with_columns(
 
 
 def _groups_record(
-    estimates: GroupedEstimate, shown: Showing, ending: Ending, notes: Sequence[str], *, same_people: bool
+    estimates: GroupedEstimate, shown: TableOptions, ending: Ending, notes: Sequence[str], *, same_people: bool
 ) -> dict[str, Any]:
     """Return the estimates for JSON: ``groups`` has an object for each group, ``overall`` the overall estimate."""
     names, groups = estimates.names or ("group",), []
@@ -506,7 +513,7 @@ def _groups_record(
     return {"groups": groups, **overall, **more}
 
 
-def _groups_parts(estimates: GroupedEstimate, shown: Showing, *, same_people: bool) -> Iterator[str | ResultTable]:
+def _groups_parts(estimates: GroupedEstimate, shown: TableOptions, *, same_people: bool) -> Iterator[str | ResultTable]:
     """Yield a table of values for each of the largest groups, and sentences on all groups."""
     everybody, codes = estimates.overall, estimates.overall.chosen(shown.largest)
     # Without columns of groups, the only group is everybody.

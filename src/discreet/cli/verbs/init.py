@@ -10,7 +10,7 @@ import click
 from msgspec import structs
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, OptionGroup, option
 from discreet.cli.output import InputFile, OutputFile, in_words
 from discreet.cli.proposing import (
@@ -29,7 +29,7 @@ from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, any_of
 from discreet.formats.plan import Plan, plan_text, without_defaults
 from discreet.planning.compare import best
-from discreet.tables.labels import ColumnLook, proposed_ends
+from discreet.tables.labels import ColumnSummary, proposed_ends
 
 _DROPPED = "obfuscate --missing drop leaves them out"
 
@@ -53,7 +53,7 @@ class _Columns(OptionGroup):
 
 
 @click.command(
-    cls=Verb,
+    cls=Subcommand,
     epilog="Example: discreet init people.csv --column diagnosis --sensitive diabetes --epsilon 1 -o plan.toml",
 )
 @click.argument("tables", nargs=-1, required=True, type=InputFile(urls=True), metavar="TABLE...")
@@ -90,17 +90,17 @@ def init(
         raise ParameterError("column.twice")
     table = ScannedTable.of(tables, of.columns, labels)
     unnamed = "" if of.columns else "Name the column of values with --column."
-    check_complete(unnamed, promise, asking=table.way.asking)
+    check_complete(unnamed, promise, asking=table.rules.asking)
     names = of.columns or table.chosen()
     columns: Mapping[str, FoundLabels] = {}
     named: dict[str, Any] = {}
     if of.bins is not None:
-        plan, sentences = _of_numbers(table.looks, names, promise, of.bins, table.way.least, title)
+        plan, sentences = _of_numbers(table.columns, names, promise, of.bins, table.rules.least, title)
     else:
         proposal = table.proposal(names, promise)
         columns = proposal.columns
         plan = _with_cuts(Plan.of(best(_domain(proposal), proposal.epsilon), title=title), columns)
-        words, named = proposal.sensitive.said(proposal.labels, {"": plan.domain})
+        words, named = proposal.sensitive.sentences_and_record(proposal.labels, {"": plan.domain})
         sentences = [*words, *proposal.sentences(_DROPPED)]
     if output is not None:
         plan.save(output, force=force)
@@ -112,7 +112,7 @@ def init(
         plan_text(plan),
         facts | named,
         sentences,
-        _next(tables, [table.looks[name] for name in names], columns, output, more),
+        _next(tables, [table.columns[name] for name in names], columns, output, more),
     )
 
 
@@ -122,13 +122,13 @@ def _heading(plan: Plan, output: Path | None) -> str:
 
 
 def _of_numbers(
-    looks: Mapping[str, ColumnLook], names: Sequence[str], promise: Promise, bins: int, least: int, title: str
+    summaries: Mapping[str, ColumnSummary], names: Sequence[str], promise: Promise, bins: int, least: int, title: str
 ) -> tuple[Plan, list[str]]:
     """Return a plan for a numeric column in bins, and sentences on the plan."""
     if len(names) != 1 or promise.epsilon is None or not (promise.sensitive or promise.all_sensitive):
         raise ParameterError("bins.incomplete")
-    look = looks[names[0]]
-    low, high = proposed_ends(look, least=least)
+    summary = summaries[names[0]]
+    low, high = proposed_ends(summary, least=least)
     ranges = [text.split(":") for part in promise.sensitive for text in part.split(",")]
     try:
         pairs = [[float(first), float(last)] for first, last in ranges]
@@ -138,16 +138,16 @@ def _of_numbers(
     low, high = min([low, *(pair[0] for pair in pairs)]), max([high, *(pair[1] for pair in pairs)])
     domain = Domain.number(low, high, bins=bins, clip=True, sensitive=pairs if promise.sensitive else None)
     plan = Plan.of(best(domain, promise.epsilon), title=title)
-    beyond = sum(count for value, count in look.counts.items() if not low <= value <= high)
+    beyond = sum(count for value, count in summary.counts.items() if not low <= value <= high)
     sentences = [
         f"Protected: {plan.mechanism().guarantee.sensitive_names}.",
-        f"{beyond:,} of {look.rows:,} rows hold numbers outside {low:g} to {high:g}, which count as the nearest end.",
-        f"The plan is public: it reveals that at least {least} rows of {look.name} are about {low:g} or below, and as "
-        f"many about {high:g} or above.",
+        f"{beyond:,} of {summary.rows:,} rows hold numbers outside {low:g} to {high:g}. They count as the nearest end.",
+        f"The plan is public: it reveals that at least {least} rows of {summary.name} are about {low:g} or below, "
+        f"and as many about {high:g} or above.",
     ]
-    if look.missing:
+    if summary.missing:
         sentences.append(
-            f"{look.missing:,} rows have no value of {look.name}; obfuscate --missing drop leaves them out."
+            f"{summary.missing:,} rows have no value of {summary.name}; obfuscate --missing drop leaves them out."
         )
     return plan, sentences
 
@@ -181,14 +181,14 @@ def _with_cuts(plan: Plan, proposals: Mapping[str, FoundLabels]) -> Plan:
 
 def _next(
     tables: Sequence[str | Path],
-    looks: Sequence[ColumnLook],
+    summaries: Sequence[ColumnSummary],
     columns: Mapping[str, FoundLabels],
     output: Path | None,
     more: str,
 ) -> list[str]:
     """Return the next commands, from the plan to an estimate."""
-    column = f"--column {shlex.quote(looks[0].name)} " if len(looks) == 1 else ""
-    missing = "--missing drop " if any(look.missing for look in looks) else ""
+    column = f"--column {shlex.quote(summaries[0].name)} " if len(summaries) == 1 else ""
+    missing = "--missing drop " if any(summary.missing for summary in summaries) else ""
     unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in columns.values()) else ""
     read = "--as-read " if any(proposal.labels.read_rows for proposal in columns.values()) else ""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"

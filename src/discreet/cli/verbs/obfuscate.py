@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import PeopleColumns, allow_outside, load_plan, option, progress_bar, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
@@ -26,7 +26,7 @@ from discreet.core.result_table import ResultTable
 from discreet.engines.obfuscation import obfuscate as obfuscated
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import REPORTS, any_of
-from discreet.files.reading import Piped, piped_table
+from discreet.files.reading import PipedTable, piped_table
 from discreet.formats.plan import Plan
 from discreet.mechanisms.personalized import SimulatedTags
 from discreet.tables.values import Placeholders, ValueColumns, read_owned
@@ -122,7 +122,7 @@ def kept_sentences(keep: tuple[str, ...]) -> list[str]:
     return [_KEPT.format(", ".join(map(repr, keep)))] if keep else []
 
 
-def value_source(values: str | Path) -> str | Path | Piped:
+def value_source(values: str | Path) -> str | Path | PipedTable:
     """Return the table of values to read. ``-`` is standard input, and its format is noted on the error stream."""
     if str(values) != "-":
         return values
@@ -132,7 +132,7 @@ def value_source(values: str | Path) -> str | Path | Piped:
 
 
 @click.command(
-    cls=Verb, epilog="Example: discreet obfuscate plan.toml people.csv --column diagnosis -o reports.parquet"
+    cls=Subcommand, epilog="Example: discreet obfuscate plan.toml people.csv --column diagnosis -o reports.parquet"
 )
 @click.argument("plan", type=InputFile())
 @click.argument("values", type=InputFile(urls=True))

@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import (
     Count,
     OptionGroup,
-    Writing,
+    WriteOptions,
     allow_outside,
     allows_outside,
     load_plan,
@@ -142,7 +142,7 @@ class _Precision(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class PlanFile(Writing):
+class PlanFile(WriteOptions):
     """The option for the file of the plan."""
 
     output: Path | None = option(
@@ -179,7 +179,7 @@ class _Outputs(PlanFile):
         return [*sentences, *written(self.plot)]
 
 
-@click.command(cls=Verb, epilog="Example: discreet plan domain.toml --epsilon 1 --users 100000 -o plan.toml")
+@click.command(cls=Subcommand, epilog="Example: discreet plan domain.toml --epsilon 1 --users 100000 -o plan.toml")
 @click.argument("domain", type=InputFile())
 @_Promise.options
 @_People.options

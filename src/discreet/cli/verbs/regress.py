@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
-from discreet.cli.options import OptionGroup, Reading, Showing, Writing, allow_outside, load_plan, option
+from discreet.cli.commands import Subcommand
+from discreet.cli.options import OptionGroup, ReadOptions, TableOptions, WriteOptions, allow_outside, load_plan, option
 from discreet.cli.output import InputFile, OutputFile, file_notes, notes_of
-from discreet.cli.results import Ending, VerbResult, publication_of
+from discreet.cli.results import CommandResult, Ending, publication_of
 from discreet.core.batches import NamedBatch
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
@@ -81,7 +81,7 @@ LEVEL = click.option("--level", type=float, default=0.95, show_default=True, hel
 
 
 @dataclass(frozen=True, slots=True)
-class CoefficientFile(Writing):
+class CoefficientFile(WriteOptions):
     """Options for the output file, and for replacing it."""
 
     output: Path | None = option(
@@ -89,14 +89,14 @@ class CoefficientFile(Writing):
     )
 
 
-@click.command(cls=Verb, epilog="Example: discreet regress plan.toml reports.parquet --on age")
+@click.command(cls=Subcommand, epilog="Example: discreet regress plan.toml reports.parquet --on age")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @Model.options
 @LEVEL
 @CoefficientFile.options
-@Showing.only("statement")
-@Reading.only("trust_plan")
+@TableOptions.only("statement")
+@ReadOptions.only("trust_plan")
 @allow_outside
 def regress(
     plan: Path,
@@ -118,7 +118,7 @@ def regress(
 
 def regression(
     document: Plan, reports: Sequence[Any], model: Model, *, level: float, statement: bool, trust_plan: bool
-) -> VerbResult:
+) -> CommandResult:
     """Return the regression of reports on public columns beside them."""
     if document.is_personalized:
         raise ParameterError("regress.personalized")
@@ -136,4 +136,4 @@ def regression(
     against = "" if fit.baseline is None else f"; odds against {fit.baseline}"
     title = f"{fit.method} regression, {fit.n:,} reports{against}"
     parts: list[str | ResultTable] = [replace(table, title=title), *notes_of(notes)]
-    return VerbResult(lambda: record, parts, table.to_arrow, ending=ending)
+    return CommandResult(lambda: record, parts, table.to_arrow, ending=ending)

@@ -9,12 +9,12 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import (
     NOT_TRUSTED,
     Count,
     OptionGroup,
-    Reading,
+    ReadOptions,
     allow_outside,
     load_plan,
     option,
@@ -31,7 +31,7 @@ from discreet.cli.output import (
     prints_json,
     say,
 )
-from discreet.cli.results import VOUCHED, Ending, VerbResult
+from discreet.cli.results import VOUCHED, CommandResult, Ending
 from discreet.core.batches import NamedBatch
 from discreet.files.paths import TALLIES, any_of, checked_output
 from discreet.files.writing import in_turn
@@ -54,7 +54,7 @@ class SealedBatch(OptionGroup):
     not_trusted: int = option("--not-trusted", **NOT_TRUSTED)
 
 
-@click.command(cls=Verb, epilog="Example: discreet seal plan.toml reports.parquet -o sealed.parquet")
+@click.command(cls=Subcommand, epilog="Example: discreet seal plan.toml reports.parquet -o sealed.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
@@ -65,14 +65,14 @@ class SealedBatch(OptionGroup):
     help="The sealed file: .parquet.",
 )
 @SealedBatch.options
-@Reading.options
+@ReadOptions.options
 @options.force
 @allow_outside
 def seal(
     plan: Path,
     reports: tuple[str | Path, ...],
     batch: SealedBatch,
-    read: Reading,
+    read: ReadOptions,
     *,
     output: Path,
     force: bool,
@@ -99,12 +99,12 @@ def seal_reports(
     document: Plan,
     reports: Sequence[Any],
     batch: SealedBatch,
-    read: Reading,
+    read: ReadOptions,
     output: Path,
     *,
     force: bool,
     beside: Path | None = None,
-) -> VerbResult:
+) -> CommandResult:
     """Seal reports in a file, and return a result that describes the file.
 
     Args:
@@ -147,10 +147,10 @@ def seal_reports(
         *left_out_sentences(sealed.left_out),
         *notes_of(notes),
     ]
-    return VerbResult(lambda: {**result, **details}, sentences, ending=ending)
+    return CommandResult(lambda: {**result, **details}, sentences, ending=ending)
 
 
-@click.command(cls=Verb, epilog="Example: discreet tally plan.toml sealed -o all.tally.parquet")
+@click.command(cls=Subcommand, epilog="Example: discreet tally plan.toml sealed -o all.tally.parquet")
 @click.argument("plan", type=InputFile())
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
@@ -161,8 +161,8 @@ def seal_reports(
     help=f"File of the tally, made if it does not exist: {any_of(TALLIES)}.",
 )
 @RETRACT
-@Reading.only("engine")
-@Reading.only("master")
+@ReadOptions.only("engine")
+@ReadOptions.only("master")
 @allow_outside
 def tally(
     plan: Path,
@@ -181,11 +181,11 @@ def tally(
     the names of its batches, so you can run this every night on the whole folder. A batch whose number of reports has
     changed is refused. discreet estimate PLAN TALLY reads the result.
     """
-    read = Reading(trust_plan=False, engine=engine, master=master, bad_share=0.0)
+    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     add_batches(load_plan(plan), sealed, read, output, retract=retract).show()
 
 
-def add_batches(document: Plan, sealed: Sequence[Any], read: Reading, output: Path, *, retract: bool) -> VerbResult:
+def add_batches(document: Plan, sealed: Any, read: ReadOptions, output: Path, *, retract: bool) -> CommandResult:
     """Add sealed batches to a tally file, or remove them, and return a result that describes the tally."""
     mechanism = document.mechanism()
     checked_output(output, TALLIES, "tallies")
@@ -207,4 +207,4 @@ def add_batches(document: Plan, sealed: Sequence[Any], read: Reading, output: Pa
         f"Batches in {output}: {len(after.batches):,}, with {after.n:,} reports."
     )
     counts = {"batches": len(after.batches), "changed": len(changed)}
-    return VerbResult(lambda: result | counts, [sentence, *([SIMULATED_REPORTS] * after.simulated)])
+    return CommandResult(lambda: result | counts, [sentence, *([SIMULATED_REPORTS] * after.simulated)])

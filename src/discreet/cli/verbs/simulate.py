@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import progress_bar
 from discreet.cli.output import InputFile, OutputFolder, show
 from discreet.core.random import SeededRandom
@@ -22,7 +22,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
     return Path("out") / ctx.params["study"].stem if output is None else output
 
 
-@click.command(cls=Verb, epilog="Example: discreet simulate examples/census.toml")
+@click.command(cls=Subcommand, epilog="Example: discreet simulate examples/census.toml")
 @click.argument("study", type=InputFile())
 @click.option("-o", "--output", type=FOLDER, callback=_folder, help="Folder for page, picture and numbers. [out/STUDY]")
 @options.seed
@@ -54,7 +54,7 @@ def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Result
     yield "Written: " + ", ".join(map(str, written))
 
 
-@click.command(cls=Verb, epilog="Example: discreet examples examples")
+@click.command(cls=Subcommand, epilog="Example: discreet examples examples")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @options.force
 def examples(folder: Path, *, force: bool) -> None:

@@ -10,10 +10,10 @@ import click
 import numpy as np
 
 from discreet.cli import options
-from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.commands import ConditionalOption, Subcommand
 from discreet.cli.options import Count, OptionGroup, allow_outside, load_plan, option
 from discreet.cli.output import SIMULATED_REPORTS, InputFile, alike_in, in_words
-from discreet.cli.results import VerbResult
+from discreet.cli.results import CommandResult
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultTable
 from discreet.errors import ParameterError
@@ -102,7 +102,7 @@ class Batches(OptionGroup):
 MEMO = click.option(
     "--memo",
     type=float,
-    cls=RuledOption,
+    cls=ConditionalOption,
     bars=_NOT_SEALED,
     metavar="EPSILON",
     help="Also verify permanent reports with a second coin and this epsilon for all rounds.",
@@ -138,7 +138,7 @@ class Draws(OptionGroup):
         help="With --draws: seed for a simulation. [secure randomness, as on devices]",
     )
 
-    def audit(self, document: Plan) -> VerbResult | None:
+    def audit(self, document: Plan) -> CommandResult | None:
         """Return the audit of a plan by reports drawn under it; None if ``--draws`` was not given."""
         if self.draws is None:
             return None
@@ -155,10 +155,10 @@ class Draws(OptionGroup):
         record = {name: getattr(result, name) for name in numbers} | {"tested": tested}
         rows = zip(values, result.counts, result.trials, strict=True)
         lines = [f"  from {value}: {count:,} of {trials:,} {of}reports" for value, count, trials in rows]
-        return VerbResult(lambda: record, [f"Tested: {event}.", *lines, str(result)], code=0 if result.holds else 1)
+        return CommandResult(lambda: record, [f"Tested: {event}.", *lines, str(result)], code=0 if result.holds else 1)
 
 
-@click.command(cls=Verb, epilog="Example: discreet verify plan.toml --draws 1000000")
+@click.command(cls=Subcommand, epilog="Example: discreet verify plan.toml --draws 1000000")
 @click.argument("plan", type=InputFile())
 @Batches.options
 @Draws.options
@@ -185,7 +185,7 @@ def verify(plan: Path, batches: Batches, drawn: Draws, *, memo: float | None, se
     result.finish(None, batches.plot, force=batches.force)
 
 
-def verification(document: Plan, batches: Batches, memo: float | None) -> VerbResult:
+def verification(document: Plan, batches: Batches, memo: float | None) -> CommandResult:
     """Return the verification of a plan, with a picture if the publication has one."""
     mechanism = document.mechanism()
     outcome = verified(mechanism)
@@ -198,7 +198,7 @@ def verification(document: Plan, batches: Batches, memo: float | None) -> VerbRe
     record = _verification_record(outcome, mechanism, publication) | named
     record |= {} if again is None else {"memo": _memo_record(again)}
     holds = outcome.holds and (again is None or again.holds)
-    return VerbResult(
+    return CommandResult(
         lambda: record,
         chain(_verification_parts(outcome, mechanism, publication), rounds, alike),
         picture=None if central is None else central.plot,
@@ -257,7 +257,7 @@ def _verification_parts(
         yield from publication.lines(status=True)
 
 
-def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
+def check_sealed_files(document: Plan, sources: Sequence[Any]) -> CommandResult:
     """Check sealed files, and return the findings. The exit code is 1 if a file is not sealed.
 
     Args:
@@ -281,7 +281,7 @@ def check_sealed_files(document: Plan, sources: Sequence[Any]) -> VerbResult:
         flaw = error.sentence()
     result = {"plan": mechanism.fingerprint, "sealed": not flaw, "flaw": flaw or None, "files": files}
     parts = [flaw] if flaw else _sealed_parts(files, mechanism.fingerprint)
-    return VerbResult(lambda: result, parts, code=1 if flaw else 0)
+    return CommandResult(lambda: result, parts, code=1 if flaw else 0)
 
 
 def _sealed_parts(files: Sequence["SealedFile"], plan: str) -> Iterator[str]:

@@ -295,7 +295,7 @@ def _check_rounds(rounds: Rounds | None, terms: Terms) -> None:
         return
     if rounds.how == "rotate":
         raise ParameterError("rounds.rotate")
-    kind = PERMANENT if rounds.keeps else FRESH
+    kind = PERMANENT if rounds.is_permanent else FRESH
     if terms.answers != kind or terms.memo is not None or terms.epochs.count > rounds.number:
         raise ParameterError("terms.other-rounds", n=rounds.number, kind=kind)
 

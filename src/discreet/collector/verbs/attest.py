@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, allow_outside, allows_outside, force, refuse_idle
 from discreet.cli.output import InputFile, OutputFile, OutputPlace, written
-from discreet.cli.results import VerbResult
+from discreet.cli.results import CommandResult
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.verbs.collection import TRUST, opened_file
@@ -29,7 +29,7 @@ _SURE = 0.999999
 _DRAWS, _MOST_DRAWN = 100_000, 1000
 
 
-@click.command(cls=Verb, epilog="Example: discreet attest plan.toml -o attestation.html")
+@click.command(cls=Subcommand, epilog="Example: discreet attest plan.toml -o attestation.html")
 @click.argument("plan", metavar="PLAN|SURVEY|COLLECTION", type=InputFile())
 @click.option(
     "-o",
@@ -77,7 +77,7 @@ def attest(
     result.show()
 
 
-def _page(attested: Attestation, draws: int | None, beside: Path, output: Path) -> VerbResult:
+def _page(attested: Attestation, draws: int | None, beside: Path, output: Path) -> CommandResult:
     """Write the page of an attestation beside its place, and return what the page says."""
     if draws is None:
         draws = _DRAWS if attested.mechanism.domain.size <= _MOST_DRAWN else 0
@@ -85,7 +85,7 @@ def _page(attested: Attestation, draws: int | None, beside: Path, output: Path) 
         attested = replace(attested, audit=audit(attested.mechanism, draws=draws, confidence=_SURE))
     beside.write_text(attested.page(), encoding="utf-8")
     parts = [attested.heading, *attested.answer, *written(output)]
-    return VerbResult(attested.to_dict, parts, code=0 if attested.holds else 1)
+    return CommandResult(attested.to_dict, parts, code=0 if attested.holds else 1)
 
 
 def _attest_survey(document: Questionnaire, output: Path, users: int | None, draws: int | None, *, force: bool) -> None:
@@ -94,7 +94,7 @@ def _attest_survey(document: Questionnaire, output: Path, users: int | None, dra
     names = [question.name for question in survey.questions if question.epsilon]
     places = files_in_folder(survey, output, OutputPlace("attestations", PAGES), names)
 
-    def attested(plan: Plan, _: str, target: Path, beside: Path) -> VerbResult:
+    def attested(plan: Plan, _: str, target: Path, beside: Path) -> CommandResult:
         return _page(Attestation(plan, users=users, survey=survey), draws, beside, target)
 
     results = each_file(document, {name: name for name in names}, places, attested, force=force)

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import VerbGroup
+from discreet.cli.commands import SubcommandGroup
 from discreet.cli.options import (
     NOT_TRUSTED,
     Count,
     OptionGroup,
-    Writing,
+    WriteOptions,
     allow_outside,
     allows_outside,
     load_plan,
@@ -130,7 +130,7 @@ class _Said(OptionGroup):
 
 
 @dataclass(frozen=True, slots=True)
-class _Signing(Writing):
+class _Signing(WriteOptions):
     """The keys that sign, and the file of the signed collection."""
 
     keys: tuple[Path, ...] = option(
@@ -188,7 +188,7 @@ def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     return decorated  # type: ignore[no-any-return]
 
 
-@click.group(cls=VerbGroup)
+@click.group(cls=SubcommandGroup)
 def collection() -> None:
     """Sign a plan with its terms; show, renew or withdraw it."""
 

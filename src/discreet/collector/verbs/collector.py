@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from discreet.cli.commands import Verb, VerbGroup
+from discreet.cli.commands import Subcommand, SubcommandGroup
 from discreet.cli.options import Count, OptionGroup, option
 from discreet.cli.output import InputFile, say, show
 from discreet.collector import operations
@@ -46,7 +46,7 @@ class _Place(OptionGroup):
         return operations.ask(self.folder(make=make), operation, **given)
 
 
-@click.group(cls=VerbGroup)
+@click.group(cls=SubcommandGroup)
 def collector() -> None:
     """Operate a collector: collections, tokens, seals, backups.
 
@@ -254,7 +254,7 @@ class _Flags(OptionGroup):
     )
 
 
-@click.command(cls=Verb, has_result=False, epilog="Example: discreet serve --demo")
+@click.command(cls=Subcommand, has_result=False, epilog="Example: discreet serve --demo")
 @click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/reference/collector.md).")
 @_Flags.options
 @click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 import numpy as np
 
-from discreet.cli.commands import VerbGroup
+from discreet.cli.commands import SubcommandGroup
 from discreet.cli.options import Count, OptionGroup, PeopleColumns, at_a_terminal, option
 from discreet.cli.output import (
     InputFile,
@@ -152,7 +152,7 @@ class _Joining(OptionGroup):
         }
 
 
-@click.group(cls=VerbGroup)
+@click.group(cls=SubcommandGroup)
 def device() -> None:
     """Act as a device: join a collection, answer, and send.
 

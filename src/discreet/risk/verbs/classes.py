@@ -6,7 +6,7 @@ import click
 import pyarrow as pa
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import load_plan, progress_bar
 from discreet.cli.output import InputFile, built_ins, show
 from discreet.core.result_table import ResultColumn, ResultTable, text_column
@@ -17,7 +17,7 @@ from discreet.tables.scan import table_files
 from discreet.tables.text import Cells, Kind
 
 
-@click.command("reports", cls=Verb, epilog="Example: discreet risk reports plan.toml people.csv --by age,sex")
+@click.command("reports", cls=Subcommand, epilog="Example: discreet risk reports plan.toml people.csv --by age,sex")
 @click.argument("plan", type=InputFile())
 @click.argument("table", type=InputFile(urls=True))
 @click.option("--by", required=True, metavar="A,B", help="Public columns that are published beside the reports.")

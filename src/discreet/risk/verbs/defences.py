@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.arrays import FloatArray
 from discreet.cli import options
-from discreet.cli.commands import RuledOption, Verb
+from discreet.cli.commands import ConditionalOption, Subcommand
 from discreet.cli.options import Count, OptionGroup, load_plan, option, refuse_idle
 from discreet.cli.output import InputFile, built_ins, show
 from discreet.core.columns import reals
@@ -113,15 +113,15 @@ def _of_plan(path: Path, reports: int) -> Defence:
     return reported(each, document.mechanism(), reports)
 
 
-@click.command("compare", cls=Verb, epilog="Example: discreet risk compare a.toml b.toml --users 1000")
+@click.command("compare", cls=Subcommand, epilog="Example: discreet risk compare a.toml b.toml --users 1000")
 @click.argument("plans", type=InputFile(), nargs=-1, metavar="PLAN...")
 @click.option(
-    "--users", type=Count(), cls=RuledOption, bars=_OF_PLANS, help="Among how many people.  [required for plans]"
+    "--users", type=Count(), cls=ConditionalOption, bars=_OF_PLANS, help="Among how many people.  [required for plans]"
 )
 @click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
 @click.option(
     "--prior",
-    cls=RuledOption,
+    cls=ConditionalOption,
     metavar="zipf:S|TABLE",
     bars=_OF_PLANS,
     help="How likely each user is to be the sender: the r-th like r^-S, or as the column weight of a table, a row per "

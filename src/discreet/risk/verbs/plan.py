@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, allow_outside
 from discreet.cli.output import InputFile, show
 from discreet.cli.verbs.plan import USERS, PlanFile, domain_of
@@ -97,7 +97,7 @@ def _odds(bounds: list[Bounds]) -> str:
 
 
 @click.command(
-    "plan", cls=Verb, epilog="Example: discreet risk plan domain.toml --users 1000 --identification-error 0.9"
+    "plan", cls=Subcommand, epilog="Example: discreet risk plan domain.toml --users 1000 --identification-error 0.9"
 )
 @click.argument("domain", type=InputFile())
 @click.option(

@@ -10,11 +10,11 @@ from typing import Any
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import VerbGroup
+from discreet.cli.commands import SubcommandGroup
 from discreet.cli.options import (
     Count,
     OptionGroup,
-    Writing,
+    WriteOptions,
     load_plan,
     option,
     progress_bar,
@@ -57,7 +57,7 @@ _WORSE_THAN_CHANCE = 0.5
 _AS_THEY_ARE = "events are published as they are."
 
 
-class _RiskGroup(VerbGroup):
+class _RiskGroup(SubcommandGroup):
     """A group of verbs, where the first verb is the default."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -155,7 +155,7 @@ _FOR_ALL_ALIKE = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Pages(Writing):
+class _Pages(WriteOptions):
     """The pages, and a file of users by name."""
 
     output: Path | None = option(

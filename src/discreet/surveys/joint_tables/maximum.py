@@ -153,7 +153,7 @@ def marginal_of(whole: FloatArray, axes: Axes) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
+class QuestionReports:
     """A question with its reports and their linear estimate.
 
     Attributes:
@@ -209,7 +209,7 @@ class JointTable:
         solution: the solution of the maximisation.
     """
 
-    answered: tuple[Answered, ...]
+    answered: tuple[QuestionReports, ...]
     whole: FloatArray
     solution: Solution
 
@@ -326,7 +326,7 @@ class JointTable:
 
 
 def joint_maximum(
-    answered: Sequence[Answered],
+    answered: Sequence[QuestionReports],
     sizes: tuple[int, ...],
     *,
     tolerance: float,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from discreet.cli import options
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import AS_READ, FLOAT32, OptionGroup, allow_outside, option, progress_bar, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
@@ -58,7 +58,7 @@ class _Columns(OptionGroup):
         return self.user, self.round
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey obfuscate survey.toml people.csv -o reports")
+@click.command(cls=Subcommand, epilog="Example: discreet survey obfuscate survey.toml people.csv -o reports")
 @SURVEY
 @click.argument("people", type=InputFile(urls=True))
 @click.option(
@@ -125,7 +125,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
     return Path("out") / ctx.params["survey"].stem if output is None else output
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey simulate survey.toml people.csv -o out")
+@click.command(cls=Subcommand, epilog="Example: discreet survey simulate survey.toml people.csv -o out")
 @SURVEY
 @click.argument("people", type=InputFile(urls=True))
 @click.option(

@@ -1,7 +1,7 @@
 """The commands ``survey estimate``, ``survey compare`` and ``survey regress``."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
-from discreet.cli.options import GROUPS, NOT_WITH_GROUPS, Reading, Showing, allow_outside, option, progress_bar
+from discreet.cli.commands import Subcommand
+from discreet.cli.options import GROUPS, NOT_WITH_GROUPS, ReadOptions, TableOptions, allow_outside, option, progress_bar
 from discreet.cli.output import (
     OutputFile,
     OutputPlace,
@@ -18,13 +18,13 @@ from discreet.cli.output import (
     left_out_sentences,
     notes_of,
 )
-from discreet.cli.results import Ending, VerbResult, check_folders, publication_of
+from discreet.cli.results import CommandResult, Ending, check_folders, publication_of
 from discreet.cli.verbs.compare import DifferenceFiles, Side, Sides, Tests, compared_sides
 from discreet.cli.verbs.estimate import (
-    ByGroup,
     EstimateFiles,
-    How,
-    ReadingAll,
+    GroupOptions,
+    MemoryOptions,
+    MethodOptions,
     check_files,
     estimate_groups,
     estimate_parts,
@@ -45,10 +45,10 @@ from discreet.surveys.documents import Questionnaire
 from discreet.surveys.estimating import TOGETHER, estimate_survey, separate_answers
 from discreet.surveys.rounds import ROUND
 from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, Lacking, together
+from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, NoResultTexts, SurveyOptions, together
 
 _TALLIES = OutputPlace("tallies", TALLIES)
-_NOT_ON_BOTH = Lacking("unanswered", "Not on both sides:", "questions.not-on-both-sides")
+_NOT_ON_BOTH = NoResultTexts("unanswered", "Not on both sides:", "questions.not-on-both-sides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +63,23 @@ class _Files(EstimateFiles):
     )
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey estimate survey.toml reports -o estimates.csv")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey estimate survey.toml reports -o estimates.csv")
+@SurveyOptions.options
 @REPORTS_OF_SURVEY
 @method_options(METHODS.values(), TOGETHER.values())
-@ByGroup.options
-@Showing.options
+@GroupOptions.options
+@TableOptions.options
 @_Files.options
-@ReadingAll.options
+@MemoryOptions.options
 @allow_outside
 def estimate(
-    asked: Asked,
+    asked: SurveyOptions,
     reports: tuple[Any, ...],
-    how: How,
-    grouping: ByGroup,
-    shown: Showing,
+    method: MethodOptions,
+    grouping: GroupOptions,
+    shown: TableOptions,
     out: _Files,
-    read: ReadingAll,
+    read: MemoryOptions,
 ) -> None:
     """Estimate all questions of SURVEY from REPORTS.
 
@@ -89,21 +89,21 @@ def estimate(
     """
     document = asked.document(["shares", "plot", "trust_plan"])
     check_folders(reports if shown.statement else ())
-    if asked.question is not None and how.method.name in TOGETHER:
-        raise ParameterError("method.needs-all-questions", name=how.method.name)
+    if asked.question is not None and method.estimator.name in TOGETHER:
+        raise ParameterError("method.needs-all-questions", name=method.estimator.name)
     files = asked.files(document, reports, grouping.by)
     tallies = dict[str, Tally]()
     if grouping.wanted:
         apart = ROUND in grouping.by
-        of_one = partial(estimate_groups, how=how, grouping=grouping, read=read, shown=shown, same_people=apart)
+        of_one = partial(estimate_groups, method=method, grouping=grouping, read=read, shown=shown, same_people=apart)
         result = asked.result(document, files, of_one, apart=apart)
     elif asked.question is not None:
         ((name, some),) = files.items()
         check_files(some, read.engine, out.tally_file)
-        result, tally = estimate_reports(document.plan(name), some, how, read, shown)
+        result, tally = estimate_reports(document.plan(name), some, method, read, shown)
         tallies = {} if out.tally_file is None else {name: tally()}
     else:
-        result, tallies = _estimates(document, files, how, read, shown)
+        result, tallies = _estimates(document, files, method, read, shown)
     places = {} if out.tally_file is None else asked.places(document, out.tally_file, _TALLIES, tallies)
     writers: Any = {place: partial(put_tally, tally=tallies[name]) for name, place in places.items()}
     result.write(out.output, out.plot, writers, force=out.force)
@@ -111,28 +111,28 @@ def estimate(
 
 
 def _estimates(
-    document: Questionnaire, files: Mapping[str, Sequence[Any]], how: How, read: ReadingAll, shown: Showing
-) -> tuple[VerbResult, dict[str, Tally]]:
+    document: Questionnaire, files: Mapping[str, Any], method: MethodOptions, read: MemoryOptions, shown: TableOptions
+) -> tuple[CommandResult, dict[str, Tally]]:
     """Return the estimates of all questions as one result, and the tallies of the questions with reports."""
     survey = document.survey()
     parts, tallies, left_out = dict[str, Any](), dict[str, Tally](), Counter[str]()
-    jointly = how.method.name in TOGETHER
+    joint = method.estimator.name in TOGETHER
     with progress_bar("reading") as progress, read.running(read.memory) as engine, file_notes() as notes:
         for name, some in files.items():
             mechanism = survey.question(name).mechanism
-            data, left = read_for(engine, mechanism, read.sources(some, partial(progress, f"reading {name}")), how)
+            data, left = read_for(engine, mechanism, read.sources(some, partial(progress, f"reading {name}")), method)
             tallies[name] = tally_of(mechanism, data)
             left_out.update(left)
             if tallies[name].n:
-                parts[name] = data if jointly else estimated(mechanism, data, **how.asked(progress))
-        answers = estimate_survey(survey, parts, **how.asked(progress)) if jointly else separate_answers(survey, parts)
+                parts[name] = data if joint else estimated(mechanism, data, **method.asked(progress))
+        answers = estimate_survey(survey, parts, **method.asked(progress)) if joint else separate_answers(survey, parts)
     results = {name: _of_question(part, survey, name, tallies[name], shown) for name, part in answers.items()}
     beside, sentences = {"left_out": dict(left_out), "notes": notes}, [*left_out_sentences(left_out), *notes_of(notes)]
     table = partial(answers.to_arrow, **shown.limits)
     return together(document, results, beside, sentences, table=table), tallies
 
 
-def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: Showing) -> VerbResult:
+def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: TableOptions) -> CommandResult:
     """Return the estimate of one question as a result."""
     mechanism, statement = survey.question(name).mechanism, {}
     if shown.statement:
@@ -140,24 +140,24 @@ def _of_question(estimate: Any, survey: Survey, name: str, tally: Tally, shown: 
         statement = {"publication": publication}
     ending = Ending(lambda: mechanism.guarantee.brief, tally.simulated, statement=statement)
     record = partial(estimate_facts, estimate, **shown.limits)
-    return VerbResult(record, estimate_parts(estimate, shown), ending=ending)
+    return CommandResult(record, estimate_parts(estimate, shown), ending=ending)
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey compare survey.toml spring autumn")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey compare survey.toml spring autumn")
+@SurveyOptions.options
 @REPORTS_OF_SURVEY
 @Sides.options
 @Tests.options
-@Showing.options
+@TableOptions.options
 @DifferenceFiles.options
-@Reading.only("trust_plan")
+@ReadOptions.only("trust_plan")
 @allow_outside
 def compare(
-    asked: Asked,
+    asked: SurveyOptions,
     reports: tuple[Any, ...],
     sides: Sides,
     tests: Tests,
-    shown: Showing,
+    shown: TableOptions,
     out: DifferenceFiles,
     *,
     trust_plan: bool,
@@ -183,16 +183,16 @@ def compare(
     result.finish(out.output, out.plot, force=out.force)
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey regress survey.toml reports --on region")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey regress survey.toml reports --on region")
+@SurveyOptions.options
 @REPORTS_OF_SURVEY
 @Model.options
 @LEVEL
 @CoefficientFile.options
-@Showing.only("statement")
-@Reading.only("trust_plan")
+@TableOptions.only("statement")
+@ReadOptions.only("trust_plan")
 @allow_outside
-def regress(asked: Asked, reports: tuple[Any, ...], model: Model, out: CoefficientFile, **about: Any) -> None:
+def regress(asked: SurveyOptions, reports: tuple[Any, ...], model: Model, out: CoefficientFile, **about: Any) -> None:
     """Regress reports of each question on public columns.
 
     The columns stand beside REPORTS, which were made under SURVEY.

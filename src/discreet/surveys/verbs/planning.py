@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, OptionGroup, allow_outside, force, option
 from discreet.cli.output import InputFile, OutputFile, alike_in
 from discreet.cli.proposing import (
@@ -21,7 +21,7 @@ from discreet.cli.proposing import (
     proposal_facts,
     show_proposal,
 )
-from discreet.cli.results import VerbResult
+from discreet.cli.results import CommandResult
 from discreet.cli.verbs.plan import ReportLimits
 from discreet.core.guarantee import rounded_up
 from discreet.core.result_table import ResultColumn, ResultTable, number_of
@@ -60,7 +60,7 @@ class _Questions(OptionGroup):
 
 
 @click.command(
-    cls=Verb,
+    cls=Subcommand,
     epilog="Example: discreet survey init people.csv --question age --question sex,diagnosis --sensitive "
     "diagnosis=diabetes --epsilon 1 -o survey.toml",
 )
@@ -94,13 +94,13 @@ def init(
     """
     table = ScannedTable.of(tables, asked.names, labels)
     unnamed = "" if asked.names else "Name each question by its column, or by several with commas, with --question."
-    check_complete(unnamed, promise, asking=table.way.asking and bool(asked.names))
+    check_complete(unnamed, promise, asking=table.rules.asking and bool(asked.names))
     proposal = table.proposal(asked.names, promise)
     document, heading = _planned(proposal, asked.tables, title)
     if output is not None:
         document.save(output, force=force)
     where = f" written to {output}." if output else "."
-    words, named = proposal.sensitive.said(proposal.labels, document.attributes)
+    words, named = proposal.sensitive.sentences_and_record(proposal.labels, document.attributes)
     missing = f"they are {_NO_ANSWER!r} in the survey, or refused where labels are numbers"
     sentences = [heading[0] + where, *heading[1:], *words, *proposal.sentences(missing)]
     sizes = {"questions": len(document.document.question)}
@@ -146,7 +146,7 @@ def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None)
 _OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The planned survey: {any_of(PLANS)}.")
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey plan survey.toml --users 100000 -o planned.toml")
+@click.command(cls=Subcommand, epilog="Example: discreet survey plan survey.toml --users 100000 -o planned.toml")
 @SURVEY
 @click.option("--users", required=True, type=Count(), help="Number of people.")
 @click.option("--epsilon", type=float, help="Privacy promise, in nats. [the survey's]")
@@ -197,7 +197,7 @@ def plan(
         ways = [listed, _WAYS, *([] if document.document.rounds is not None else [CHANGES_ARE_VISIBLE])]
     alike, named = alike_in({question.name: question.mechanism.domain for question in planned.survey.questions})
     parts = [planned.view(), *ways, *alike]
-    VerbResult(lambda: record | named, parts).show(output)
+    CommandResult(lambda: record | named, parts).show(output)
 
 
 _WAYS = (
@@ -226,12 +226,12 @@ def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
         column("", name, "way", kind="text"),
         column("how", "rounds.how"),
         column("first", "rounds.first"),
-        column("answers", "rounds.turns"),
+        column("answers", "rounds.answered"),
         column("epsilon_of_1_2_3_all_rounds", "epsilons"),
         *(column("", each, heading) for each, heading in zip(curve, [*ends, "all"], strict=True)),
         column("error_in_units_of_one_survey", "error", "error", ".3g"),
         column("block_bits", "block_bits", "bits", ".3g"),
-        column("", lambda option: "no" if option.rounds.keeps else "yes", "hides changes"),
+        column("", lambda option: "no" if option.rounds.is_permanent else "yes", "hides changes"),
     ]
     title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
     return ResultTable(title, columns)

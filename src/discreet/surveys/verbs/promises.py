@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
+from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, allow_outside
 from discreet.cli.output import InputFile, alike_in
-from discreet.cli.results import VerbResult
+from discreet.cli.results import CommandResult
 from discreet.cli.verbs.verify import (
     MEMO,
     SEALED,
@@ -33,17 +33,17 @@ from discreet.surveys.guarantees import verify_survey
 from discreet.surveys.risk import ClearInformation, clear_information, survey_bounds
 from discreet.surveys.sources import files_by_question
 from discreet.surveys.survey import Survey
-from discreet.surveys.verbs.together import SURVEY, Asked, load_survey
+from discreet.surveys.verbs.together import SURVEY, SurveyOptions, load_survey
 from discreet.theory.memo import CHANGES_ARE_VISIBLE
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey verify survey.toml")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey verify survey.toml")
+@SurveyOptions.options
 @Batches.options
 @MEMO
 @SEALED
 @allow_outside
-def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
+def verify(asked: SurveyOptions, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
     """Recompute the epsilons of SURVEY from the integers.
 
     This checks the epsilon of every question, and of all answers of a person together.
@@ -60,7 +60,7 @@ def verify(asked: Asked, batches: Batches, *, memo: float | None, sealed: str | 
     result.finish(None, batches.plot, force=batches.force)
 
 
-def _verification(survey: Survey) -> VerbResult:
+def _verification(survey: Survey) -> CommandResult:
     """Return the verification of all questions and of the survey's promise. Exit code 1 means a broken promise."""
     verification = verify_survey(survey)
     rows = verification.questions.items()
@@ -94,10 +94,10 @@ def _verification(survey: Survey) -> VerbResult:
     ]
     alike, named = alike_in({question.name: question.mechanism.domain for question in survey.questions})
     record_of_all = {**result, **named, "holds": verification.holds}
-    return VerbResult(lambda: record_of_all, [*sentences, *alike], code=0 if verification.holds else 1)
+    return CommandResult(lambda: record_of_all, [*sentences, *alike], code=0 if verification.holds else 1)
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey risk survey.toml reports --users 100000")
+@click.command(cls=Subcommand, epilog="Example: discreet survey risk survey.toml reports --users 100000")
 @SURVEY
 @click.argument("reports", nargs=-1, type=InputFile(urls=True))
 @click.option("--users", type=Count(1), required=True, help="Among how many people.")
@@ -125,7 +125,7 @@ def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: fl
     bounds = {"users": users, "pie_at_most_bits": pie.value, "identification_at_most": named.value}
     record = {"plan": asked.fingerprint, **asked.guarantee.to_dict(), **bounds, "limit": limit}
     record |= {"in_clear": _clear_table(clear).records()}
-    VerbResult(lambda: record, _risk_parts(asked, pie, named, users, clear, limit)).show()
+    CommandResult(lambda: record, _risk_parts(asked, pie, named, users, clear, limit)).show()
     if fail_above is not None and named.value > fail_above:
         end_above(f"The identification risk, at most {named.value:.4g}, is above {fail_above:g}.")
 

@@ -5,18 +5,18 @@ from typing import Any
 
 import click
 
-from discreet.cli.commands import Verb
-from discreet.cli.options import Reading, allow_outside, force
+from discreet.cli.commands import Subcommand
+from discreet.cli.options import ReadOptions, allow_outside, force
 from discreet.cli.output import InputFile, OutputFile, OutputPlace, prints_json, say
-from discreet.cli.results import VerbResult
+from discreet.cli.results import CommandResult
 from discreet.cli.verbs.seal import RETRACT, SEALED, TO_CHECK, SealedBatch, add_batches, seal_reports
 from discreet.files.paths import TALLIES, any_of
 from discreet.formats.plan import Plan
-from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file
+from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, SurveyOptions, each_file
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey seal survey.toml reports -o sealed")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey seal survey.toml reports -o sealed")
+@SurveyOptions.options
 @REPORTS_OF_SURVEY
 @click.option(
     "-o",
@@ -26,11 +26,11 @@ from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, Asked, each_file
     help="A folder with a sealed file for each question; with --question the file: .parquet.",
 )
 @SealedBatch.options
-@Reading.options
+@ReadOptions.options
 @force
 @allow_outside
 def seal(
-    asked: Asked, reports: tuple[Any, ...], batch: SealedBatch, read: Reading, *, output: Path, force: bool
+    asked: SurveyOptions, reports: tuple[Any, ...], batch: SealedBatch, read: ReadOptions, *, output: Path, force: bool
 ) -> None:
     """Write reports of each question into one file, sorted.
 
@@ -42,7 +42,7 @@ def seal(
     files = asked.files(document, reports)
     places = asked.places(document, output, OutputPlace("sealed reports", SEALED), files)
 
-    def sealed(plan: Plan, some: Any, target: Path, beside: Path) -> VerbResult:
+    def sealed(plan: Plan, some: Any, target: Path, beside: Path) -> CommandResult:
         return seal_reports(plan, some, batch, read, target, beside=beside, force=True)
 
     results = each_file(document, files, places, sealed, force=force)
@@ -52,8 +52,8 @@ def seal(
         say([TO_CHECK.format(f"discreet survey verify {asked.survey} --sealed {output}{named}")])
 
 
-@click.command(cls=Verb, epilog="Example: discreet survey tally survey.toml sealed -o tallies")
-@Asked.options
+@click.command(cls=Subcommand, epilog="Example: discreet survey tally survey.toml sealed -o tallies")
+@SurveyOptions.options
 @click.argument("sealed", nargs=-1, required=True, type=InputFile(urls=True))
 @click.option(
     "-o",
@@ -63,11 +63,11 @@ def seal(
     help=f"A folder with a tally for each question; with --question the tally: {any_of(TALLIES)}.",
 )
 @RETRACT
-@Reading.only("engine")
-@Reading.only("master")
+@ReadOptions.only("engine")
+@ReadOptions.only("master")
 @allow_outside
 def tally(
-    asked: Asked, sealed: tuple[Any, ...], *, output: Path, retract: bool, engine: str, master: str | None
+    asked: SurveyOptions, sealed: tuple[Any, ...], *, output: Path, retract: bool, engine: str, master: str | None
 ) -> None:
     """Add SEALED batches to the tallies of all questions.
 
@@ -77,11 +77,11 @@ def tally(
     tally has counted are not read again: run it every night on all folders. discreet survey estimate reads the result.
     """
     document = asked.document()
-    read = Reading(trust_plan=False, engine=engine, master=master, bad_share=0.0)
+    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     files = asked.files(document, sealed)
     places = asked.places(document, output, OutputPlace("tallies", TALLIES), files)
 
-    def added(plan: Plan, of: tuple[Any, Path]) -> VerbResult:
+    def added(plan: Plan, of: tuple[Any, Path]) -> CommandResult:
         return add_batches(plan, of[0], read, of[1], retract=retract)
 
     asked.result(document, {name: (some, places[name]) for name, some in files.items()}, added).show()

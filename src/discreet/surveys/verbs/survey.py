@@ -2,7 +2,7 @@
 
 import click
 
-from discreet.cli.commands import LazyVerbs, VerbGroup
+from discreet.cli.commands import LazySubcommands, SubcommandGroup
 
 _MODULES = {
     "planning": ("init", "plan"),
@@ -23,7 +23,7 @@ A page on each question for privacy officers:
   discreet attest survey.toml -o pages"""
 
 
-@click.group(cls=VerbGroup, commands=LazyVerbs(_HOMES), epilog=_START)
+@click.group(cls=SubcommandGroup, commands=LazySubcommands(_HOMES), epilog=_START)
 def survey() -> None:
     """Plan and analyse surveys of several questions.
 

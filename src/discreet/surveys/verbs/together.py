@@ -24,7 +24,7 @@ from discreet.cli.output import (
     given_options,
     prints_json,
 )
-from discreet.cli.results import Ending, VerbResult
+from discreet.cli.results import CommandResult, Ending
 from discreet.core.result_table import ResultTable
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 from discreet.files.paths import REPORTS, checked_output
@@ -37,7 +37,7 @@ SURVEY = click.argument("survey", type=InputFile())
 REPORTS_OF_SURVEY = click.argument("reports", nargs=-1, required=True, type=InputFile(urls=True))
 
 
-class Lacking(NamedTuple):
+class NoResultTexts(NamedTuple):
     """Texts about questions without a result.
 
     Attributes:
@@ -51,8 +51,8 @@ class Lacking(NamedTuple):
     none: str
 
 
-UNANSWERED = Lacking("unanswered", "No reports on", "questions.without-reports")
-UNPROTECTED = Lacking("unprotected", "Nothing is protected in", "questions.unprotected")
+UNANSWERED = NoResultTexts("unanswered", "No reports on", "questions.without-reports")
+UNPROTECTED = NoResultTexts("unprotected", "Nothing is protected in", "questions.unprotected")
 
 
 def load_survey(path: Path) -> Questionnaire:
@@ -75,7 +75,7 @@ def load_survey(path: Path) -> Questionnaire:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(OptionGroup):
+class SurveyOptions(OptionGroup):
     """The arguments SURVEY and ``--question``. Without ``--question`` a command handles all questions."""
 
     survey: Path = field(metadata={"option": partial(click.argument, type=InputFile())})
@@ -127,7 +127,7 @@ class Asked(OptionGroup):
         checked_output(output, kind.endings, kind.what)
         return dict.fromkeys(files, output)
 
-    def combined(self, document: Questionnaire, results: Mapping[str, VerbResult], **about: Any) -> VerbResult:
+    def combined(self, document: Questionnaire, results: Mapping[str, CommandResult], **about: Any) -> CommandResult:
         """Return the result of the one question, or one result for all questions.
 
         Args:
@@ -140,15 +140,15 @@ class Asked(OptionGroup):
         return together(document, results, **about)
 
     def result(
-        self, document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult], **about: Any
-    ) -> VerbResult:
+        self, document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], CommandResult], **about: Any
+    ) -> CommandResult:
         """Call a function for each question, with the question's plan and input, and combine the results."""
         return self.combined(document, each_question(document, of, result), **about)
 
 
 def each_question(
-    document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], VerbResult]
-) -> dict[str, VerbResult]:
+    document: Questionnaire, of: Mapping[str, Any], result: Callable[[Plan, Any], CommandResult]
+) -> dict[str, CommandResult]:
     """Call a function for each question, and return the results by the question's name.
 
     Args:
@@ -168,14 +168,14 @@ def each_question(
 
 def together(
     document: Questionnaire,
-    results: Mapping[str, VerbResult],
+    results: Mapping[str, CommandResult],
     record: Mapping[str, Any] | None = None,
     sentences: Sequence[str] = (),
     *,
-    lacking: Lacking = UNANSWERED,
+    lacking: NoResultTexts = UNANSWERED,
     apart: bool = False,
     table: Callable[[], Any] | None = None,
-) -> VerbResult:
+) -> CommandResult:
     """Combine the results of all questions into one result.
 
     Args:
@@ -218,7 +218,7 @@ def together(
         yield from [str(survey.guarantee)] if ending is None else []
 
     code = max(result.code for result in results.values())
-    return VerbResult(facts, parts(), table, ending=ending, code=code)
+    return CommandResult(facts, parts(), table, ending=ending, code=code)
 
 
 def check_folder_name(folder: Path, kind: OutputPlace) -> None:
@@ -247,10 +247,10 @@ def each_file(
     document: Questionnaire,
     of: Mapping[str, Any],
     places: Mapping[str, Path],
-    result: Callable[[Plan, Any, Path, Path], VerbResult],
+    result: Callable[[Plan, Any, Path, Path], CommandResult],
     *,
     force: bool,
-) -> dict[str, VerbResult]:
+) -> dict[str, CommandResult]:
     """Call a function that writes a file for each question, and return the results. All files are written, or none.
 
     Args:
@@ -266,13 +266,13 @@ def each_file(
     with replacing_all(list(places.values()), force=force) as besides:
         targets = dict(zip(places, besides, strict=True))
 
-        def written(plan: Plan, name: str) -> VerbResult:
+        def written(plan: Plan, name: str) -> CommandResult:
             return result(plan, of[name], places[name], targets[name])
 
         return each_question(document, {name: name for name in of}, written)
 
 
-def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -> Ending | None:
+def _ending(survey: Survey, results: Mapping[str, CommandResult], *, apart: bool) -> Ending | None:
     """Return the last lines of the combined result; None if the questions' results have no such lines."""
     endings = {name: result.ending for name, result in results.items() if result.ending is not None}
     if not endings:
@@ -290,7 +290,7 @@ def _ending(survey: Survey, results: Mapping[str, VerbResult], *, apart: bool) -
     return Ending(lambda: survey.guarantee.brief, simulated, statement=statement)
 
 
-def _joined(document: Questionnaire, results: Mapping[str, VerbResult]) -> Any:
+def _joined(document: Questionnaire, results: Mapping[str, CommandResult]) -> Any:
     """Return the tables of all questions as one Arrow table, with columns for the question and the value."""
     import pyarrow as pa
 
