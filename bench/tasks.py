@@ -171,7 +171,7 @@ def _clients_of_values_and_bits(share: float) -> Iterator[Task]:
         "uRAP client, 15 sensitive",
         UnaryEncoding(tagged, EPSILON),
         codes,
-        (lambda told: reference.urap(told, tagged.slots, len(SENSITIVE), EPSILON, rng), some),
+        (lambda told: reference.urap(told, tagged.signed_ranks, len(SENSITIVE), EPSILON, rng), some),
         most_ns=40,
     )
 
@@ -291,14 +291,14 @@ def _servers_of_sets(share: float) -> Iterator[Task]:
 
 def _tagged_server(codes: np.ndarray, some: np.ndarray, rng: np.random.Generator) -> Task:
     tagged = Domain(range(SIZE), sensitive=list(SENSITIVE))
-    reports = reference.urap(some, tagged.slots, len(SENSITIVE), EPSILON, rng)
+    reports = reference.urap(some, tagged.signed_ranks, len(SENSITIVE), EPSILON, rng)
     mechanism = UnaryEncoding(tagged, EPSILON)
     return _server(
         "uRAP server, 15 sensitive",
         mechanism,
         codes,
         (lambda: reference.urap_counts(reports, len(SENSITIVE), SIZE), len(some)),
-        (mechanism.coefficients.truth * float((tagged.slots[codes] < 0).mean()), SIZE),
+        (mechanism.coefficients.truth * float((tagged.signed_ranks[codes] < 0).mean()), SIZE),
     )
 
 

@@ -27,7 +27,7 @@ import discreet as dc
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.simulation.tallies import draw_tally
-from discreet.theory.binomial import miss_probability, score_ends, sigmas
+from discreet.theory.binomial import miss_probability, score_limits, z_quantile
 
 ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "evidence" / "coverage.md", ROOT / "docs" / "evidence" / "coverage.svg"
@@ -216,7 +216,7 @@ def _stated(errors: list[np.ndarray], cell: Cell) -> tuple[float, float]:
 def _score(mechanism: BlockMechanism, tally: dc.Tally) -> tuple[np.ndarray, np.ndarray]:
     start = LinearStart.of(mechanism, tally)
     alpha = miss_probability(LEVEL, mechanism.domain.size, simultaneous=False)
-    low, high = score_ends(start.linear, start.second_moments, start.n, sigmas(alpha / 2))
+    low, high = score_limits(start.linear, start.second_moments, start.n, z_quantile(alpha / 2))
     return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 

@@ -108,7 +108,7 @@ def measure_cells(cell: Cell, population: Population, run: int) -> Iterator[Loss
         population.domain, _epsilon(cell), rows=ROWS, cols=COLS, mechanism=partial(_common, cell)
     )
     secret = users[1:].sum(axis=0)
-    placeholders = np.array([secret[codes].sum() for codes in personalized.behind])
+    placeholders = np.array([secret[codes].sum() for codes in personalized.hidden_values])
     data = answers(personalized.common, np.concatenate([users[0], placeholders]), cell.generator(run))
     for name, method in ESTIMATORS.items():
         result = estimate_personalized(personalized, data, method=method)

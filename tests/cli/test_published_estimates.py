@@ -134,7 +134,7 @@ def test_weights_that_differ_have_no_statement_and_those_of_cells_do(files: File
     drawn(files, region=REGIONS, weight=np.arange(1, 601), even=[3.0] * 300 + [1.0] * 300)
     weighted = stated("estimate", files.plan, files.reports, "--weights", "weight")["publication"]
     assert weighted["central"] is None
-    assert "weights differ between people" in weighted["none"]
+    assert "weights differ between people" in weighted["local_only_reason"]
     assert stated("estimate", files.plan, files.reports, "--weights", "even")["publication"]["n"] == 300
     both = stated("estimate", files.plan, files.reports, "--weights", "even", "--by", "region")["publication"]
     assert (both["n"], both["batches"]) == (100, 3)

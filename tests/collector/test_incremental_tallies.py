@@ -40,7 +40,7 @@ def files(sealed: Sealed) -> list[Path]:
 
 def counted(sealed: Sealed, year: Path) -> Tally:
     tally = read_tally(year, sealed.mechanism)
-    assert tally.rest_n == 0
+    assert tally.unnamed == 0
     return tally
 
 

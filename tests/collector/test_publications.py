@@ -106,7 +106,7 @@ def test_permanent_answers_have_the_local_guarantee_unless_all_is_one_batch() ->
     entry = entry_of(one, rebuild(one))
     facts = publication(entry, counted(400, 400, 400)).to_dict()
     assert facts["central"] is None
-    assert "links the reports" in facts["none"]
+    assert "links the reports" in facts["local_only_reason"]
     assert publication(entry, counted(400)).central is not None
     assert planned(one, entry.mechanism).central is None
     assert "links the reports" in " ".join(sentences_on_published(one))
@@ -125,7 +125,7 @@ def test_fresh_answers_that_are_sealed_together_are_dealt_out() -> None:
 
 def test_simulated_collections_promise_nothing() -> None:
     one = collection(simulated=True)
-    assert "simulated" in planned(one, rebuild(one)).none
+    assert "simulated" in planned(one, rebuild(one)).local_only_reason
     assert not any("sure" in said or "promised" in said for said in sentences_on_published(one))
 
 

@@ -41,7 +41,7 @@ def test_names_with_an_underscore_are_passed_over(tmp_path: Path) -> None:
         tally(sealed.mechanism, sealed.place)
     # A tally of every epoch, and nothing else: the batches are those of the files.
     counted = tally(sealed.mechanism, sealed.place / "tallies").tally
-    assert (len(counted.batches), counted.rest_n) == (EPOCHS, 0)
+    assert (len(counted.batches), counted.unnamed) == (EPOCHS, 0)
     (sealed.place / "tallies").rename(tmp_path / "tallies")
     assert tally(sealed.mechanism, sealed.place).tally.batches == counted.batches
 

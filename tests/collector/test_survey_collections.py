@@ -12,9 +12,9 @@ from discreet.collector.documents.publications import collection_publication, mo
 from discreet.collector.documents.signing import sign_survey
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
-from discreet.core.guarantee import share_sure
+from discreet.core.guarantee import posterior_share
 from discreet.device.protocol.collection import open_envelope
-from discreet.privacy.publication import together
+from discreet.privacy.publication import joint_epsilon
 from discreet.surveys.sources import files_by_question
 from running import run
 from signed import TRUST, key, terms
@@ -28,7 +28,9 @@ def _survey_of_three(answers: int) -> dc.Survey:
     attributes["c"] = dc.Domain(range(3), sensitive=[1, 2])
     each = [0.75, 0.5, 0.25]
     questions = [
-        dc.Question((name,), dc.RandomizedResponse(domain.about(name), epsilon), answers * 2**64 // 3 + (place == 0))
+        dc.Question(
+            (name,), dc.RandomizedResponse(domain.for_attribute(name), epsilon), answers * 2**64 // 3 + (place == 0)
+        )
         for place, ((name, domain), epsilon) in enumerate(zip(attributes.items(), each, strict=True))
     ]
     left = answers * 2**64 - sum(question.share for question in questions)
@@ -49,10 +51,10 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(tmp_path:
     # Any two questions may be those of one person, whose losses are composed.
     parts = dict(enumerate(reached))
     pairs = [(0, 1), (0, 2), (1, 2)]
-    share = share_sure(together(parts, pairs, 1e-6))
+    share = posterior_share(joint_epsilon(parts, pairs, 1e-6))
     figures = [publication.figures() for publication, _ in reached]
     alone = sorted(max(each[way]["epsilon"] for way in ("among", "versus_clear") if each[way]) for each in figures)
-    assert share_sure(alone[-1]) < share < share_sure(sum(alone[1:]))
+    assert posterior_share(alone[-1]) < share < posterior_share(sum(alone[1:]))
     with serving(tmp_path) as served:
         for number in (1, 2, 3):
             facts = dict(served.client.get(f"/collections/habits-{number}").json["published"])
@@ -75,7 +77,7 @@ def test_what_is_published_is_said_of_all_answers_of_a_person_together(tmp_path:
 def _survey() -> dc.Survey:
     attributes = {name: dc.Domain(["no", "yes", "now and then"]) for name in NAMES}
     questions = [
-        dc.Question((name,), dc.RandomizedResponse(domain.about(name), 1.0), 2**63)
+        dc.Question((name,), dc.RandomizedResponse(domain.for_attribute(name), 1.0), 2**63)
         for name, domain in attributes.items()
     ]
     return dc.Survey(attributes, questions, 1.0, promise="record")

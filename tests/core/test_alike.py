@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import Domain, Personalized, SecretTags
-from discreet.core.labels.reading import visible
+from discreet.core.labels.text_forms import visible
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms.personalized import SimulatedTags
 from packing import each
@@ -109,7 +109,7 @@ def test_alike_labels_of_which_one_is_sensitive_are_refused() -> None:
     ("domain", "fingerprint"),
     [
         (lambda: Domain(["clinic", "court", "park"], sensitive=["clinic"]), "6ed2a870fdf7c12d"),
-        (lambda: Domain(["Größe", "Straße", "ὀδός"], sensitive=["Größe"]).about("a"), "511b3a117c1ae735"),
+        (lambda: Domain(["Größe", "Straße", "ὀδός"], sensitive=["Größe"]).for_attribute("a"), "511b3a117c1ae735"),
         (
             lambda: Domain.product({"Größe": ["klein", "groß"], "n": [1, 2]}, sensitive={"Größe": "groß"}),
             "ee2a85c2d5cd3517",

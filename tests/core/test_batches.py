@@ -102,7 +102,7 @@ def test_tallies_know_their_batches() -> None:
     tallies = [MECHANISM.tally(each) for each in (*reports, bare)]
     whole = sum(tallies, start=MECHANISM.empty_tally())
     assert [batch.n for batch in whole.batches] == [300, 300]
-    assert whole.rest_n == 300
+    assert whole.unnamed == 300
     assert whole == MECHANISM.tally(dc.Reports.concatenate([*reports, bare]))
     assert whole.without(tallies[0]) == tallies[1] + tallies[2]
     said = "tally.not-counted"

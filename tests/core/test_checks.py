@@ -28,8 +28,8 @@ from discreet.core.checks import (
     is_real,
     is_single,
     is_whole,
+    quoted,
     real_number,
-    shown,
     suggestion,
 )
 from discreet.errors import DataError, ParameterError
@@ -67,7 +67,7 @@ def test_what_is_no_real_number(given: Any) -> None:
         refused(ParameterError, lambda check=check: check(given), SECRET)  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("given", [nan, inf, -inf, HUGE, -HUGE, -1, np.float32("nan"), np.float16(inf)], ids=shown)
+@pytest.mark.parametrize("given", [nan, inf, -inf, HUGE, -HUGE, -1, np.float32("nan"), np.float16(inf)], ids=quoted)
 def test_real_numbers_out_of_every_range(given: Any) -> None:
     assert is_real(given)
     for check in NUMBERS:
@@ -153,7 +153,7 @@ def test_refusals_name_their_argument(name: str, check: Callable[[Any], float]) 
     ],
 )
 def test_refusals_quote_numbers_and_short_texts_and_of_others_the_type(given: Any, quoted: str) -> None:
-    assert shown(given) == quoted
+    assert quoted(given) == quoted
 
 
 KNOWN = ["linear", "norm-sub", "MLE"]
@@ -166,7 +166,7 @@ def test_a_choice_that_is_none_is_refused_with_the_list_and_the_likeliest(chosen
     end = f"; perhaps {LIKELY[chosen]!r} was meant" if LIKELY[chosen] else ""
     assert suggestion(chosen, KNOWN) == end
     message = refused(ParameterError, lambda: checked_choice("method", chosen, KNOWN))
-    assert message == f"method must be one of linear, norm-sub, MLE, got {shown(chosen)}{end}. [method.not-among]"
+    assert message == f"method must be one of linear, norm-sub, MLE, got {quoted(chosen)}{end}. [method.not-among]"
 
 
 def test_a_threshold_below_one_never_tells_the_truth() -> None:

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from discreet import Domain, Guarantee
-from discreet.core.guarantee import in_odds, percent_sure, share_sure, sureness
+from discreet.core.guarantee import largest_posterior, odds_sentence, posterior_percent, posterior_share
 
 
 @pytest.mark.parametrize("epsilon", [4.001, 5.0, 8.0, 12.5, 29.0])
 def test_odds(epsilon: float) -> None:
     """Bayes: odds of 1 to 99 times e^epsilon."""
-    text = in_odds(epsilon)
+    text = odds_sentence(epsilon)
     after = 0.01 * exp(epsilon) / (0.01 * exp(epsilon) + 0.99)
     assert f"odds of a protected value by {ceil(exp(epsilon)):,}." in text
     (held,) = re.findall(r"1% can become (more than )?([\d.]+)%", text)
@@ -27,22 +27,22 @@ def test_odds(epsilon: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_no_odds_up_to_4(epsilon: float) -> None:
-    assert in_odds(epsilon) == ""
+    assert odds_sentence(epsilon) == ""
 
 
 def test_only_infinite_odds_are_certainty() -> None:
-    assert "certainty" in in_odds(inf)
-    assert (percent_sure(inf), share_sure(inf)) == ("100", 1.0)
+    assert "certainty" in odds_sentence(inf)
+    assert (posterior_percent(inf), posterior_share(inf)) == ("100", 1.0)
     for epsilon in np.concatenate([np.linspace(0, 12, 500), [36.0, 40.0, 800.0]]):
         share = 1 / (1 + exp(-epsilon))
         for before, digits in ((0.5, 2), (0.5, 3), (0.01, 3)):
-            percent = percent_sure(epsilon, before, digits)
+            percent = posterior_percent(epsilon, before, digits)
             assert percent != "100"
-            assert percent == "99.99..." or Decimal(percent) / 100 >= Decimal(sureness(epsilon, before)) - Decimal(
-                "1e-15"
-            )
-        assert share <= share_sure(epsilon) < 1 or epsilon > 35
-        assert share_sure(epsilon) < max(share + 0.01, 0.992)
+            assert percent == "99.99..." or Decimal(percent) / 100 >= Decimal(
+                largest_posterior(epsilon, before)
+            ) - Decimal("1e-15")
+        assert share <= posterior_share(epsilon) < 1 or epsilon > 35
+        assert posterior_share(epsilon) < max(share + 0.01, 0.992)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_only_infinite_odds_are_certainty() -> None:
     ],
 )
 def test_percents_are_rounded_up(epsilon: float, percent: str) -> None:
-    assert percent_sure(epsilon) == percent
+    assert posterior_percent(epsilon) == percent
 
 
 @pytest.mark.parametrize("notion", ["LDP", "ULDP"])

@@ -7,7 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from unicodedata import category, normalize
 
-from discreet.core.labels.reading import composed, reading, readings
+from discreet.core.labels.text_forms import composed, match_key, match_keys
 from packing import each
 
 # Decided by hand, before anything was run.
@@ -45,7 +45,7 @@ def assigned() -> list[str]:
 
 @each("name, one, other", [(name, *pair) for name, pairs in PAIRS.items() for pair in pairs])
 def test_pairs_of_texts_read_alike_or_do_not(name: str, one: str, other: str) -> None:
-    assert (reading(one) == reading(other)) == (name == "alike")
+    assert (match_key(one) == match_key(other)) == (name == "alike")
 
 
 def test_many_at_once_read_as_each_alone_and_as_the_rule_says() -> None:
@@ -56,17 +56,17 @@ def test_many_at_once_read_as_each_alone_and_as_the_rule_says() -> None:
         "".join(drawn.choice(drawn.choice((pool, common))) for _ in range(drawn.randint(0, 6))) for _ in range(5000)
     ]
     expected = [spelled_out(text) for text in texts]
-    assert readings(texts) == expected
-    assert [reading(text) for text in texts] == expected
+    assert match_keys(texts) == expected
+    assert [match_key(text) for text in texts] == expected
     plain = ["".join(chr(drawn.randrange(128)) for _ in range(drawn.randint(0, 6))) for _ in range(5000)]
-    assert readings(plain) == [spelled_out(text) for text in plain]
-    assert readings([]) == []
+    assert match_keys(plain) == [spelled_out(text) for text in plain]
+    assert match_keys([]) == []
 
 
 def test_every_character_of_three_planes_is_read_as_the_rule_says_and_once_is_enough() -> None:
-    read = readings(CHARACTERS)
+    read = match_keys(CHARACTERS)
     assert read == [spelled_out(character) for character in CHARACTERS]
-    assert readings(read) == read
+    assert match_keys(read) == read
 
 
 def test_case_is_joined_exactly_as_case_folding_joins_it_but_for_the_dotless_i() -> None:
@@ -78,7 +78,7 @@ def test_case_is_joined_exactly_as_case_folding_joins_it_but_for_the_dotless_i()
     assert ours - theirs == {frozenset("iI\u0131")}
     assert theirs - ours == {frozenset("iI"), frozenset("\u0131")}
     # And no step before or after parts what case folding joins.
-    assert readings([character.casefold() for character in CHARACTERS]) == readings(CHARACTERS)
+    assert match_keys([character.casefold() for character in CHARACTERS]) == match_keys(CHARACTERS)
 
 
 def test_composed_is_normal_form_c() -> None:

@@ -30,7 +30,7 @@ def _survey(drawn: int, **changes: Any) -> tuple[bytes, ...]:
     attributes = {name: dc.Domain(["no", "yes"]) for name in ("a", "b", "c")}
     shares = [drawn * 2**64 // 3] * 2
     questions = [
-        dc.Question((name,), dc.RandomizedResponse(attributes[name].about(name), 1.0), share)
+        dc.Question((name,), dc.RandomizedResponse(attributes[name].for_attribute(name), 1.0), share)
         for name, share in zip(attributes, [*shares, drawn * 2**64 - sum(shares)], strict=True)
     ]
     survey = dc.Survey(attributes, questions, float(drawn), promise="record", answers=drawn)

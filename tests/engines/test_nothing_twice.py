@@ -150,7 +150,7 @@ def test_equal_reports_of_other_people_are_never_refused(tmp_path: Path) -> None
         write_reports(tmp_path / f"{day:02}.parquet", BINARY, reports_of(BINARY, 20))
         write_tally(tmp_path / f"{day:02}.tally.parquet", BINARY.tally(reports_of(BINARY, 20)))
     counted = tally(BINARY, tmp_path).tally
-    assert (counted.n, len(counted.batches), counted.rest_n) == (1200, 60, 0)
+    assert (counted.n, len(counted.batches), counted.unnamed) == (1200, 60, 0)
     region = pa.table({"region": ["north"] * 20})
     for name in ("a", "b"):
         (tmp_path / "by" / f"day={name}").mkdir(parents=True)

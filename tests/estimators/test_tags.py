@@ -71,14 +71,14 @@ def test_cells_share_inside_themselves() -> None:
     grid = Domain.grid(lat=(0, 4), lon=(0, 4), rows=4, cols=4, sensitive=[(0.5, 0.5), (2.5, 2.5)])
     plan = Personalized.cells(grid, 1.0, rows=2, cols=2, mechanism="rr")
     r = np.random.default_rng(4).dirichlet(np.ones(20))
-    r[plan.behind[3]] = 0  # nobody in this cell speaks in clear: its placeholder is shared evenly
+    r[plan.hidden_values[3]] = 0  # nobody in this cell speaks in clear: its placeholder is shared evenly
     r /= r.sum()
     wanted = r[:16].copy()
     for code in range(16):
         if not grid.sensitive[code]:
             cell = plan.cell_of[code]
-            whole = sum(r[other] for other in plan.behind[cell])
-            wanted[code] += r[16 + cell] * (r[code] / whole if whole else 1 / len(plan.behind[cell]))
+            whole = sum(r[other] for other in plan.hidden_values[cell])
+            wanted[code] += r[16 + cell] * (r[code] / whole if whole else 1 / len(plan.hidden_values[cell]))
     found = estimate_personalized(plan, expected(plan, r), method="projected")
     assert found.estimate.frequencies == pytest.approx(wanted, abs=1e-6)
     assert found.estimate.frequencies.sum() == pytest.approx(1, abs=1e-6)

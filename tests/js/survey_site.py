@@ -129,7 +129,7 @@ class SurveySite:
         """Sign a survey of two questions, of which the first has a label for whoever does not answer."""
         attributes = {"place": Domain([*_PLACES, "no answer"]), "means": Domain(["on foot", "by bus"])}
         questions = [
-            Question((name,), RandomizedResponse(domain.about(name), 1.0), WORD_RANGE)
+            Question((name,), RandomizedResponse(domain.for_attribute(name), 1.0), WORD_RANGE)
             for name, domain in attributes.items()
         ]
         document = Questionnaire.of(Survey(attributes, questions, 2.0, promise="record", answers=2)).document

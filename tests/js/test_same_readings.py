@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from discreet.core.labels.reading import reading, readings
+from discreet.core.labels.text_forms import match_key, match_keys
 from programs import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ def characters() -> list[str]:
 
 def test_python_gives_the_readings_of_the_vectors() -> None:
     for line in LINES:
-        assert reading(line["text"]) == line["reading"] == reading(line["reading"]), line
+        assert match_key(line["text"]) == line["reading"] == match_key(line["reading"]), line
 
 
 def test_node_reads_every_character_and_random_texts_as_python_does(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_node_reads_every_character_and_random_texts_as_python_does(tmp_path: Pa
     assert len(known) > 138_000
     composed = ["".join(chance.choices(known, k=chance.randint(1, 6))) for _ in range(TEXTS)]
     texts = [*known, *composed]
-    lines = [{"text": text, "reading": read} for text, read in zip(texts, readings(texts), strict=True)]
+    lines = [{"text": text, "reading": read} for text, read in zip(texts, match_keys(texts), strict=True)]
     told = node_reads(lines, tmp_path)
     assert told["count"] == len(lines)
     # Whatever differs has a letter whose capital only one of the two versions of Unicode has.

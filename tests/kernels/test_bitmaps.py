@@ -16,7 +16,7 @@ from discreet.kernels import counting
 
 @pytest.fixture(params=["NumPy", "compiled"], autouse=True)
 def _form(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "pays", lambda _: request.param == "compiled")
+    monkeypatch.setattr(counting, "compiled_pays", lambda _: request.param == "compiled")
 
 
 def words(subsets: list[Any], lanes: int = 1) -> NDArray[np.uint64]:

@@ -21,9 +21,9 @@ _TOLERANCE: dict[type, float] = {np.float32: 1e-6, np.float64: 1e-14}
 
 def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     """Count in both ways, which must agree."""
-    with patch.object(counting, "pays", lambda _: True):
+    with patch.object(counting, "compiled_pays", lambda _: True):
         compiled = counting.count_columns(rows, size)
-    with patch.object(counting, "pays", lambda _: False):
+    with patch.object(counting, "compiled_pays", lambda _: False):
         counts = counting.count_columns(rows, size)
     np.testing.assert_array_equal(compiled, counts)
     return counts

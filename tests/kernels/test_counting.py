@@ -19,9 +19,9 @@ _SIZES = st.sampled_from([0, 1, 2, 5, 64, 65, 625, 1 << 14, (1 << 14) + 1])
 
 def count_symbols(symbols: NDArray[Any], size: int) -> NDArray[np.int64]:
     """Count in both ways, which must agree."""
-    with patch.object(counting, "pays", lambda _: True):
+    with patch.object(counting, "compiled_pays", lambda _: True):
         compiled = counting.count_symbols(symbols, size)
-    with patch.object(counting, "pays", lambda _: False):
+    with patch.object(counting, "compiled_pays", lambda _: False):
         counts = counting.count_symbols(symbols, size)
     np.testing.assert_array_equal(compiled, counts)
     return counts
@@ -57,10 +57,10 @@ def test_any_shape_and_stride(size: int) -> None:
 def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "COMPILER", "discreet.kernels.no_such_module")
     monkeypatch.setattr(counting, "lost_seconds", [0.0])
-    answers = [counting.pays(0.2) for _ in range(4)]
+    answers = [counting.compiled_pays(0.2) for _ in range(4)]
     assert answers == [False, False, True, True]
-    assert not counting.pays(0.05)
+    assert not counting.compiled_pays(0.05)
     with patch.dict(sys.modules, numba=None):
-        assert not counting.pays(0.2)
+        assert not counting.compiled_pays(0.2)
     monkeypatch.setattr(counting, "COMPILER", "sys")
-    assert counting.pays(0.0)
+    assert counting.compiled_pays(0.0)

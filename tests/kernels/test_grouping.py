@@ -13,7 +13,7 @@ GROUPS = RANDOM.permutation(np.repeat([0, 1, 3], [700, 255, 30])).astype(np.int3
 
 @pytest.fixture(params=[True, False], ids=["compiled", "numpy"], autouse=True)
 def _way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "pays", lambda _: request.param)
+    monkeypatch.setattr(counting, "compiled_pays", lambda _: request.param)
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,)])

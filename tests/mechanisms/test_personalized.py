@@ -191,8 +191,8 @@ def test_cells_by_their_definition(rows: int, cols: int) -> None:
     for code in range(35):
         if not MAP.sensitive[code]:
             cells.setdefault((code // 7 * rows // 5, code % 7 * cols // 7), []).append(code)
-    assert [behind.tolist() for behind in personalized.behind] == [cells[key] for key in sorted(cells)]
-    for rank, (name, behind) in enumerate(zip(personalized.tags, personalized.behind, strict=True)):
+    assert [behind.tolist() for behind in personalized.hidden_values] == [cells[key] for key in sorted(cells)]
+    for rank, (name, behind) in enumerate(zip(personalized.tags, personalized.hidden_values, strict=True)):
         assert (personalized.cell_of[behind] == rank).all()
         row, col = (list(map(int, part.split()[1].split("-"))) for part in name.split(", "))
         assert all(row[0] <= c // 7 <= row[-1] and col[0] <= c % 7 <= col[-1] for c in behind)

@@ -15,7 +15,7 @@ from discreet import Domain, PooledHashing, SeededRandom, Tally, estimate
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.laws.hashing import PooledHashBlocks, hash_function
-from discreet.theory.binomial import score_ends
+from discreet.theory.binomial import score_limits
 from evidence import LEVEL
 
 TINY = [(5, 2), (5, 3), (7, 3)]
@@ -189,7 +189,7 @@ def test_intervals_hold_over_pools() -> None:
     assert binom.ppf(LEVEL, runs, 0.88) <= covered.min() <= covered.max() <= binom.isf(LEVEL, runs, 0.92)
     # Rival: intervals of the reports' own noise.
     blind = [
-        score_ends(one.frequencies, many.mechanism.decoder.variance_of(0.7), one.n, float(norm.isf(0.05)))
+        score_limits(one.frequencies, many.mechanism.decoder.variance_of(0.7), one.n, float(norm.isf(0.05)))
         for one in many.estimates
     ]
     assert np.sum([(low <= p) & (p <= high) for low, high in blind], axis=0)[1:18].max() < binom.ppf(LEVEL, runs, 0.88)
@@ -206,8 +206,8 @@ def test_errors_of_maximum_likelihood_know_of_the_collisions() -> None:
         lost.append(((found.frequencies - p) ** 2).sum())
         stated.append((found.standard_errors**2).sum())
     assert 0.6 < np.mean(stated) / np.mean(lost) < 1.6
-    assert mechanism.coefficients.pool_bias.left(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
-    assert mechanism.coefficients.pool_bias.left(200) == 0
+    assert mechanism.coefficients.pool_bias.remaining_information(20) == pytest.approx(1 - 19 / 48, rel=1e-6)
+    assert mechanism.coefficients.pool_bias.remaining_information(200) == 0
 
 
 def test_no_error_lasts_in_one_report_or_where_one_value_is_sensitive() -> None:

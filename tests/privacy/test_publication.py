@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import discreet as dc
 from chances import AMONG, TOWARDS, beyond_among, beyond_versus_clear, law, told
-from discreet.privacy.publication import cells_of, left_out, two_digits
+from discreet.privacy.publication import default_delta, group_sizes, two_digits
 
 SIX = dc.Domain(range(6), sensitive=[0, 1])
 
@@ -109,18 +109,19 @@ def test_unknown_people_are_a_condition_before_all_else() -> None:
         (1, {}, "at least 2 reports that hide each other"),
         ([400, 1], {}, "the smallest has 1, so"),
         (10, {"not_trusted": 9}, "has 10, 9 of them not trusted"),
-        (400, {"beside": "weights differ between people"}, "weights differ between people"),
+        (400, {"dependence": "weights differ between people"}, "weights differ between people"),
         ([400] * 5000, {"answers": "fresh"}, "rounds must be"),
     ],
 )
 def test_what_has_no_statement_says_why(batches: Any, options: dict[str, Any], why: str) -> None:
     publication = dc.published(dc.RandomizedResponse(SIX, 1.0), batches, **options)
     assert publication.central is None
-    assert why in publication.none
+    assert why in publication.local_only_reason
     assert publication.person() == [
-        f"There is no guarantee for the publication beyond the guarantee of each report: {publication.none}."
+        "There is no guarantee for the publication beyond the guarantee of each report: "
+        f"{publication.local_only_reason}."
     ]
-    assert publication.figures() == {"n": publication.n, "none": publication.none}
+    assert publication.figures() == {"n": publication.n, "local_only_reason": publication.local_only_reason}
     assert "have the local guarantee: epsilon = 1 for each" in str(publication)
 
 
@@ -139,12 +140,12 @@ def test_groups_are_batches_and_so_are_those_left_out() -> None:
     regions = ["north"] * 500 + ["south"] * 300 + ["east"] * 7 + ["west"] * 5
     reports = mechanism.obfuscate(np.arange(812) % 6)
     grouped = dc.estimate_groups(mechanism, reports, groups=regions, small="leave-out")
-    assert cells_of(grouped) == (500, 300, 12)
+    assert group_sizes(grouped) == (500, 300, 12)
     publication = dc.published(mechanism, grouped)
     assert publication.n == 12
     assert publication.person()[0].startswith("This assumes 812 different people")
     one = dc.estimate_groups(mechanism, reports[:801], groups=regions[:801], small="leave-out")
-    assert "the smallest has 1, so" in dc.published(mechanism, one).none
+    assert "the smallest has 1, so" in dc.published(mechanism, one).local_only_reason
 
 
 def test_those_not_trusted_hide_nobody_in_any_batch() -> None:
@@ -161,7 +162,7 @@ def test_values_are_counted_without_bots() -> None:
     assert mechanism.common.domain.sensitive_count == 3
     officers = dc.published(mechanism, 1000).officers()
     assert officers.startswith("Among each person's own secret values and 2 sensitive for all, of 6: (")
-    assert "several tags" in dc.published(dc.Personalized(SIX, 1.0, tags=["home", "work"]), 1000).none
+    assert "several tags" in dc.published(dc.Personalized(SIX, 1.0, tags=["home", "work"]), 1000).local_only_reason
 
 
 def test_one_sensitive_value_alone_is_told_towards_the_others() -> None:
@@ -176,8 +177,8 @@ def test_one_sensitive_value_alone_is_told_towards_the_others() -> None:
 
 def test_one_choice_of_what_is_left_out() -> None:
     for n in (2, 20, 99_999, 100_000, 100_001, 10**8, 3 * 10**9):
-        assert 0 < left_out(n) <= min(1e-6, 0.1001 / n)
-    assert left_out(100_000) == 1e-6
+        assert 0 < default_delta(n) <= min(1e-6, 0.1001 / n)
+    assert default_delta(100_000) == 1e-6
     large = dc.published(dc.RandomizedResponse(SIX, 1.0), 10**7)
     assert large.chance == 1e-8
     assert "1 in 100,000,000" in " ".join(large.person())
@@ -210,7 +211,7 @@ def test_results_know_their_batches() -> None:
     census = dc.published(mechanism, dc.compare(grouped["north"], np.full(6, 1 / 6)))
     assert census.batches == (500,)
     fit = dc.regress(mechanism, reports, {"age": ages})
-    assert "a regression uses each report's covariates" in dc.published(mechanism, fit).none
+    assert "a regression uses each report's covariates" in dc.published(mechanism, fit).local_only_reason
     assert "what the press sees" in str(dc.published(mechanism, 812, shown="what the press sees"))
     for result in (grouped, grouped["north"], fit, dc.compare(grouped["north"], grouped["south"])):
         assert not hasattr(result, "publication")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.core.guarantee import rounded_down, rounded_up, sureness
+from discreet.core.guarantee import largest_posterior, rounded_down, rounded_up
 
 
 @given(st.floats(1e-290, 1e9), st.integers(1, 12))
@@ -32,5 +32,5 @@ def test_what_a_float_holds_above_a_round_number_counts() -> None:
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 2.0, 30.0, 700.0, 1e4])
 def test_sureness_starts_at_one_half(epsilon: float) -> None:
     odds = exp(-epsilon)
-    assert 0.5 <= sureness(epsilon) <= 1
-    assert 1 - sureness(epsilon) == pytest.approx(odds / (1 + odds), abs=2e-16)
+    assert 0.5 <= largest_posterior(epsilon) <= 1
+    assert 1 - largest_posterior(epsilon) == pytest.approx(odds / (1 + odds), abs=2e-16)

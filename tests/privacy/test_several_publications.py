@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import discreet as dc
 from chances import law
-from discreet.privacy.publication import together
+from discreet.privacy.publication import joint_epsilon
 from discreet.privacy.shuffling_rounds import joint_epsilons_at_chance
 
 
@@ -62,7 +62,7 @@ def test_alike_parts_are_rounds() -> None:
     once = dc.published(mechanism, 2000, answers="once")
     rounds = dc.published(mechanism, [2000] * 3, answers="fresh").figures()
     names = ["a", "b", "c"]
-    reach = together(dict.fromkeys(names, (once, 1.0)), [names], 1e-6)
+    reach = joint_epsilon(dict.fromkeys(names, (once, 1.0)), [names], 1e-6)
     assert reach == pytest.approx(max(rounds[way]["epsilon"] for way in ("among", "versus_clear")), rel=0.005)
 
 
@@ -71,22 +71,22 @@ def test_the_worst_draw_counts_and_parts_that_are_not_there_do_not() -> None:
         name: (dc.published(dc.RandomizedResponse(dc.Domain(range(4)), epsilon), n, answers="once"), epsilon)
         for name, (epsilon, n) in {"a": (1.0, 1000), "b": (2.0, 1000), "c": (0.5, 4000)}.items()
     }
-    alone = together(parts, [["a"], ["b"], ["c"]], 1e-6)
+    alone = joint_epsilon(parts, [["a"], ["b"], ["c"]], 1e-6)
     assert alone == parts["b"][0].figures()["among"]["epsilon"]
-    worst = together(parts, [["a", "b"]], 1e-6)
+    worst = joint_epsilon(parts, [["a", "b"]], 1e-6)
     assert worst > 1.05 * alone
-    assert together(parts, [["a", "c"], ["a", "b"], ["b", "c"], ["a"]], 1e-6) == pytest.approx(worst, rel=0.005)
-    assert together(parts, [["b", "gone"], ["gone"]], 1e-6) == alone
-    assert together(parts, [["gone"]], 1e-6) == together({}, [["gone"]], 1e-6) == 0
+    assert joint_epsilon(parts, [["a", "c"], ["a", "b"], ["b", "c"], ["a"]], 1e-6) == pytest.approx(worst, rel=0.005)
+    assert joint_epsilon(parts, [["b", "gone"], ["gone"]], 1e-6) == alone
+    assert joint_epsilon(parts, [["gone"]], 1e-6) == joint_epsilon({}, [["gone"]], 1e-6) == 0
 
 
 def test_a_part_without_a_statement_counts_with_its_local_epsilon() -> None:
     mechanism = dc.RandomizedResponse(dc.Domain(range(4)), 1.0)
     many, one = dc.published(mechanism, 1000), dc.published(mechanism, 1)
-    alone = together({"a": (many, 1.0)}, [["a"]], 1e-6)
+    alone = joint_epsilon({"a": (many, 1.0)}, [["a"]], 1e-6)
     for none in (None, one):
         parts = {"a": (many, 1.0), "b": (none, 0.75)}
-        assert together(parts, [["a", "b"]], 1e-6) == alone + 0.75
+        assert joint_epsilon(parts, [["a", "b"]], 1e-6) == alone + 0.75
     # Never above all local epsilons together.
     few = dc.published(mechanism, 2)
-    assert together({"a": (few, 0.3), "b": (few, 0.2)}, [["a", "b"]], 1e-6) == 0.5
+    assert joint_epsilon({"a": (few, 0.3), "b": (few, 0.2)}, [["a", "b"]], 1e-6) == 0.5

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import Domain
-from discreet.core.labels.reading import composed, reading
+from discreet.core.labels.text_forms import composed, match_key
 from discreet.errors import DataError, ParameterError
 
 LETTERS = (
@@ -30,8 +30,8 @@ def test_values_that_read_like_a_sensitive_label_are_never_in_clear(texts: list[
     sensitive = data.draw(st.lists(st.sampled_from(texts), unique_by=composed))
     domain = domain_of(texts, sensitive, exact=False)
     distinct = len({composed(text) for text in texts}) == len(texts)
-    protected = {reading(text) for text in sensitive}
-    clear = {reading(text) for text in texts if composed(text) not in set(map(composed, sensitive))}
+    protected = {match_key(text) for text in sensitive}
+    clear = {match_key(text) for text in texts if composed(text) not in set(map(composed, sensitive))}
     # Refused exactly where a reading is both.
     assert (domain is None) == (not distinct or bool(protected & clear))
     if domain is None:
@@ -44,9 +44,9 @@ def test_values_that_read_like_a_sensitive_label_are_never_in_clear(texts: list[
             assert composed(value) not in set(map(composed, texts))
             continue
         label = domain.names()[code]
-        assert reading(label) == reading(value)
+        assert match_key(label) == match_key(value)
         assert as_read or label == composed(value)
-        assert domain.sensitive[code] == (reading(value) in protected)
+        assert domain.sensitive[code] == (match_key(value) in protected)
 
 
 @settings(max_examples=100)
@@ -71,7 +71,7 @@ def test_combinations_that_are_alike_are_protected_alike(texts: list[str], data:
     attributes = {"x": texts, "n": [1, 2], "y": ["a", "A", "b"]}
     every = list(product(*attributes.values()))
     mask = data.draw(st.lists(st.booleans(), min_size=len(every), max_size=len(every)))
-    read = [(reading(x), n, reading(y)) for x, n, y in every]
+    read = [(match_key(x), n, match_key(y)) for x, n, y in every]
     differ = len(set(zip(read, mask, strict=True))) > len(set(read))
     try:
         domain = Domain.product(attributes, sensitive=mask, allow_unprotected=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import SeededRandom
-from discreet.core.random import WORD_RANGE, WordShares, half_toss, joint
+from discreet.core.random import WORD_RANGE, WordShares, bernoulli32, joint
 from packing import each
 
 HALF = 1 << 32
@@ -125,13 +125,13 @@ def test_half_coins_are_whole_coins(threshold: int, data: st.DataObject) -> None
         st.lists(st.sampled_from([0, max(low - 1, 0), low, HALF - 1]), min_size=len(tied), max_size=len(tied))
     )
     source = Halves(first + other + [0] * (len(tied) % 2))
-    found = half_toss(6, threshold, source).tolist()
+    found = bernoulli32(6, threshold, source).tolist()
     assert not source.left
     halves = dict(zip(tied, other, strict=True))
     assert found == [(half << 32) + halves.get(row, 0) < threshold for row, half in enumerate(first)]
 
 
-@pytest.mark.parametrize("draw", [half_toss, lambda n, s, random: joint(n, s, 3, random).truth])
+@pytest.mark.parametrize("draw", [bernoulli32, lambda n, s, random: joint(n, s, 3, random).truth])
 def test_certain_coins(draw: Any) -> None:
     random = SeededRandom(1)
     assert not draw(5, 0, random).any()

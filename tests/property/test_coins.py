@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.core.guarantee import likelihood_ratio, logarithm
-from discreet.core.random import WORD_RANGE, rare_bits, toss, uniform_below
+from discreet.core.random import WORD_RANGE, bernoulli, rare_bits, uniform_below
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import exponential_below, truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
@@ -128,21 +128,21 @@ def test_uniform_below_of_nothing_and_of_one() -> None:
 @given(threshold=st.integers(1, WORD_RANGE - 1))
 def test_a_coin_is_true_for_exactly_threshold_words(threshold: int) -> None:
     words = [0, threshold - 1, threshold, WORD_RANGE - 1]
-    assert toss(4, threshold, Scripted(words)).tolist() == [True, True, False, threshold == WORD_RANGE]
+    assert bernoulli(4, threshold, Scripted(words)).tolist() == [True, True, False, threshold == WORD_RANGE]
 
 
 def test_coins_at_both_ends_are_certain() -> None:
-    assert toss(3, WORD_RANGE, Scripted([])).tolist() == [True] * 3
-    assert toss(3, 0, Scripted([0, 1, WORD_RANGE - 1])).tolist() == [False] * 3
-    assert toss(1, WORD_RANGE - 1, Scripted([WORD_RANGE - 1])).tolist() == [False]
-    assert toss(1, 1, Scripted([0])).tolist() == [True]
+    assert bernoulli(3, WORD_RANGE, Scripted([])).tolist() == [True] * 3
+    assert bernoulli(3, 0, Scripted([0, 1, WORD_RANGE - 1])).tolist() == [False] * 3
+    assert bernoulli(1, WORD_RANGE - 1, Scripted([WORD_RANGE - 1])).tolist() == [False]
+    assert bernoulli(1, 1, Scripted([0])).tolist() == [True]
 
 
 def test_certain_coins_take_no_word() -> None:
-    """As the docstring of `toss` promises, at either end."""
+    """As the docstring of `bernoulli` promises, at either end."""
     for threshold in (0, WORD_RANGE):
         source = Scripted([5, 6, 7])
-        toss(3, threshold, source)
+        bernoulli(3, threshold, source)
         assert source.taken == 0
 
 

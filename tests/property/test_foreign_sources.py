@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Channel, Domain, SecureRandom, SeededRandom
-from discreet.core.random import checked_source, toss, uniform_below
+from discreet.core.random import bernoulli, checked_source, uniform_below
 from discreet.errors import ParameterError
 from laws import BUILDERS
 from packing import each
@@ -62,7 +62,7 @@ def test_words_that_are_none_are_refused_by_every_mechanism(builder: str, spoil:
 def test_words_that_are_none_are_refused_by_whatever_draws(spoil: Callable[[Any], Any]) -> None:
     channel = Channel(np.full((3, 4), 0.25))
     refused(ParameterError, lambda: channel.obfuscate_codes([0, 1, 2], random=Foreign(spoil)))
-    refused(ParameterError, lambda: toss(3, 1 << 63, Foreign(spoil)))
+    refused(ParameterError, lambda: bernoulli(3, 1 << 63, Foreign(spoil)))
     refused(ParameterError, lambda: uniform_below(5, 3, Foreign(spoil)))
     law = BUILDERS["hadamard"](DOMAIN, 1.0).law
     out = {"column": np.zeros(3, dtype=np.uint8)}

@@ -38,7 +38,7 @@ def test_arrays_cannot_be_written() -> None:
         "sensitive": DOMAIN.sensitive,
         "sensitive codes": DOMAIN.sensitive_codes,
         "clear codes": DOMAIN.clear_codes,
-        "slots": DOMAIN.slots,
+        "slots": DOMAIN.signed_ranks,
         "matrix": Channel(np.eye(5)).matrix,
     }
     assert [name for name, array in arrays.items() if array.flags.writeable] == []

@@ -50,11 +50,11 @@ def test_labels_masks_and_predicates_agree(mask: list[bool], text: bool) -> None
 def test_slots_rank_both_classes(mask: list[bool]) -> None:
     domain = Domain(range(len(mask)), sensitive=mask)
     if all(mask):
-        assert domain.slots is None
+        assert domain.signed_ranks is None
         return
     for code, wanted in enumerate(mask):
         rank = sum(other == wanted for other in mask[:code])
-        assert domain.slots[code] == (rank if wanted else ~rank)
+        assert domain.signed_ranks[code] == (rank if wanted else ~rank)
 
 
 patterns = st.lists(

@@ -22,7 +22,7 @@ from discreet import (
 from discreet.errors import ParameterError
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
-from discreet.theory.limits import Estimated, difference_ends, share_ends
+from discreet.theory.limits import Estimated, difference_limits, share_ends
 from packing import each
 
 Z = norm.isf(0.025)
@@ -265,7 +265,7 @@ def test_the_check_values_of_differences_and_shares() -> None:
     law = BinomialCounts(np.array([5, 1]), 1000, 0.0, 0.5)
     ends, centre, r = law.limits(0.05), np.array([0.01, 0.002]), np.array([-0.00224280])
     one, other = (Estimated(centre[[at]], ends[0][[at]], ends[1][[at]]) for at in (0, 1))
-    assert np.ravel(difference_ends(one, other, r)) == pytest.approx([-0.00300669, 0.02062247], abs=6e-9)
+    assert np.ravel(difference_limits(one, other, r)) == pytest.approx([-0.00300669, 0.02062247], abs=6e-9)
     assert np.ravel(share_ends(one, other, r)) == pytest.approx([0.39458792, 0.99447749], abs=3e-7)
     told = share_limits(np.array([5, 0, 6, 0]), np.array([6, 6, 6, 0]), 0.05)
     assert [end[0] for end in told] == pytest.approx([0.40909545, 0.99166476], abs=6e-9)
@@ -282,7 +282,7 @@ def test_shares_are_where_a_grid_says() -> None:
     r = rng.uniform(-0.6, 0.6, 4000)
     low, high = share_ends(one, other, r)
     grid = np.linspace(0, 1, 801)[:, None]
-    least, most = difference_ends(
+    least, most = difference_limits(
         Estimated(*(part * (1 - grid) for part in one)), Estimated(*(part * grid for part in other)), r
     )
     held = (least <= 0) & (most >= 0)

@@ -75,7 +75,7 @@ TABLE = ResultTable(
 
 
 def test_readers_see_headings_and_percentages_and_python_shows_names_and_fractions() -> None:
-    assert TABLE.left == 2
+    assert TABLE.text_columns == 2
     assert TABLE.cells() == [
         ["value", "sensitive", "share <=", "users", "only for readers", "p"],
         ["a", "yes", "25.0%", "-", "x", "<1e-14"],

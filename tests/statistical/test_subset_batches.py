@@ -58,7 +58,7 @@ def test_numpy_and_compiled_forms_draw_the_same(monkeypatch: pytest.MonkeyPatch,
     members = np.random.default_rng(3).integers(-1, size, 1200)
     found = []
     for compiled in (True, False):
-        monkeypatch.setattr(counting, "pays", lambda _, answer=compiled: answer)
+        monkeypatch.setattr(counting, "compiled_pays", lambda _, answer=compiled: answer)
         found.append(drawn(size, count, members, 3))
     np.testing.assert_array_equal(*found)
     assert (np.diff(found[0].astype(int), axis=1) > 0).all()

@@ -76,7 +76,7 @@ def test_a_survey_of_ones_own_is_written_with_its_exact_shares(tmp_path):
     domains = {"a": dc.Domain(range(3)), "b": dc.Domain(range(2))}
     third = (1 << 64) // 3
     questions = [
-        dc.Question((name,), dc.RandomizedResponse(domain.about(name), 1.0), share)
+        dc.Question((name,), dc.RandomizedResponse(domain.for_attribute(name), 1.0), share)
         for (name, domain), share in zip(domains.items(), (third, (1 << 64) - third), strict=True)
     ]
     survey = dc.Survey(domains, questions, 1.0, promise="attribute")

@@ -185,8 +185,8 @@ def test_attributes_with_the_same_labels_are_never_taken_for_each_other():
     with pytest.raises(MismatchError, match="do not answer question 'b'"):
         type(reports)(made, 9, {"b": reports["a"]})
     plain = dc.Domain(["no", "yes"])
-    assert plain != plain.about("a") != plain.about("b")
-    assert plain.about("a").fingerprint != plain.fingerprint
+    assert plain != plain.for_attribute("a") != plain.for_attribute("b")
+    assert plain.for_attribute("a").fingerprint != plain.fingerprint
     assert plain.fingerprint == dc.Domain(["no", "yes"]).fingerprint
 
 

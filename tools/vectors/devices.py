@@ -133,7 +133,7 @@ def survey_envelopes() -> dict[str, bytes]:
     attributes = {name: Domain(_LABELS, sensitive=["often", "daily"]) for name in ("a", "b", "c")}
     shares = [(1 << 63) + 12345, 1 << 63, (1 << 64) - 12345]
     questions = [
-        Question((name,), RandomizedResponse(domain.about(name), 1.0), share)
+        Question((name,), RandomizedResponse(domain.for_attribute(name), 1.0), share)
         for (name, domain), share in zip(attributes.items(), shares, strict=True)
     ]
     survey = Survey(attributes, questions, 2.0, promise="record", answers=2)

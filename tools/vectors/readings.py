@@ -1,11 +1,11 @@
-"""Vectors of readings: a ``text`` and its ``reading``; texts with one reading are alike.
+"""Vectors of readings: a ``text`` and its ``match_key``; texts with one reading are alike.
 
 Python and JavaScript give these readings under every version of Unicode that they know.
 """
 
 from typing import Any
 
-from discreet.core.labels.reading import reading
+from discreet.core.labels.text_forms import match_key
 
 TEXTS = (
     *("krank", "Krank ", "\u00a0KRANK", "m\u00b2", "m2", "Stra\u00dfe", "STRASSE", "\u00bd", "1/2"),
@@ -34,4 +34,4 @@ MORE = (
 
 def files() -> dict[str, list[dict[str, Any]]]:
     """Return the lines of the file, by its name."""
-    return {"reading.jsonl": [{"text": text, "reading": reading(text)} for text in (*TEXTS, *MORE)]}
+    return {"reading.jsonl": [{"text": text, "reading": match_key(text)} for text in (*TEXTS, *MORE)]}

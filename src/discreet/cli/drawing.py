@@ -44,7 +44,7 @@ def show_table(out: Console, table: ResultTable) -> None:
     On a narrow terminal text is folded, but numbers are not. Columns of numbers that do not fit go into further tables.
     If a single column does not fit, the table becomes a list: the text of a row, and one line for each number.
     """
-    (headings, *cells), title, left = table.cells(), table.title, table.left
+    (headings, *cells), title, left = table.cells(), table.title, table.text_columns
     least = _least_widths(headings, cells, left)
     text, columns = range(left), list(range(left, len(headings)))
     parts: list[list[int]] = [[]]

@@ -26,7 +26,7 @@ from click.core import ParameterSource
 from discreet.core.columns import CLIPPED, READ
 from discreet.core.domain import Domain
 from discreet.core.labels.alike import AlikeLabels, alike_sentences
-from discreet.core.labels.reading import visible
+from discreet.core.labels.text_forms import visible
 from discreet.core.result_table import ResultTable, json_text
 from discreet.errors import ParameterError, SourceWarning
 from discreet.extras import check_drawing
@@ -505,4 +505,4 @@ def in_words(mechanism: Any) -> str:
     """Return a text with the number of values and protected values, the mechanism and epsilon."""
     # The class name RandomizedResponse becomes "randomized response".
     title = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(mechanism).__name__).lower()
-    return f"{mechanism.domain.in_words}, {title}, epsilon {mechanism.epsilon:g}"
+    return f"{mechanism.domain.size_text}, {title}, epsilon {mechanism.epsilon:g}"

@@ -176,7 +176,7 @@ def _with_columns(
     shown = f"{alone.shown} and the columns beside the reports too ({names}), or the files"
     if not cells:
         why = f"the columns {names} have many values, and a cell of one report is a name"
-        return replace(alone, beside=why, shown=shown)
+        return replace(alone, dependence=why, shown=shown)
     return replace(alone, batches=cells, shown=shown, not_trusted=alone.not_trusted + left_out)
 
 
@@ -197,7 +197,7 @@ def publication_of(
     publication = published(maker, result, not_trusted=not_trusted, shown=shown)
     sizes = tuple(n for columns in weighed for n in _weighed_cells(columns))
     # A cell with one report identifies a person, so it is no batch.
-    return replace(publication, batches=sizes, beside=WEIGHTS if 1 in sizes else "") if weighed else publication
+    return replace(publication, batches=sizes, dependence=WEIGHTS if 1 in sizes else "") if weighed else publication
 
 
 def _weighed_cells(columns: Sequence[Any]) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 from discreet.cli.output import alike_in
 from discreet.core.checks import suggestion
 from discreet.core.domain import Domain
-from discreet.core.labels.reading import reading, visible
+from discreet.core.labels.text_forms import match_key, visible
 from discreet.errors import ParameterError
 from discreet.tables.spellings import SAME, Join
 
@@ -78,5 +78,5 @@ def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: J
         raise ParameterError("sensitive.unknown", name=name, shown=shown)
     if join == "exact":
         return [by_form[same(text)] for text in texts]
-    named = {reading(str(by_form[same(text)])) for text in texts}
-    return [label for label in labels if reading(str(label)) in named]
+    named = {match_key(str(by_form[same(text)])) for text in texts}
+    return [label for label in labels if match_key(str(label)) in named]

@@ -31,7 +31,7 @@ def value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def spelled_out(column: Any) -> Any:
+def decoded(column: Any) -> Any:
     """Return a dictionary-encoded column as a plain column of its values; any other column unchanged."""
     if pa.types.is_string_view(value_type(column.type)) and column.type != pa.string_view():
         # Arrow cannot decode an Enum of polars directly.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from discreet.core.checks import is_whole, shown
+from discreet.core.checks import is_whole, quoted
 from discreet.errors import MismatchError, ParameterError
 
 COLLECTION, EPOCH, EPOCHS = "collection", "epoch", "epochs"
@@ -105,7 +105,7 @@ def checked_name(name: object) -> str:
     if name is None:
         return new_name()
     if not is_name(name):
-        raise ParameterError("name.not-usable", argument="name", value=shown(name))
+        raise ParameterError("name.not-usable", argument="name", value=quoted(name))
     return name
 
 

@@ -22,7 +22,7 @@ _QUOTED = 64
 _NO_NUMBERS = (bool, np.timedelta64)
 
 
-def shown(argument: object) -> str:
+def quoted(argument: object) -> str:
     """Return the text by which an error message quotes an argument.
 
     Numbers and short texts are quoted as they are, any other object by its type.
@@ -79,7 +79,7 @@ def checked_whole(
     if is_whole(argument) and least <= int(argument) <= most:
         return int(argument)
     room = f"of at least {least} that fits into 64 bits" if most == _LARGEST else f"in {least}..{most}"
-    raise error("argument.not-integer", argument=name, room=room, value=shown(argument))
+    raise error("argument.not-integer", argument=name, room=room, value=quoted(argument))
 
 
 def checked_n(n: object) -> int:
@@ -90,7 +90,7 @@ def checked_n(n: object) -> int:
 def _checked_real(name: str, argument: object, holds: Callable[[float], bool], code: str, **limits: Any) -> float:
     number = real_number(argument)
     if not holds(number):
-        raise ParameterError(code, argument=name, value=shown(argument), **limits)
+        raise ParameterError(code, argument=name, value=quoted(argument), **limits)
     return number
 
 
@@ -158,7 +158,7 @@ def checked_flag(name: str, argument: object) -> bool:
         ParameterError: if it is neither True nor False.
     """
     if not is_flag(argument):
-        raise ParameterError("argument.not-boolean", argument=name, value=shown(argument))
+        raise ParameterError("argument.not-boolean", argument=name, value=quoted(argument))
     return bool(argument)
 
 
@@ -171,7 +171,7 @@ def checked_epsilon(epsilon: object) -> float:
     number = checked_positive("epsilon", epsilon)
     if number > _LARGEST_EPSILON:
         raise ParameterError(
-            "epsilon.too-large", argument="epsilon", largest_epsilon=_LARGEST_EPSILON, epsilon=shown(epsilon)
+            "epsilon.too-large", argument="epsilon", largest_epsilon=_LARGEST_EPSILON, epsilon=quoted(epsilon)
         )
     return number
 
@@ -211,7 +211,7 @@ def checked_choice(what: str, argument: object, known: Iterable[str]) -> str:
         "argument.not-among",
         argument=what,
         names=", ".join(names),
-        value=shown(argument),
+        value=quoted(argument),
         meant=suggestion(argument, names),
     )
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, is_masked
 from discreet.core.checks import is_flag, is_real, is_single, real_number
-from discreet.core.labels.reading import as_composed
+from discreet.core.labels.text_forms import as_composed
 from discreet.errors import DataError, ParameterError
 
 MISSING = -2
@@ -254,12 +254,12 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, present, spelled_out
+    from discreet.core.arrow import arrow_numbers, decoded, present
 
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
     # Rows that refer to a null entry of a dictionary count as missing only after the column is decoded.
-    column = spelled_out(_arrow_column(values, wanted))
+    column = decoded(_arrow_column(values, wanted))
     gone = ~present(column)
     return gone | np.isnan(arrow_numbers(column)) if pa.types.is_floating(column.type) else gone
 
@@ -276,9 +276,9 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, is_textual, one_array, present, spelled_out
+    from discreet.core.arrow import arrow_numbers, decoded, is_textual, one_array, present
 
-    column = spelled_out(_arrow_column(values, wanted))
+    column = decoded(_arrow_column(values, wanted))
     refuse_missing(~present(column), wanted)
     kind = column.type
     if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):

@@ -21,8 +21,8 @@ from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.alike import AlikeLabels, alike_labels, refuse_alike
 from discreet.core.labels.bins import Numbers
 from discreet.core.labels.products import Grid, Product
-from discreet.core.labels.reading import as_composed, composed, composed_names
 from discreet.core.labels.spaces import LabelSpace, flat
+from discreet.core.labels.text_forms import as_composed, composed, composed_names
 from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
@@ -275,7 +275,7 @@ class Domain:
         if not checked_flag("exact", exact) and mask is not None:
             plain = space.plain
             refuse_alike(plain, mask[: plain.size])
-        object.__setattr__(self, "space", space if mask is None else space.ending(mask, numbers_in(sensitive)))
+        object.__setattr__(self, "space", space if mask is None else space.bounded(mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
         object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
         object.__setattr__(self, "exact", exact)
@@ -368,7 +368,7 @@ class Domain:
             raise ParameterError("grid.not-pairs", lat=type(lat).__name__, lon=type(lon).__name__) from None
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
-    def about(self, attribute: str) -> Self:
+    def for_attribute(self, attribute: str) -> Self:
         """Return the same domain as the domain of a survey's attribute."""
         domain = self._of(self.space, self._mask, True, self.exact)
         object.__setattr__(domain, "attribute", composed(attribute))
@@ -435,7 +435,7 @@ class Domain:
         return self.size - self.sensitive_count
 
     @property
-    def in_words(self) -> str:
+    def size_text(self) -> str:
         """A text with the number of values and of protected values: "5 values, 2 protected"."""
         protected = f"{self.sensitive_count:,}" if self.clear_count else "all"
         return f"{self.size:,} values, {protected} protected"
@@ -456,7 +456,7 @@ class Domain:
         return sealed(np.flatnonzero(~self.sensitive))
 
     @cached_property
-    def slots(self) -> AnyArray | None:
+    def signed_ranks(self) -> AnyArray | None:
         """``(|X|,)`` int32: rank of a value in X_S, or ~rank of a value in X_N; None if all values are sensitive."""
         if self._mask is None:
             return None
@@ -579,7 +579,7 @@ class Domain:
         """
         space = WithPlaceholders(self.space, tags)
         mask = None if self._mask is None else np.append(self._mask, np.ones(len(space.tags), dtype=np.bool_))
-        return self._of(space, mask, False, self.exact).about(self.attribute)
+        return self._of(space, mask, False, self.exact).for_attribute(self.attribute)
 
     def distribution(self, values: Any, probabilities: Any) -> FloatArray:
         """Return the ``(|X|,)`` distribution with the given probabilities of the listed values, and 0 for all others.

@@ -49,36 +49,38 @@ def _rounded(number: float, digits: int, way: str) -> str:
     return f"{float(Context(prec=digits, rounding=way).create_decimal(repr(float(number)))):.15g}"
 
 
-def sureness(epsilon: float, before: float = 0.5) -> float:
+def largest_posterior(epsilon: float, prior: float = 0.5) -> float:
     """Return the largest posterior probability after a privacy loss of epsilon.
 
     With a prior of 50% it is e^epsilon / (1 + e^epsilon).
 
     Args:
         epsilon: the privacy loss, in nats.
-        before: the prior probability, in (0, 1).
+        prior: the prior probability, in (0, 1).
 
     Example:
-        >>> round(sureness(2.0), 3), sureness(0.0), sureness(1000.0), round(sureness(2.0, 0.01), 4)
-        (0.881, 0.5, 1.0, 0.0695)
+        >>> round(largest_posterior(2.0), 3), largest_posterior(0.0), largest_posterior(1000.0)
+        (0.881, 0.5, 1.0)
+        >>> round(largest_posterior(2.0, prior=0.01), 4)
+        0.0695
     """
     # e^-epsilon, not e^epsilon: no overflow.
-    return 1 / (1 + exp(-epsilon) * (1 - before) / before)
+    return 1 / (1 + exp(-epsilon) * (1 - prior) / prior)
 
 
-def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
-    """Return `sureness` in percent as text, rounded up; "100" if and only if epsilon is infinite.
+def posterior_percent(epsilon: float, prior: float = 0.5, digits: int = 2) -> str:
+    """Return `largest_posterior` in percent as text, rounded up; "100" if and only if epsilon is infinite.
 
     Args:
         epsilon: the privacy loss, in nats.
-        before: the prior probability, in (0, 1).
+        prior: the prior probability, in (0, 1).
         digits: digits of the percentage; it has more if it would otherwise be 100.
 
     Example:
-        >>> percent_sure(0.2), percent_sure(5.0), percent_sure(9.0), percent_sure(60.0), percent_sure(inf)
+        >>> tuple(map(posterior_percent, (0.2, 5.0, 9.0, 60.0, inf)))
         ('55', '99.4', '99.99', '99.99...', '100')
     """
-    share = sureness(epsilon, before)
+    share = largest_posterior(epsilon, prior)
     spelled = rounded_up(100 * share, digits)
     if spelled != "100" or epsilon == inf:
         return spelled
@@ -87,10 +89,13 @@ def percent_sure(epsilon: float, before: float = 0.5, digits: int = 2) -> str:
     return next(text for digits in (3, 4) if (text := rounded_up(100 * share, digits)) != "100")
 
 
-def share_sure(epsilon: float) -> float:
-    """Return `percent_sure` as a number below 1; beyond 99.99%, `sureness`, or the largest float below 1."""
-    percent = percent_sure(epsilon)
-    return min(sureness(epsilon), nextafter(1, 0)) if percent.endswith("...") else float(percent) / 100
+def posterior_share(epsilon: float) -> float:
+    """Return `posterior_percent` as a share: a number below 1.
+
+    Beyond 99.99% it is `largest_posterior`, or the largest float below 1.
+    """
+    percent = posterior_percent(epsilon)
+    return min(largest_posterior(epsilon), nextafter(1, 0)) if percent.endswith("...") else float(percent) / 100
 
 
 _MOST_NAMES = 6
@@ -105,7 +110,7 @@ _LARGEST_SHARE = 0.9999
 """A share beyond which no digits are printed."""
 
 
-def in_odds(epsilon: float) -> str:
+def odds_sentence(epsilon: float) -> str:
     """Return a sentence on how a large epsilon changes the odds of a protected value; empty up to 4 nats.
 
     Args:
@@ -212,13 +217,13 @@ class Guarantee:
     def __str__(self) -> str:
         if self.notion == "none":
             return "No protection: every value is reported in clear."
-        odds = in_odds(self.realised)
+        odds = odds_sentence(self.realised)
         return f"{self._promise()} {odds}" if odds else self._promise()
 
     def _promise(self) -> str:
         promised = "" if self.promised is None else f", promised {self.promised:g}"
         realised = f"realised epsilon {self.realised:.12g}{promised}"
-        # `in_odds` gives the number for larger ones.
+        # `odds_sentence` gives the number for larger ones.
         factor = "e^epsilon" + (f" = {rounded_up(exp(self.realised), 3)}" if self.realised <= LARGE_EPSILON else "")
         if self.notion == "LDP":
             return (

@@ -365,7 +365,7 @@ class Coins(NamedTuple):
         return Coins(self.truth.take(rows), None if self.noise is None else self.noise.take(rows))
 
 
-def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
+def bernoulli(n: int, threshold: int, random: RandomSource) -> BoolArray:
     """Draw ``n`` booleans that are True with probability ``threshold / 2^64`` exactly, each from one word.
 
     Args:
@@ -381,8 +381,8 @@ def toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
     return fresh_words(random, n) < np.uint64(threshold)
 
 
-def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw booleans with the probabilities of `toss`, from half a word each.
+def bernoulli32(n: int, threshold: int, random: RandomSource) -> BoolArray:
+    """Draw booleans with the probabilities of `bernoulli`, from half a word each.
 
     A second half is drawn only if the first half equals the high half of the threshold.
 
@@ -400,7 +400,7 @@ def half_toss(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray:
-    """Return the ``(n,)`` booleans of `half_toss` for given first halves; the threshold is neither 0 nor 2^64."""
+    """Return the ``(n,)`` booleans of `bernoulli32` for given first halves; the threshold is neither 0 nor 2^64."""
     high, low = divmod(threshold, 1 << _HALF_BITS)
     truth: BoolArray = halves < np.uint32(high)
     tied = np.flatnonzero(halves == np.uint32(high))
@@ -423,7 +423,7 @@ def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
     """
     if not 0 < threshold < WORD_RANGE:
         lane = np.uint32 if symbols <= _FEW else np.uint64
-        return Coins(toss(n, threshold, random), uniform_below(symbols, n, random, lane=lane))
+        return Coins(bernoulli(n, threshold, random), uniform_below(symbols, n, random, lane=lane))
     shares = WordShares.of(WORD_RANGE - threshold, symbols, _HALF_BITS if symbols <= _FEW else 0)
     words = fresh_lanes(n, random, np.uint32 if symbols <= _FEW else np.uint64)
     truth, noise, undecided = shares.decide(words)

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.batches import NamedBatch, batch_facts, merged, new_batches
-from discreet.core.checks import is_whole, shown
+from discreet.core.checks import is_whole, quoted
 from discreet.core.columns import marks
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.kernels.row_order import row_order
@@ -329,7 +329,7 @@ def _slice_bounds(rows: slice, n: int) -> tuple[int, int, int]:
     except (TypeError, ValueError):
         start, stop, step = 0, 0, 0
     if step < 1:
-        raise ParameterError("slice.not-forward", step=shown(rows.step))
+        raise ParameterError("slice.not-forward", step=quoted(rows.step))
     return start, stop, step
 
 
@@ -362,7 +362,7 @@ def check_header(fingerprint: object, n: object, simulated: object) -> None:
     if type(fingerprint) is not str or not fingerprint:
         raise DataError("fingerprint.wrong-type", argument="fingerprint", kind=type(fingerprint).__name__)
     if type(n) is not int or not 0 <= n < _MOST_REPORTS:
-        raise DataError("n.out-of-range", argument="n", value=shown(n))
+        raise DataError("n.out-of-range", argument="n", value=quoted(n))
     if type(simulated) is not bool:
         raise DataError("argument.not-boolean", argument="simulated", value=type(simulated).__name__)
 
@@ -379,8 +379,8 @@ def check_same_plan(fingerprints: set[str]) -> None:
         MismatchError: if there is more than one fingerprint.
     """
     if len(fingerprints) > 1:
-        shown = ", ".join(sorted(mark[:12] for mark in fingerprints))
-        raise MismatchError("plan.different", plans=shown)
+        quoted = ", ".join(sorted(mark[:12] for mark in fingerprints))
+        raise MismatchError("plan.different", plans=quoted)
 
 
 BLOCK, IN_CLEAR, BOTH = 1, 2, 3

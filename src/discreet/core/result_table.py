@@ -31,7 +31,7 @@ Kind = Literal["text", "mark", "count", "share", "probability", "error", "number
 _LEAST_P_VALUE = 1e-14
 
 
-def spelled_p_value(p_value: float, *, sign: bool = False) -> str:
+def p_value_text(p_value: float, *, sign: bool = False) -> str:
     """Return a p-value as text; below 1e-14, the least p-value that is computed, "<1e-14".
 
     Args:
@@ -73,7 +73,7 @@ _FORMATS: Mapping[Kind, Format] = {
     "error": ".3e",
     "number": ".4f",
     "figure": "",
-    "p-value": spelled_p_value,
+    "p-value": p_value_text,
 }
 _PERCENTAGES: Mapping[Format, str] = {"%": "", "+%": "+"}
 """Formats of shares and of differences of shares, with their sign: a table chooses the decimals."""
@@ -299,20 +299,20 @@ class ResultTable(TabularResult):
         return replace(self, contents=[column for column in self.contents if column.name not in names])
 
     @property
-    def shown(self) -> list[ResultColumn]:
+    def visible(self) -> list[ResultColumn]:
         """The columns that people see; columns of p-values come last."""
         listed = [column for column in self.contents if column.shown]
         return sorted(listed, key=lambda column: column.kind == "p-value")
 
     @property
-    def left(self) -> int:
+    def text_columns(self) -> int:
         """Number of text columns at the left; a wide table is divided after these columns."""
-        texts = [column.kind in _LEFT for column in self.shown]
+        texts = [column.kind in _LEFT for column in self.visible]
         return [*texts, False].index(False)
 
     def cells(self, *, plain: bool = False) -> Cells:
         """Return the headings and the rows as texts."""
-        columns = (column.cells(plain=plain, decimals=self.decimals) for column in self.shown)
+        columns = (column.cells(plain=plain, decimals=self.decimals) for column in self.visible)
         return [list(row) for row in zip(*columns, strict=True)] or [[]]
 
     @property
@@ -335,7 +335,7 @@ class ResultTable(TabularResult):
         """Return the title, the aligned columns and the notes as text, as Python shows a table."""
         cells = self.cells(plain=True)
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        sides = [str.ljust if column.kind in _LEFT else str.rjust for column in self.shown]
+        sides = [str.ljust if column.kind in _LEFT else str.rjust for column in self.visible]
         lines = [
             "  ".join(side(cell, width) for side, cell, width in zip(sides, row, widths, strict=True)) for row in cells
         ]
@@ -361,7 +361,7 @@ class ResultTable(TabularResult):
 
         ``text`` and ``number`` are the HTML attributes of cells with text and with numbers.
         """
-        sides = [text if column.kind in _LEFT else number for column in self.shown]
+        sides = [text if column.kind in _LEFT else number for column in self.visible]
 
         def line(row: Iterable[str], tag: str, about: str = "") -> str:
             cells = (f"<{tag}{about}{side}>{escape(cell)}</{tag}>" for cell, side in zip(row, sides, strict=True))
@@ -370,7 +370,7 @@ class ResultTable(TabularResult):
         head, *rows = self.cells(plain=plain)
         body = "".join(line(row, "td") for row in rows)
         # A column of marks has no heading in text, but screen readers need a heading for every column.
-        head = [cell or column.name for cell, column in zip(head, self.shown, strict=True)]
+        head = [cell or column.name for cell, column in zip(head, self.visible, strict=True)]
         title, heads = f"<caption><span>{escape(self.title)}</span></caption>", line(head, "th", ' scope="col"')
         return f"<table>{title}<thead>{heads}</thead><tbody>{body}</tbody></table>"
 

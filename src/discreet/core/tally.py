@@ -68,7 +68,7 @@ class Tally:
         if len(self.clear) and total(self.clear) > self.n:
             raise DataError("tally.too-many-clear", n=self.n)
         object.__setattr__(self, "batches", merged(self.batches))
-        if self.rest_n < 0:
+        if self.unnamed < 0:
             raise DataError("batches.too-many-reports", n=self.n)
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class Tally:
         return ((1.0, self),)
 
     @property
-    def rest_n(self) -> int:
+    def unnamed(self) -> int:
         """Number of reports that belong to no known batch."""
         return self.n - sum(batch.n for batch in self.batches)
 
@@ -116,10 +116,10 @@ class Tally:
         Raises:
             MismatchError: if they belong to different plans, or some reports are in both, as far as batches show it.
         """
-        return self.together([self, other]) if isinstance(other, Tally) else NotImplemented
+        return self.merged([self, other]) if isinstance(other, Tally) else NotImplemented
 
     @classmethod
-    def together(cls, tallies: Iterable[Self]) -> Self:
+    def merged(cls, tallies: Iterable[Self]) -> Self:
         """Return the sum of one or more tallies; it raises the same errors as ``+``."""
         first, *others = tallies
         check_same_plan({first.fingerprint, *(tally.fingerprint for tally in others)})
@@ -151,7 +151,7 @@ class Tally:
         """
         check_same_plan({self.fingerprint, other.fingerprint})
         left = set(self.batches) - set(other.batches)
-        if other.rest_n or len(left) + len(other.batches) != len(self.batches):
+        if other.unnamed or len(left) + len(other.batches) != len(self.batches):
             raise MismatchError("tally.not-counted")
         counts = (self.support - other.support, self.clear - other.clear)
         return type(self)(self.fingerprint, self.n - other.n, *counts, self.simulated, tuple(left))
@@ -307,4 +307,4 @@ class GroupedTally(Mapping[Any, Tally]):
         """
         if not self.tallies:
             raise DataError("groups.empty")
-        return Tally.together(self.tallies.values())
+        return Tally.merged(self.tallies.values())

@@ -17,7 +17,7 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.arrow import arrow_numbers, is_textual, present, value_type
 from discreet.core.checks import are_names
 from discreet.core.columns import refuse_missing
-from discreet.core.labels.reading import as_composed
+from discreet.core.labels.text_forms import as_composed
 from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.scanned import CheckedBatch

@@ -51,7 +51,7 @@ def method_of(name: object) -> Method[Estimate]:
     return METHODS[checked_choice("method", name, METHODS)]
 
 
-def running(method: Method[Estimate], options: Mapping[str, Any]) -> Callable[[LinearStart], Estimate]:
+def estimator(method: Method[Estimate], options: Mapping[str, Any]) -> Callable[[LinearStart], Estimate]:
     """Return the function that estimates by a method with these options, and with the limits that they name.
 
     Raises:
@@ -120,7 +120,7 @@ def estimate(
     chosen = method_of(method)
     if of_groups := [name for name in _OF_GROUPS if name in options]:
         raise ParameterError("estimate.takes-no-groups", argument=of_groups[0])
-    run = running(chosen, options)
+    run = estimator(chosen, options)
     reports: Any = data if isinstance(data, Reports) else reports_from_table(mechanism, data)
     if weights is None:
         return run(LinearStart.of(mechanism, reports))

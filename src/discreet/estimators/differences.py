@@ -17,7 +17,7 @@ from discreet.results.comparison import ChiSquare, Comparison
 from discreet.results.estimate import Estimate
 from discreet.results.groups import GroupedEstimate
 from discreet.theory.binomial import DEFAULT_LEVEL, Ends, miss_probability
-from discreet.theory.limits import Estimated, difference_ends
+from discreet.theory.limits import Estimated, difference_limits
 
 # Most values for which the joint test computes the full covariance matrix.
 _MOST_VALUES = 2000
@@ -118,7 +118,7 @@ def _difference(sides: Sequence[Estimate | _GivenShares], level: float) -> Ends:
     """Return the limits of the differences, from the limits of both sides at this level."""
     # From the nearly unbiased centres: limits around a biased frequency would not cover the true difference.
     first, second = (Estimated(side.centre, *side.limits(level)) for side in sides)
-    return difference_ends(first, second, np.zeros(1))
+    return difference_limits(first, second, np.zeros(1))
 
 
 def _p_values(sides: Sequence[Estimate | _GivenShares]) -> FloatArray:

@@ -14,7 +14,7 @@ from discreet.core.grouping import MINIMUM, Grouping, SmallGroups
 from discreet.core.reports import Reports
 from discreet.core.tally import GroupedTally, Tally, TallyStack, WeightedTally
 from discreet.errors import DataError, ParameterError
-from discreet.estimators import MethodName, Options, method_of, running
+from discreet.estimators import MethodName, Options, estimator, method_of
 from discreet.estimators.linear import LINEAR, LinearStart
 from discreet.estimators.strata import Strata, combine
 from discreet.estimators.weights import Weights, of_sample, weighted_tally
@@ -76,7 +76,7 @@ def estimate_groups(
         (['north', 'south'], 0.8)
     """
     chosen = method_of(method)
-    direct, always = partial(_direct, mechanism, running(chosen, options)), options.get("limits") == "always"
+    direct, always = partial(_direct, mechanism, estimator(chosen, options)), options.get("limits") == "always"
     if weights is not None or shares is not None:
         chosen.check_weighs()
         if always:

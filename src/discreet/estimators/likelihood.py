@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray
-from discreet.kernels.parallel import forget
+from discreet.kernels.parallel import release_pages
 from discreet.mechanisms.evidence import Membership
 
 NewRows: TypeAlias = Callable[[int, Any], AnyArray]
@@ -268,7 +268,7 @@ class LocalRows(Rows):
             yield rows, part
             for vector in (self._w, self._along):
                 if vector is not None:
-                    forget(vector[rows])
+                    release_pages(vector[rows])
 
 
 def _pieces(rows: slice) -> Iterator[slice]:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray
-from discreet.core.checks import checked_between, checked_choice, real_number, shown, suggestion
+from discreet.core.checks import checked_between, checked_choice, quoted, real_number, suggestion
 from discreet.core.domain import Domain
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -111,7 +111,7 @@ def _progress(_: str, progress: Any) -> Progress | None:
 def _tolerance(_: str, tolerance: object) -> float | None:
     number = real_number(tolerance)
     if tolerance is not None and not 1e-12 <= number < float("inf"):
-        raise ParameterError("tolerance.too-small", argument="tolerance", tolerance=shown(tolerance))
+        raise ParameterError("tolerance.too-small", argument="tolerance", tolerance=quoted(tolerance))
     return None if tolerance is None else number
 
 
@@ -183,7 +183,7 @@ class LinearStart:
     def intervals(self) -> ValueUncertainty:
         """The limits that follow from the tally, for every point estimate."""
         law = partial(self.decoder.report_law, self.tally, self.linear)
-        return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, behind=law)
+        return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, make_law=law)
 
     def at_all_looks(self, estimate: Estimate) -> Estimate:
         """Return an estimate with limits that hold at all looks at once, whatever its method is.
@@ -192,7 +192,7 @@ class LinearStart:
             ParameterError: if devices share a pool of hash functions.
         """
         law = partial(self.decoder.report_law, self.tally, self.linear)
-        return replace(estimate, intervals=AlwaysUncertainty(self.linear, behind=law).checked())
+        return replace(estimate, intervals=AlwaysUncertainty(self.linear, make_law=law).checked())
 
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates if the true frequencies are ``at``."""

@@ -216,7 +216,7 @@ def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertai
         p = arranged(start.evidence, step.point[: len(codes)], step.point[len(codes) :].sum() * shares)
         return replace(of_tally, contributions=of_step, p=p, n=step.n, linear=estimates, binomial=None, single=False)
 
-    return ValueUncertainty(centre, (*laws, (codes, means)), behind=behind)
+    return ValueUncertainty(centre, (*laws, (codes, means)), make_law=behind)
 
 
 MLE = Method("mle", maximum_likelihood, (TOLERANCE, PROGRESS), needs_reports=True)

@@ -32,7 +32,7 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, IntArray
 from discreet.core.grouping import CellPartition, ValueCells
 from discreet.results.uncertainty import Bounded, SumUncertainty, ValueUncertainty
-from discreet.theory.binomial import sigmas
+from discreet.theory.binomial import z_quantile
 
 # In nats of all reports together: the largest gap of a fit.
 _GAP = 1e-3
@@ -218,7 +218,7 @@ class RatioLimits:
 
     def _ends(self, family: Family, centre: float, borders: tuple[float, float], alpha: float) -> tuple[float, float]:
         """Return the limits around an estimate, within the borders."""
-        away = [abs(self._root(family, centre, border, sigmas(_LEVEL / 2)) - centre) for border in borders]
+        away = [abs(self._root(family, centre, border, z_quantile(_LEVEL / 2)) - centre) for border in borders]
         distance = sum(away) / (2 * _BETWEEN)
         if not distance:
             return borders
@@ -244,7 +244,7 @@ class RatioLimits:
 
     def _outermost(self, family: Family, centre: float, border: float, step: float, alpha: float) -> float:
         """Return the limit to one side, on the line between the last point that belongs and the next."""
-        sigma = sigmas(alpha / 2)
+        sigma = z_quantile(alpha / 2)
         points: FloatArray = centre + step * np.arange(1.0, _MOST_OUTWARDS)
         points = points[(points < border - _EDGE * abs(step)) if step > 0 else (points > border + _EDGE * abs(step))]
         before, last = 0.0, centre

@@ -183,7 +183,7 @@ def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) ->
     if not isinstance(known, str):
         codes = np.flatnonzero(known)
         return Share(codes, known[codes], float("inf"))
-    codes = np.arange(personalized.domain.size) if known == DROP else personalized.behind[place]
+    codes = np.arange(personalized.domain.size) if known == DROP else personalized.hidden_values[place]
     likely = np.maximum(r[codes], 0)
     base = float(likely.sum())
     if base == 0:

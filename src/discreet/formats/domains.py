@@ -13,8 +13,8 @@ from discreet.arrays import BoolArray
 from discreet.core.domain import Domain
 from discreet.core.labels.bins import Numbers
 from discreet.core.labels.products import Grid, Product
-from discreet.core.labels.reading import composed, composed_names
 from discreet.core.labels.spaces import NUMBERS, IntegerRange, LabelSpace
+from discreet.core.labels.text_forms import composed, composed_names
 from discreet.errors import ParameterError
 
 _MOST = 1 << 20
@@ -257,7 +257,7 @@ class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             from discreet.tables.cuts import check_cuts
 
             check_cuts(built, self.cuts, self.missing)
-        return built.about(self.attribute) if self.attribute else built
+        return built.for_attribute(self.attribute) if self.attribute else built
 
     def _built(self, folder: Path, allow_outside: bool) -> Domain:
         protection: dict[str, Any] = {"sensitive": self.sensitive, "allow_unprotected": self.allow_unprotected}

@@ -39,7 +39,7 @@ from discreet.formats.scanned import (
 )
 from discreet.formats.tallies import read_tally
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.report_tables import warn_of
+from discreet.mechanisms.report_tables import warn_about_tables
 from discreet.mechanisms.row_checks import reasons
 
 # The most bytes of small files at URLs that stay in memory until they are read.
@@ -166,7 +166,7 @@ class Sources:
                     path.release()
         sources += [scanned_table(f"table {at}", each, mechanism, **asked) for at, each in enumerate(tables, start=1)]
         forms = [source.form for source in sources]
-        warn_of(forms, mechanism.fingerprint, kind="tables" if not files else "files")
+        warn_about_tables(forms, mechanism.fingerprint, kind="tables" if not files else "files")
         scan = ScannedSources(mechanism, self, tallies, sources)
         scan.refuse_twice()
         return scan
@@ -283,7 +283,7 @@ class ScannedSources:
         files = [
             (s.place, () if s.batch is None else (s.batch,), s.batch is None and s.rows != 0) for s in self.sources
         ]
-        return [*files, *((path, tally.batches, tally.rest_n > 0) for path, tally in self.tallies.items())]
+        return [*files, *((path, tally.batches, tally.unnamed > 0) for path, tally in self.tallies.items())]
 
     @property
     def all_batches(self) -> tuple[NamedBatch, ...]:

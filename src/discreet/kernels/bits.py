@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels import plain
 from discreet.kernels.compiling import REASSOCIATE, compiled
-from discreet.kernels.parallel import forget, map_blocks
+from discreet.kernels.parallel import map_blocks, release_pages
 from discreet.kernels.row_order import checked_rows
 
 _Words: TypeAlias = NDArray[np.uint64]
@@ -252,7 +252,7 @@ def tiles_dot(
 
     def dot(start: int, stop: int) -> None:
         row_sums(tiles[start:stop], values, _SPAN, sums[start:stop])
-        forget(tiles[start:stop])
+        release_pages(tiles[start:stop])
 
     map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)
     return sums.reshape(-1)[:rows]
@@ -281,7 +281,7 @@ def tiles_dot_transposed(
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
         sums = column_sums(tiles[start:stop], padded[32 * start : 32 * stop], _SPAN)
-        forget(tiles[start:stop])
+        release_pages(tiles[start:stop])
         return sums
 
     parts = map_blocks(dot, len(tiles), block=_tiles_per_task(tiles), threads=threads)

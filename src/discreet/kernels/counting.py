@@ -1,7 +1,7 @@
 """Counts of symbols and bits, subsets as marks, and the Walsh-Hadamard transform, by NumPy or by compiled kernels.
 
 Compiled kernels count symbols four times as fast, add bits ten times as fast, and draw subsets thirty times as fast.
-They are used if there is enough work (`pays`), and give exactly the same results.
+They are used if there is enough work (`compiled_pays`), and give exactly the same results.
 
 Subsets as marks have shape ``(m, lanes)``: bit p % 64 of word p // 64 of a row is set if the subset contains place p.
 """
@@ -29,7 +29,7 @@ _SYMBOLS, _FEW = 1 << 16, 1 << 14
 BYTES_AT_ONCE = 1 << 20
 
 
-def pays(seconds: float) -> bool:
+def compiled_pays(seconds: float) -> bool:
     """Return true if the compiled kernels are loaded, or if loading them saves time.
 
     The result is False without numba, which devices never need.
@@ -86,7 +86,7 @@ def add_symbols(symbols: NDArray[np.integer[Any]], counts: NDArray[np.int64]) ->
     if symbols.dtype.kind not in "ui":
         raise ValueError(f"symbols must be integers, got {symbols.dtype}.")
     flat = np.ascontiguousarray(symbols).reshape(-1)
-    if pays(_SYMBOL_SECONDS * flat.size):
+    if compiled_pays(_SYMBOL_SECONDS * flat.size):
         from discreet.kernels import symbols as compiled
 
         compiled.add_symbols(flat, counts)
@@ -118,7 +118,7 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
     Raises:
         ValueError: If the rows do not have ceil(v/8) bytes.
     """
-    if pays(_BYTE_SECONDS * rows.size):
+    if compiled_pays(_BYTE_SECONDS * rows.size):
         sums: NDArray[np.int64] = _compiled_bits().count_columns(rows, size)
         return sums
     rows = checked_rows(rows, size)
@@ -208,7 +208,7 @@ def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray
         ValueError: If the rows do not have ceil(v/8) bytes.
     """
     rows, size = checked_rows(bits, counts.shape[1]), counts.shape[1]
-    if pays(_REPORT_SECONDS * len(rows)):
+    if compiled_pays(_REPORT_SECONDS * len(rows)):
         _compiled_bits().add_bits(rows, groups, counts)
         return
     order, runs = runs_of(groups)
@@ -249,7 +249,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
     Returns:
         The numbers of places still to set or to clear, shape ``(m,)``.
     """
-    if pays(_PLACE_SECONDS * places.size):
+    if compiled_pays(_PLACE_SECONDS * places.size):
         counted = missing.copy()
         _compiled_bits().repair(marks, places, counted)
         return counted
@@ -275,7 +275,7 @@ def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) ->
         marks: shape ``(m, lanes)``, k set in each row.
         out: shape ``(m, k)``, the result: each row in ascending order.
     """
-    if pays(_MEMBER_SECONDS * out.size):
+    if compiled_pays(_MEMBER_SECONDS * out.size):
         _compiled_bits().list_members(marks, out)
         return
     places = 64 * marks.shape[1]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels import plain
 from discreet.kernels.compiling import compiled
-from discreet.kernels.parallel import forget, map_blocks
+from discreet.kernels.parallel import map_blocks, release_pages
 
 _Column: TypeAlias = NDArray[np.uint32]
 _Columns: TypeAlias = tuple[_Column, _Column, _Column]
@@ -149,7 +149,7 @@ def preimages_dot_transposed(
 def _forget_columns(columns: _Columns) -> None:
     # At the end, not after each task: with long blocks the reports of a task do not fill a page.
     for column in columns:
-        forget(column)
+        release_pages(column)
 
 
 def _checked_columns(alpha: _Column, beta: _Column, bucket: _Column) -> _Columns:

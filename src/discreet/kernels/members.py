@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.kernels import plain
 from discreet.kernels.compiling import REASSOCIATE, compiled
-from discreet.kernels.parallel import forget, map_blocks
+from discreet.kernels.parallel import map_blocks, release_pages
 
 # Members read per task: about a millisecond of work; at most 64 tasks.
 _MEMBERS_PER_TASK = 1 << 21
@@ -43,7 +43,7 @@ def members_dot(
 
     def dot(start: int, stop: int) -> None:
         row_sums(members[start:stop], values, sums[start:stop])
-        forget(members[start:stop])
+        release_pages(members[start:stop])
 
     map_blocks(dot, len(members), block=_rows_per_task(members), threads=threads)
     return sums
@@ -78,7 +78,7 @@ def members_dot_transposed(
 
     def dot(start: int, stop: int) -> NDArray[np.float64]:
         sums = column_sums(members[start:stop], weights[start:stop], size)
-        forget(members[start:stop])
+        release_pages(members[start:stop])
         return sums
 
     # A task returns `size` sums, so it should read several times as many members.

@@ -1,7 +1,7 @@
 """Threads and memory: work on fixed blocks of rows, for arrays in memory or mapped from files.
 
 The blocks depend only on the data, and results are returned in block order. So a sum over the results is bitwise the
-same for any number of threads. `forget` releases the pages of a mapped array from the memory of this process.
+same for any number of threads. `release_pages` releases the pages of a mapped array from the memory of this process.
 """
 
 import mmap
@@ -86,7 +86,7 @@ def memory_limit() -> int:
     return memory // 2
 
 
-def forget(part: NDArray[Any]) -> None:
+def release_pages(part: NDArray[Any]) -> None:
     """Release the pages of an array from this process's memory, if the array is a part of a mapped file.
 
     The pages stay in the system's cache, and are loaded again if they are read. Other arrays are not changed.

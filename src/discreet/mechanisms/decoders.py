@@ -301,7 +301,7 @@ class PlaceDecoder(MatrixDecoder):
 
     def outputs(self, reports: Reports) -> IntArray:
         """Return the ``(n,)`` index of each report's output: blocks come first, and then values in clear."""
-        places, slots = np.empty(reports.n, dtype=np.int64), self.domain.slots
+        places, slots = np.empty(reports.n, dtype=np.int64), self.domain.signed_ranks
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
         places[~in_clear] = self.law.places(reports.blocks)
         if slots is not None:

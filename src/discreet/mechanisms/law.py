@@ -40,7 +40,7 @@ from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, Lin
 Law = TypeVar("Law", bound=BlockLaw)
 
 
-def numbers_of(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
+def linear_decoder(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: bool = False) -> LinearDecoder:
     """Return the coefficients of the linear decoder of a truth-or-noise mechanism."""
     kind, rho = DecoderBesideClear if clear_blocks else LinearDecoder, law.conditional_inclusion
     return kind(
@@ -58,7 +58,7 @@ def minimax_law(domain: Domain, epsilon: float, laws: Sequence[Law]) -> Law:
     """Return the law with the smallest worst-case error; the first one if several are equal."""
 
     def error(law: Law) -> float:
-        return numbers_of(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case_mse(1)
+        return linear_decoder(domain, law, truth_threshold(epsilon, law.inclusion)).worst_case_mse(1)
 
     return min(laws, key=error)
 
@@ -197,7 +197,7 @@ class BlockMechanism(Mechanism):
     @cached_property
     def coefficients(self) -> LinearDecoder:
         """The coefficients of the linear decoder, with its errors."""
-        return numbers_of(self.domain, self.law, self.threshold, self.clear_blocks)
+        return linear_decoder(self.domain, self.law, self.threshold, self.clear_blocks)
 
     @cached_property
     def decoder(self) -> Decoder:
@@ -262,7 +262,7 @@ class BlockMechanism(Mechanism):
 
     def _sampling(self, threshold: int) -> Sampling:
         """Return the parameters of the sampler, with truth probability ``threshold / 2^64``."""
-        slots, numbers = self.domain.slots, (threshold, self.clear_blocks, self.fingerprint)
+        slots, numbers = self.domain.signed_ranks, (threshold, self.clear_blocks, self.fingerprint)
         return Sampling(self.domain.size, slots, self.law, self.block_columns, *numbers)
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
@@ -298,7 +298,7 @@ class BlockMechanism(Mechanism):
             self.domain.sensitive,
             numbers.truth,
             numbers.noisy_inclusion if size and counts.one_per_value else None,
-            numbers.pool_bias.left(size),
+            numbers.pool_bias.remaining_information(size),
             blocks,
             rows_of,
         )

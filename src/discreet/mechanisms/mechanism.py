@@ -381,7 +381,7 @@ class Mechanism(ABC):
         Raises:
             DataError: if a code is not in the domain, or belongs to a sensitive value.
         """
-        domain, slots, clear_count = self.domain, self.domain.slots, self.tally_sizes[1]
+        domain, slots, clear_count = self.domain, self.domain.signed_ranks, self.tally_sizes[1]
         if not len(codes):
             return np.zeros(clear_count, dtype=np.int64)
         within = codes.max() < domain.size and (codes.dtype.kind == "u" or codes.min() >= 0)
@@ -562,7 +562,7 @@ class GroupedCounts:
         check_same_plan({self.mechanism.fingerprint, reports.fingerprint})
         self.simulated |= reports.simulated
         counting.add_symbols(groups, self.people)
-        slots, of_blocks = self.mechanism.domain.slots, groups
+        slots, of_blocks = self.mechanism.domain.signed_ranks, groups
         if reports.in_clear is not None and slots is not None:
             counting.add_grouped_symbols(~slots[reports.clear], groups.compress(reports.in_clear), self.clear)
             of_blocks = groups if reports.block_count == reports.n else groups.compress(~reports.in_clear)

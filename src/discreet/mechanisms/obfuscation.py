@@ -7,7 +7,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.batches import new_batches
-from discreet.core.random import BATCH, WORD_RANGE, Coins, RandomSource, half_toss, or_noise, toss
+from discreet.core.random import BATCH, WORD_RANGE, Coins, RandomSource, bernoulli, bernoulli32, or_noise
 from discreet.core.reports import Blocks, Column, Reports, report_columns, smallest_unsigned
 from discreet.mechanisms.block_law import BlockLaw
 
@@ -31,7 +31,7 @@ class Sampling:
     """
 
     size: int
-    slots: Any
+    signed_ranks: Any
     law: BlockLaw
     columns: tuple[Column, ...]
     threshold: int
@@ -42,7 +42,7 @@ class Sampling:
 def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Reports:
     """Return one report per value; the values are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.columns}
-    in_clear = None if mechanism.slots is None else np.zeros(len(codes), dtype=np.bool_)
+    in_clear = None if mechanism.signed_ranks is None else np.zeros(len(codes), dtype=np.bool_)
     stored = smallest_unsigned(mechanism.size)
     clear, filled = [np.empty(0, dtype=stored)], 0
     for start in range(0, len(codes), CHUNK):
@@ -71,8 +71,8 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
         ``(n,)`` booleans: true for a report in clear, which has no block unless reports in clear carry blocks of noise;
         None if every value is sensitive.
     """
-    truth = toss(len(codes), mechanism.threshold, random)
-    slots = mechanism.slots
+    truth = bernoulli(len(codes), mechanism.threshold, random)
+    slots = mechanism.signed_ranks
     if slots is None:
         mechanism.law.draw(or_noise(codes, truth), random, out)
         return None
@@ -89,7 +89,9 @@ def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coi
 
     Some laws draw noise from the same words.
     """
-    drawn: Coins = law.coins(n, threshold, random) if hasattr(law, "coins") else Coins(half_toss(n, threshold, random))
+    drawn: Coins = (
+        law.coins(n, threshold, random) if hasattr(law, "coins") else Coins(bernoulli32(n, threshold, random))
+    )
     return drawn
 
 
@@ -111,13 +113,13 @@ def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out
 
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
     """Draw the coins and blocks of a batch, as `_draw_each` does, from fewer words."""
-    n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.slots
+    n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.signed_ranks
     if slots is None:
         fill(law, codes, coins_of(law, n, threshold, random), random, out)
         return None
     slot: AnyArray = slots.take(codes)
     # Noise from the coins' words is for reports that are not truthful; here reports in clear need blocks too.
-    coins = Coins(half_toss(n, threshold, random)) if mechanism.clear_blocks else coins_of(law, n, threshold, random)
+    coins = Coins(bernoulli32(n, threshold, random)) if mechanism.clear_blocks else coins_of(law, n, threshold, random)
     is_clear: BoolArray = coins.truth & (slot < 0)
     if mechanism.clear_blocks:
         fill(law, slot, Coins(coins.truth & ~is_clear), random, out)
@@ -146,7 +148,7 @@ def resent_reports(sampling: Sampling, memos: Reports, threshold: int, random: R
     """
     if threshold == WORD_RANGE:
         return replace(memos, batches=new_batches(memos.n))
-    again = (half_toss if memos.n >= BATCH else toss)(memos.n, threshold, random)
+    again = (bernoulli32 if memos.n >= BATCH else bernoulli)(memos.n, threshold, random)
     fresh = obfuscated(replace(sampling, threshold=0), np.zeros(memos.n, np.int64), random)
     is_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear & again
     in_clear = np.zeros(memos.n, np.bool_) if memos.in_clear is None else memos.in_clear

@@ -27,8 +27,8 @@ from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
 from discreet.core.domain import Domain, checked_domain, checked_tags
 from discreet.core.guarantee import Guarantee
-from discreet.core.labels.reading import as_composed, composed, visible
 from discreet.core.labels.spaces import LabelSpace, flat
+from discreet.core.labels.text_forms import as_composed, composed, visible
 from discreet.core.random import RandomSource
 from discreet.core.reports import Reports, check_same_plan
 from discreet.errors import DataError, ParameterError, SecretError
@@ -361,7 +361,7 @@ class Personalized:
         return Guarantee("ULDP", self.domain, common.promised, common.realised, tags=len(self.tags))
 
     @cached_property
-    def behind(self) -> tuple[IntArray, ...]:
+    def hidden_values(self) -> tuple[IntArray, ...]:
         """The codes of the values that each placeholder may stand for, ascending; no value in X_S is among them."""
         if self.cell_of is None:
             return (self.domain.clear_codes,) * len(self.tags)

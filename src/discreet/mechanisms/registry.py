@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.checks import shown
+from discreet.core.checks import quoted
 from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, Column
@@ -408,10 +408,10 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                 if kind == law.kind:
                     return law
         if not isinstance(kind, str):
-            raise ParameterError("block-law.unnamed", kind=shown(kind))
+            raise ParameterError("block-law.unnamed", kind=quoted(kind))
         if kind in _REMOVED:
             raise UnknownLawError("block-law.removed", kind=kind)
-        raise UnknownLawError("block-law.unknown", kind=shown(kind))
+        raise UnknownLawError("block-law.unknown", kind=quoted(kind))
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]

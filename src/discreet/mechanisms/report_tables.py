@@ -380,7 +380,7 @@ def refuse_strange_rows(plans: Any, fingerprint: str) -> None:
         )
 
 
-def warn_of(forms: Collection[Form], fingerprint: str, *, kind: str = "files") -> None:
+def warn_about_tables(forms: Collection[Form], fingerprint: str, *, kind: str = "files") -> None:
     """Warn once that the caller vouches for the plan, that marks are missing, or that columns are ignored.
 
     Args:
@@ -447,7 +447,7 @@ def reports_from_table(mechanism: Mechanism, data: Any) -> Any:
         return data
     table = table_of(data)
     form = form_of(mechanism, table.schema)
-    warn_of([form], mechanism.fingerprint, kind="tables")
+    warn_about_tables([form], mechanism.fingerprint, kind="tables")
     batches = table.select(form.names(mechanism)).combine_chunks().to_batches()
     nobody = pa.RecordBatch.from_pylist([], schema=table.select(form.names(mechanism)).schema)
     parts = [batch_reports(mechanism, batch, form, omit_invalid=False)[0] for batch in batches or [nobody]]

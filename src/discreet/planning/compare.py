@@ -10,7 +10,7 @@ from discreet.core.result_table import ResultColumn, ResultTable, TabularResult,
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Windows
 from discreet.planning.candidates import Candidate, candidate, eligible_mechanisms, least_error
-from discreet.planning.requirements import Requirements, Wishes
+from discreet.planning.requirements import PlanningOptions, Requirements
 
 # Errors within this ratio are equal up to rounding.
 _SAME = 1 + 1e-9
@@ -18,7 +18,7 @@ _LONG = 10.0
 _TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
 
 
-def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unpack[Wishes]) -> BlockMechanism:
+def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unpack[PlanningOptions]) -> BlockMechanism:
     """Return the mechanism with the smallest reports among the mechanisms with nearly the smallest error.
 
     It is the mechanism of ``compare_mechanisms(...).best`` in `discreet.planning.compare`, with the same arguments.
@@ -107,7 +107,7 @@ class MechanismComparison(TabularResult):
     def heading(self) -> str:
         """A line with the domain, epsilon and the number of users."""
         wanted = self.requirements
-        return f"{wanted.domain.in_words}, epsilon {wanted.epsilon:g}, {wanted.people}"
+        return f"{wanted.domain.size_text}, epsilon {wanted.epsilon:g}, {wanted.people}"
 
     def view(self, most: int | None = None) -> ResultTable:
         """Return a table sorted by error: ``*`` marks the recommended mechanism, ``!`` a mechanism above a limit.
@@ -178,7 +178,7 @@ def compare_mechanisms(
     users: int | None = None,
     *,
     standard_error: float | None = None,
-    **wishes: Unpack[Wishes],
+    **wishes: Unpack[PlanningOptions],
 ) -> MechanismComparison:
     """Return the comparison of all mechanisms on a domain.
 

@@ -25,7 +25,7 @@ from discreet.mechanisms.mechanism import Mechanism
 from discreet.results.estimate import Estimate
 from discreet.results.functionals import scores_of
 from discreet.theory.arithmetic import golden_section
-from discreet.theory.binomial import sigmas
+from discreet.theory.binomial import z_quantile
 
 _SHARES = (0.1, 0.5, 0.9)
 _LEVEL = 0.95
@@ -126,7 +126,7 @@ class NumberPlan(TabularResult):
         outputs = self.p @ self.mechanism.decoder.matrix
         drawn = np.random.default_rng(_SEED).multinomial(self.users, outputs / outputs.sum(), _SIMULATED)
         ends = [[each.quantile(share).interval(_LEVEL) for share in _SHARES] for each in map(self._estimated, drawn)]
-        return np.asarray(np.diff(ends, axis=2).mean(axis=0)[:, 0] / (2 * sigmas((1 - _LEVEL) / 2)))
+        return np.asarray(np.diff(ends, axis=2).mean(axis=0)[:, 0] / (2 * z_quantile((1 - _LEVEL) / 2)))
 
     def table(self) -> ResultTable:
         """Return a table of the mean, three quantiles and the sensitive ranges, with their standard errors.

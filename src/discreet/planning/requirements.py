@@ -34,7 +34,7 @@ WITHIN = 0.05
 _VERY_MANY = 1 << 40
 
 
-class Wishes(TypedDict, total=False):
+class PlanningOptions(TypedDict, total=False):
     """Optional arguments for the choice of a mechanism; `discreet.best` explains each."""
 
     target: Target | None

@@ -19,7 +19,7 @@ from typing import Any, Literal, cast, get_args
 
 from discreet.core.batches import NamedBatch
 from discreet.core.checks import checked_between, checked_choice, checked_whole
-from discreet.core.guarantee import percent_sure, rounded_down, rounded_up, share_sure, sureness
+from discreet.core.guarantee import largest_posterior, posterior_percent, posterior_share, rounded_down, rounded_up
 from discreet.core.reports import Reports
 from discreet.core.result_table import ResultTable
 from discreet.core.tally import Tally
@@ -63,7 +63,7 @@ def readers_sentence(shown: str) -> str:
     return f"Readers of {shown} may know everything about other people."
 
 
-def reach_sentence(pair: str, epsilon: float, chance: float, *, first: bool = False) -> str:
+def posterior_text(pair: str, epsilon: float, chance: float, *, first: bool = False) -> str:
     """Return the sentence on how likely a reader can find one of two possibilities, and with which chance more.
 
     Args:
@@ -74,7 +74,7 @@ def reach_sentence(pair: str, epsilon: float, chance: float, *, first: bool = Fa
     """
     of = " for the protected one" if first else ""
     return (
-        f"A reader who thought 50:50 between {pair} can reach at most {percent_sure(epsilon)}%{of}, except with a "
+        f"A reader who thought 50:50 between {pair} can reach at most {posterior_percent(epsilon)}%{of}, except with a "
         f"chance of 1 in {floor((1 + 1e-9) / chance):,}."
     )
 
@@ -93,10 +93,10 @@ class Publication:
         answers: a person's reports in the batches: ``"once"``, ``"fresh"``, ``"permanent"`` or ``"unknown"``.
         most: the most batches with a report of one person, for fresh answers; None for all batches.
         not_trusted: the number of reports in each batch that hide nobody: known to the reader, faked or made elsewhere.
-        beside: why a published result depends on more than unordered batches; empty if none does.
+        dependence: why a published result depends on more than unordered batches; empty if none does.
         simulated: whether the reports are simulated or seeded.
         planned: whether the batches are the smallest possible ones of a plan, and nothing is published yet.
-        delta: the small number, as delta and as a probability; None for `left_out` of the largest batch.
+        delta: the small number, as delta and as a probability; None for `default_delta` of the largest batch.
         shown: a description of the published results.
         remarks: further conditions, a sentence each.
         named: the batches with known names.
@@ -115,7 +115,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
     answers: Answers = "unknown"
     most: int | None = None
     not_trusted: int = 0
-    beside: str = ""
+    dependence: str = ""
     simulated: bool = False
     planned: bool = False
     delta: float | None = None
@@ -162,7 +162,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
     @property
     def chance(self) -> float:
         """The small probability in the statement: the chance that a reader learns more, and the delta for officers."""
-        return left_out(max(self.batches)) if self.delta is None else self.delta
+        return default_delta(max(self.batches)) if self.delta is None else self.delta
 
     @property
     def local(self) -> float:
@@ -170,13 +170,13 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         return self.mechanism.guarantee.realised
 
     @cached_property
-    def none(self) -> str:
+    def local_only_reason(self) -> str:
         """The reason why only the local guarantee applies; empty if there is a central guarantee."""
         return next(filter(None, self._reasons()), "") or self._stated[1]
 
     def _reasons(self) -> Iterator[str]:
         yield "the reports are simulated, and protect nobody" if self.simulated else ""
-        yield self.beside
+        yield self.dependence
         if not 0 < self.local < inf:
             yield "every value is reported in clear, so no value is protected"
         if self.mechanism.guarantee.tags > 1:
@@ -193,7 +193,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
     @property
     def central(self) -> ShuffledGuarantee | None:
         """The central guarantee, with `chance` as delta; None if only the local guarantee applies."""
-        return None if self.none else self._stated[0]
+        return None if self.local_only_reason else self._stated[0]
 
     @cached_property
     def _stated(self) -> tuple[ShuffledGuarantee | None, str]:
@@ -212,19 +212,19 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         central = self.central
         if central is None:
             beyond = "" if self.simulated else " beyond the guarantee of each report"
-            return [f"There is no guarantee for {self.shown}{beyond}: {self.none}."]
+            return [f"There is no guarantee for {self.shown}{beyond}: {self.local_only_reason}."]
         at_chance = _epsilons_at_chance(central)
         sentences = [readers_sentence(self.shown)]
         # A condition that nobody has checked comes first.
         if self.answers == "unknown":
             sentences.insert(0, f"This assumes {sum(self.batches):,} different people with one report each.")
         if central.mechanism.domain.sensitive_count > 1:
-            sentences.append(reach_sentence("two protected values of a person", at_chance.among, self.chance))
+            sentences.append(posterior_text("two protected values of a person", at_chance.among, self.chance))
         if at_chance.versus_clear is not None:
             # A floor is rounded down, and never to certainty.
-            least = rounded_down(min(100 * sureness(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
+            least = rounded_down(min(100 * largest_posterior(central.curve_versus_clear.floor(self.chance)), 99.0), 2)
             sentences += [
-                reach_sentence("a protected and an unprotected value", at_chance.versus_clear, self.chance, first=True),
+                posterior_text("a protected and an unprotected value", at_chance.versus_clear, self.chance, first=True),
                 f"The bound stays at {least}% or more however many people take part.",
                 "Answers that are not protected can be sent unchanged. These guarantees do not cover them.",
             ]
@@ -289,7 +289,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         """
         # The first line begins with a condition that no file can show.
         others = self.conditions()[self.central is not None and self.answers == "unknown" :]
-        head = [] if self.none else ["Conditions:"]
+        head = [] if self.local_only_reason else ["Conditions:"]
         others = [f"- {sentence}" for sentence in others] if head else others
         return [
             " ".join(self.person()),
@@ -302,13 +302,13 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         """Return the numbers of the statement for JSON. Shares are rounded up, epsilons are in nats."""
         central = self.central
         if central is None:
-            return {"n": self.n, "none": self.none}
+            return {"n": self.n, "local_only_reason": self.local_only_reason}
         at_chance = _epsilons_at_chance(central)
         among = at_chance.among if central.mechanism.domain.sensitive_count > 1 else None
         floor_ = None if at_chance.versus_clear is None else central.curve_versus_clear.floor(self.chance)
         return {
             "n": self.n,
-            "none": None,
+            "local_only_reason": None,
             "chance": self.chance,
             "among": _direction(among),
             "versus_clear": _direction(at_chance.versus_clear),
@@ -351,7 +351,7 @@ def published(
     answers: Answers = "unknown",
     most: int | None = None,
     not_trusted: int = 0,
-    beside: str = "",
+    dependence: str = "",
     delta: float | None = None,
     shown: str = "the publication",
 ) -> Publication:
@@ -365,7 +365,7 @@ def published(
             batch), ``"permanent"`` (the same one again) or ``"unknown"``, which makes it a condition.
         most: the most reports of one person, for fresh answers.
         not_trusted: the number of reports in each batch that hide nobody: known to the reader, faked or made elsewhere.
-        beside: why a published result depends on more than unordered batches, such as weights; empty if none does.
+        dependence: why a published result depends on more than unordered batches, such as weights; empty if none does.
         delta: the small number, as delta and as a probability; by default a millionth, or less if many people report.
         shown: a description of the published results.
 
@@ -385,14 +385,14 @@ protected values of a person can reach at most 51%, except with a chance of 1 in
         >>> month = dc.published(mechanism, [1000] * 30, answers="fresh")
         >>> month.rounds, month.n, round(month.central.among.upper, 3)
         (30, 1000, 0.156)
-        >>> dc.published(mechanism, [1000] * 30, answers="permanent").none
+        >>> dc.published(mechanism, [1000] * 30, answers="permanent").local_only_reason
         'permanent answers are sent again, which links the reports of a person in different batches'
     """
     sizes, simulated = _sizes(batches)
-    beside = beside or (REGRESSION if isinstance(batches, Regression) else "")
+    dependence = dependence or (REGRESSION if isinstance(batches, Regression) else "")
     named = batches.batches if isinstance(batches, Tally | Reports) else ()
     about: dict[str, Any] = {"delta": delta, "shown": shown, "named": named}
-    return Publication(mechanism, sizes, answers, most, not_trusted, beside, simulated, **about)
+    return Publication(mechanism, sizes, answers, most, not_trusted, dependence, simulated, **about)
 
 
 def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
@@ -400,11 +400,11 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
     if isinstance(batches, int):
         return (batches,), False
     if isinstance(batches, GroupedEstimate):
-        return cells_of(batches), batches.overall.simulated
+        return group_sizes(batches), batches.overall.simulated
     if isinstance(batches, Comparison):
         return tuple(n for n in batches.sizes if n), batches.simulated
     if isinstance(batches, Tally | Reports):
-        return batches_of(batches), batches.simulated
+        return batch_sizes(batches), batches.simulated
     if hasattr(batches, "n"):
         return (int(batches.n),), bool(getattr(batches, "simulated", False))
     if not isinstance(batches, Iterable):
@@ -413,7 +413,7 @@ def _sizes(batches: Any) -> tuple[tuple[int, ...], bool]:
     return tuple(n for sizes, _ in listed for n in sizes), any(marked for _, marked in listed)
 
 
-def together(
+def joint_epsilon(
     parts: Mapping[str, tuple[Publication | None, float]], draws: Iterable[Collection[str]], chance: float
 ) -> float:
     """Return an epsilon that the privacy loss of all reports of one person exceeds with probability at most `chance`.
@@ -430,8 +430,8 @@ def together(
         >>> import discreet as dc
         >>> age = dc.published(dc.RandomizedResponse(dc.Domain(range(9)), epsilon=1.0), 2_000)
         >>> sex = dc.published(dc.RandomizedResponse(dc.Domain(["f", "m"]), epsilon=1.0), 1_000)
-        >>> both = together({"age": (age, 1.0), "sex": (sex, 1.0)}, [["age", "sex"], ["age"]], 1e-6)
-        >>> round(both, 3), round(together({"age": (age, 1.0)}, [["age"]], 1e-6), 3)
+        >>> both = joint_epsilon({"age": (age, 1.0), "sex": (sex, 1.0)}, [["age", "sex"], ["age"]], 1e-6)
+        >>> round(both, 3), round(joint_epsilon({"age": (age, 1.0)}, [["age"]], 1e-6), 3)
         (0.215, 0.082)
     """
     stated = {name: part.central for name, (part, _) in parts.items() if part is not None}
@@ -449,13 +449,13 @@ def together(
     return max((min(*each) for each in zip(map(add, composed, rest), local, strict=True)), default=0.0)
 
 
-def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
+def batch_sizes(counted: Tally | Reports) -> tuple[int, ...]:
     """Return the sizes of the batches of a tally or of reports. Reports without a named batch form one batch.
 
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> batches_of(mechanism.tally(mechanism.obfuscate(["yes"] * 50)))
+        >>> batch_sizes(mechanism.tally(mechanism.obfuscate(["yes"] * 50)))
         (50,)
     """
     sizes = [batch.n for batch in counted.batches]
@@ -463,7 +463,7 @@ def batches_of(counted: Tally | Reports) -> tuple[int, ...]:
     return (*sizes, *([others] if others else []))
 
 
-def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
+def group_sizes(grouped: GroupedEstimate) -> tuple[int, ...]:
     """Return the number of reports in each group of estimates by group. The reports left out form one group.
 
     Args:
@@ -473,7 +473,7 @@ def cells_of(grouped: GroupedEstimate) -> tuple[int, ...]:
     return (*grouped.sizes.values(), *([left] if left else []))
 
 
-def left_out(n: int) -> float:
+def default_delta(n: int) -> float:
     """Return the default delta for n people: 1e-6, or a smaller power of ten that is at most 1/(10 n)."""
     return min(_LARGEST_CHANCE, 10.0 ** -(ceil(log10(n)) + 1))
 
@@ -488,7 +488,7 @@ def two_digits(n: int) -> int:
 
 
 def _direction(epsilon: float | None) -> dict[str, Any] | None:
-    return None if epsilon is None else {"sure": share_sure(epsilon), "epsilon": epsilon}
+    return None if epsilon is None else {"sure": posterior_share(epsilon), "epsilon": epsilon}
 
 
 # Cached, because many callers need the same result, and many rounds take a second.

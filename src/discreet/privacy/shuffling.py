@@ -277,7 +277,7 @@ class ShuffledGuarantee:
 
         Returns:
             An epsilon in both directions, at most the local epsilon of all rounds together. A reader who was 50% sure
-            of one of two values becomes at most `discreet.core.guarantee.sureness` of it sure.
+            of one of two values becomes at most `discreet.core.guarantee.largest_posterior` of it sure.
 
         Raises:
             ParameterError: if ``chance`` is not such a number.

@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from discreet.arrays import FloatArray
-from discreet.theory.binomial import Ends, sigmas
+from discreet.theory.binomial import Ends, z_quantile
 from discreet.theory.limits import crossing, tail_above
 
 # In upper bounds of the standard deviation: the largest distance of a limit from its coefficient.
@@ -139,4 +139,4 @@ class LeastSquaresLaw(CoefficientLaw):
         lower = crossing(tails, low, centre, tail)
         upper = -crossing(lambda t: 1 - tails(-t), -high, -centre, tail)
         # If nothing varies at the estimate, a limit is at least half a report away.
-        return np.fmin(lower, centre - sigmas(tail) * least), np.fmax(upper, centre + sigmas(tail) * least)
+        return np.fmin(lower, centre - z_quantile(tail) * least), np.fmax(upper, centre + z_quantile(tail) * least)

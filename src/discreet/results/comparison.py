@@ -13,7 +13,7 @@ from discreet.core.result_table import (
     ResultTable,
     TabularResult,
     label_columns,
-    spelled_p_value,
+    p_value_text,
     text_column,
 )
 from discreet.pictures.charts import Differences, forest_chart
@@ -119,9 +119,7 @@ class Comparison(TabularResult):
         """One line with both titles, the numbers of reports, and the test over all values."""
         sizes = [f"{title}, n={size}" if size else title for title, size in zip(self.titles, self.sizes, strict=True)]
         test = (
-            ""
-            if self.overall is None
-            else f"; no difference at all: p{spelled_p_value(self.overall.p_value, sign=True)}"
+            "" if self.overall is None else f"; no difference at all: p{p_value_text(self.overall.p_value, sign=True)}"
         )
         return f"Comparison({sizes[0]}; {sizes[1]}; {self.domain.size} values{test})"
 

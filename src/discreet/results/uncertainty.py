@@ -22,7 +22,7 @@ from discreet.mechanisms.contributions import LowRank, MatrixContributions, Repo
 from discreet.mechanisms.mechanism import Decoder
 from discreet.results.sums import Means, PlainSums, Sums, lifted
 from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
-from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_ends, share_ends
+from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_limits, share_ends
 
 _CLOSE = 1e-9
 # Grid points of a search for the limits of a mean, and the number of refinements.
@@ -249,7 +249,7 @@ def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: Flo
     def bounds(alpha: float) -> tuple[float, float]:
         low, high = limits(alpha)
         first, second = (Estimated(centre[[at]], low[[at]], high[[at]]) for at in (0, 1))
-        least, most = _limits_at(0, difference_ends(first, second, r))
+        least, most = _limits_at(0, difference_limits(first, second, r))
         return (min(least, -1.0), max(most, 1.0)) if few else (least, most)
 
     error = np.sqrt(max(float(variances[0] + variances[1] - 2 * matrix[0, 1]), 0.0))
@@ -265,7 +265,7 @@ class ValueUncertainty(Uncertainty):
         laws: the sampling distributions of the counts; empty if the decoder gives them.
         decoder: the decoder of the tally, or None.
         tally: the tally, or None.
-        behind: a function that returns the sampling distribution of sums; None if it is not known.
+        make_law: a function that returns the sampling distribution of sums; None if it is not known.
         no_sums: as for `Uncertainty`.
         chain: as for `Uncertainty`.
         about: a sentence on the source of the limits.
@@ -275,17 +275,17 @@ class ValueUncertainty(Uncertainty):
     laws: Sequence[CodedLaw] = ()
     decoder: Decoder | None = None
     tally: Tally | None = None
-    behind: Callable[[], ReportLaw | None] | None = None
+    make_law: Callable[[], ReportLaw | None] | None = None
     no_sums: str = CountLaw.no_sums
     chain: tuple[ValueCells, ...] = ()
     about: str = ""
 
     @classmethod
     def of(
-        cls, law: CountLaw, estimates: FloatArray, behind: Callable[[], ReportLaw | None] | None = None
+        cls, law: CountLaw, estimates: FloatArray, make_law: Callable[[], ReportLaw | None] | None = None
     ) -> "ValueUncertainty":
         """Return the uncertainty of estimates from one sampling distribution of all their counts."""
-        return cls(estimates, ((np.arange(len(estimates)), law),), behind=behind, no_sums=law.no_sums)
+        return cls(estimates, ((np.arange(len(estimates)), law),), make_law=make_law, no_sums=law.no_sums)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a pickle.
@@ -293,7 +293,7 @@ class ValueUncertainty(Uncertainty):
         The sampling distribution is computed first, so that the pickle contains no reports.
         """
         state = {field.name: getattr(self, field.name) for field in fields(self)}
-        return state | {"behind": None, "law": self.law}
+        return state | {"make_law": None, "law": self.law}
 
     @property
     def remark(self) -> str:
@@ -308,7 +308,7 @@ class ValueUncertainty(Uncertainty):
     @cached_property
     def law(self) -> ReportLaw | None:  # type: ignore[override]
         """The sampling distribution of sums of the estimates; None if it is not known."""
-        return None if self.behind is None else self.behind()
+        return None if self.make_law is None else self.make_law()
 
     @cached_property
     def counts(self) -> Sequence[CodedLaw]:
@@ -387,7 +387,7 @@ class AlwaysUncertainty(ValueUncertainty):
         Raises:
             ParameterError: if devices share a pool of functions, so that reports depend on each other.
         """
-        law = self.behind() if self.behind else None
+        law = self.make_law() if self.make_law else None
         if law is None or law.lasting is not None:
             raise ParameterError("limits.shared-functions", argument="limits")
         return replace(law, always=True)

@@ -31,7 +31,8 @@ class Answers(TabularResult, Mapping[str, Estimate]):
     Example:
         >>> import discreet as dc
         >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
-        >>> asked = [dc.Question((n,), dc.RandomizedResponse(d.about(n), 2.0), 1 << 63) for n, d in domains.items()]
+        >>> asked = [dc.Question((n,), dc.RandomizedResponse(d.for_attribute(n), 2.0), 1 << 63)
+        ...     for n, d in domains.items()]
         >>> survey = dc.Survey(domains, asked, 2.0, promise="record")
         >>> table = {"age": ["<18", "18+"] * 500, "sex": ["f"] * 1000}
         >>> answers = dc.estimate_survey(survey, survey.obfuscate(table, random=dc.SeededRandom(1)))

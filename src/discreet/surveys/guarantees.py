@@ -17,11 +17,11 @@ from discreet.privacy.notions import at_most
 from discreet.privacy.publication import (
     HONEST,
     Publication,
-    left_out,
+    default_delta,
+    joint_epsilon,
     names_sentence,
-    reach_sentence,
+    posterior_text,
     readers_sentence,
-    together,
     trust_sentence,
 )
 from discreet.privacy.verify import Verification, verify, verify_memo
@@ -150,7 +150,7 @@ of 1 in 1,000,000.
     @property
     def chance(self) -> float:
         """The delta for all answers of one person."""
-        return left_out(self.people)
+        return default_delta(self.people)
 
     @cached_property
     def parts(self) -> dict[str, Publication]:
@@ -170,7 +170,7 @@ of 1 in 1,000,000.
             for name, part in self.parts.items()
         }
         names = [question.name for question in self.survey.questions]
-        return together(parts, ([names[place] for place in places] for places, _ in self.survey.draws), self.chance)
+        return joint_epsilon(parts, ([names[i] for i in places] for places, _ in self.survey.draws), self.chance)
 
     def person(self) -> str:
         """Return a sentence for people: the most that a reader can learn about one person's record."""
@@ -184,7 +184,7 @@ of 1 in 1,000,000.
         people = number_of(self.people, "different person", "different people")
         return (
             f"This assumes {people} who answered {answered}. {readers_sentence(shown)} "
-            f"{reach_sentence(pair, self.reach, self.chance, first=guarantee.in_clear)}{clear}"
+            f"{posterior_text(pair, self.reach, self.chance, first=guarantee.in_clear)}{clear}"
         )
 
     def conditions(self) -> Iterator[str]:
@@ -194,9 +194,8 @@ of 1 in 1,000,000.
         least = {name: part.n for name, part in self.parts.items()}
         few = min(least, key=lambda name: least[name])
         yield from dict.fromkeys(remark for part in self.parts.values() for remark in part.remarks)
-        yield from dict.fromkeys(
-            f"No more is promised than of each report: {part.beside}." for part in self.parts.values() if part.beside
-        )
+        for reason in dict.fromkeys(filter(None, (part.dependence for part in self.parts.values()))):
+            yield f"No more is promised than of each report: {reason}."
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
         yield trust_sentence(self.not_trusted)
         yield HONEST

@@ -25,7 +25,7 @@ from discreet.mechanisms import BlockMechanism, RandomizedResponse, SubsetSelect
 from discreet.planning.compare import best
 from discreet.planning.losses import worst_variance
 from discreet.planning.numbers import mean_moment
-from discreet.planning.requirements import Wishes
+from discreet.planning.requirements import PlanningOptions
 from discreet.privacy.composition import split_epsilon
 from discreet.surveys.questions import Question, Want, checked_attributes, question_domain, wanted_tables, whole_shares
 from discreet.surveys.rounds import Rounds
@@ -284,7 +284,7 @@ def plan_survey(
     promise: Promise = "record",
     combinations: Sequence[Mapping[str, Any]] = (),
     rounds: Rounds | None = None,
-    **wishes: Unpack[Wishes],
+    **wishes: Unpack[PlanningOptions],
 ) -> SurveyPlan:
     """Plan a survey: a question for each wanted table, with the smallest error under one epsilon.
 

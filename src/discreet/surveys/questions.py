@@ -18,8 +18,8 @@ from discreet.arrays import BoolArray
 from discreet.core.checks import checked_choice, checked_whole, suggestion
 from discreet.core.domain import Domain, checked_domain, numbers_in, value_mask
 from discreet.core.labels.products import Product
-from discreet.core.labels.reading import composed, composed_names
 from discreet.core.labels.spaces import LabelSpace
+from discreet.core.labels.text_forms import composed, composed_names
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
 from discreet.mechanisms.law import BlockMechanism
@@ -56,7 +56,7 @@ def checked_attributes(attributes: object) -> Mapping[str, Domain]:
             raise ParameterError("attribute.invalid-name", name=name)
         if checked_domain(domain).space.column_names:
             raise ParameterError("attribute.of-several-columns", name=name)
-    named = map(Domain.about, attributes.values(), attributes)
+    named = map(Domain.for_attribute, attributes.values(), attributes)
     return MappingProxyType(dict(zip(composed_names(attributes), named, strict=True)))
 
 
@@ -154,7 +154,7 @@ def question_domain(
     exact = [name for name, part in parts.items() if part.exact]
     if len(parts) > 1:
         return Domain.over(space, sensitive, exact=exact)
-    return Domain.over(parts[names[0]].space, sensitive, exact=bool(exact)).about(names[0])
+    return Domain.over(parts[names[0]].space, sensitive, exact=bool(exact)).for_attribute(names[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class Question:
 
     Example:
         >>> import discreet as dc
-        >>> ages = dc.Domain(["<18", "18-64", "65+"]).about("age")
+        >>> ages = dc.Domain(["<18", "18-64", "65+"]).for_attribute("age")
         >>> question = Question(("age",), dc.RandomizedResponse(ages, 1.0), share=1 << 64)
         >>> question.name, question.epsilon
         ('age', 1.0)
@@ -235,8 +235,8 @@ def with_ends(attributes: Mapping[str, Domain], patterns: Sequence[Mapping[str, 
         if (space := domain.numbers) is not None:
             every = np.ones(space.size, dtype=np.bool_)
             masks = [_mask(name, space, each[name]) if name in each else every for each in patterns]
-            ended = space.ending(np.column_stack(masks), numbers_in([*patterns]))
-            known[name] = Domain.over(ended, domain.sensitive, exact=domain.exact).about(domain.attribute)
+            ended = space.bounded(np.column_stack(masks), numbers_in([*patterns]))
+            known[name] = Domain.over(ended, domain.sensitive, exact=domain.exact).for_attribute(domain.attribute)
     return MappingProxyType(known)
 
 

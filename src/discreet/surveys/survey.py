@@ -23,7 +23,7 @@ from discreet.arrays import AnyArray, IntArray
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import categories, numbered
 from discreet.core.domain import Domain
-from discreet.core.guarantee import in_odds, rounded_up
+from discreet.core.guarantee import odds_sentence, rounded_up
 from discreet.core.labels.products import named_columns
 from discreet.core.random import WORD_RANGE, RandomSource, checked_source, fresh_words
 from discreet.core.reports import Reports
@@ -63,7 +63,8 @@ class SurveyGuarantee:
     Example:
         >>> import discreet as dc
         >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
-        >>> halves = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+        >>> halves = [Question((n,), dc.RandomizedResponse(d.for_attribute(n), 1.0), 1 << 63)
+        ...     for n, d in domains.items()]
         >>> guarantee = Survey(domains, halves, 1.0, promise="record").guarantee
         >>> round(guarantee.record, 6), {name: round(epsilon, 6) for name, epsilon in guarantee.attributes.items()}
         (1.0, {'age': 1.0, 'sex': 1.0})
@@ -112,7 +113,7 @@ class SurveyGuarantee:
             else "",
             f"Not protected at all: {bare}." if bare else "",
             f"Never asked: {unasked}." if unasked else "",
-            in_odds(self.record),
+            odds_sentence(self.record),
             self._of_rounds(),
         ]
         return " ".join(filter(None, sentences))
@@ -153,7 +154,8 @@ class Survey:
     Example:
         >>> import discreet as dc
         >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
-        >>> halves = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+        >>> halves = [Question((n,), dc.RandomizedResponse(d.for_attribute(n), 1.0), 1 << 63)
+        ...     for n, d in domains.items()]
         >>> survey = Survey(domains, halves, 1.0, promise="record")
         >>> table = {"age": ["<18", "18+"] * 50, "sex": ["f"] * 100}
         >>> reports = survey.obfuscate(table, random=dc.SeededRandom(1))
@@ -335,7 +337,8 @@ class Survey:
         Example:
             >>> import discreet as dc
             >>> domains = {"age": dc.Domain(["<18", "18+"]), "sex": dc.Domain(["f", "m"])}
-            >>> asked = [Question((n,), dc.RandomizedResponse(d.about(n), 1.0), 1 << 63) for n, d in domains.items()]
+            >>> asked = [Question((n,), dc.RandomizedResponse(d.for_attribute(n), 1.0), 1 << 63)
+            ...     for n, d in domains.items()]
             >>> survey = Survey(domains, asked, 1.0, promise="record")
             >>> survey.draw_questions(np.array([0, 2**63 - 1, 2**63], np.uint64)).tolist()
             [[0], [0], [1]]

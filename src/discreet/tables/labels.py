@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from discreet.core.arrow import is_textual, value_type
 from discreet.core.checks import checked_whole
-from discreet.core.labels.reading import composed, reading
+from discreet.core.labels.text_forms import composed, match_key
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File
 from discreet.files.reading import readable
@@ -249,7 +249,7 @@ def labels_in(
             counts = _as_integers(texts) if kind == INTEGERS else texts
         labels = _listed(name, listed, kind)
         if join == "reading":
-            labels = tuple({reading(str(label)): label for label in reversed(labels)}.values())[::-1]
+            labels = tuple({match_key(str(label)): label for label in reversed(labels)}.values())[::-1]
     rows = summary.rows + summary.missing
     if kind == TEXT:
         return ColumnLabels(labels, listed is None, rows, summary.missing, *other_texts(texts, labels, join))

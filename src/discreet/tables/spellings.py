@@ -11,15 +11,15 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.core.labels.reading import composed, reading, readings, tidied
 from discreet.core.labels.spaces import flat
+from discreet.core.labels.text_forms import composed, match_key, match_keys, tidied
 from discreet.tables.text import SPELLINGS
 
 Join: TypeAlias = Literal["exact", "spaces", "reading"]
 """The rule by which texts are one label: the same normal form C, the same tidy form, or texts that read alike."""
 
 
-SAME: Mapping[Join, Callable[[str], str]] = {"exact": composed, "spaces": tidied, "reading": reading}
+SAME: Mapping[Join, Callable[[str], str]] = {"exact": composed, "spaces": tidied, "reading": match_key}
 """For each rule, a function that returns the same text for all texts of one label."""
 
 
@@ -44,7 +44,7 @@ def joined_counts(counts: Mapping[str, int], join: Join) -> Counter[str]:
     if join == "spaces":
         return by_label
     alike: dict[str, Counter[str]] = {}
-    for (label, rows), read in zip(by_label.items(), readings(list(by_label)), strict=True):
+    for (label, rows), read in zip(by_label.items(), match_keys(list(by_label)), strict=True):
         alike.setdefault(read, Counter())[label] += rows
     return Counter({max(sorted(labels), key=labels.__getitem__): labels.total() for labels in alike.values()})
 

@@ -23,10 +23,10 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet.arrays import BoolArray
-from discreet.core.arrow import is_textual, one_array, spelled_out, value_type
+from discreet.core.arrow import decoded, is_textual, one_array, value_type
 from discreet.core.domain import Domain
-from discreet.core.labels.reading import composed
 from discreet.core.labels.spaces import TEXT, LabelSpace
+from discreet.core.labels.text_forms import composed
 from discreet.errors import DataError
 from discreet.files.paths import File
 from discreet.files.reading import PipedTable, beginning, opened, opened_text, pieces
@@ -133,7 +133,7 @@ def without_empty(column: Any) -> Any:
     """Return a column of text with nulls instead of empty cells."""
     import pyarrow.compute as pc
 
-    column = spelled_out(column)
+    column = decoded(column)
     if pa.types.is_string_view(column.type):
         # Arrow does not measure views.
         column = column.cast(pa.large_string())

@@ -14,12 +14,12 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import array_of, arrow_numbers, flags_of, spelled_out
+from discreet.core.arrow import array_of, arrow_numbers, decoded, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
-from discreet.core.labels.reading import composed
 from discreet.core.labels.spaces import INTEGERS, TEXT, LabelSpace
+from discreet.core.labels.text_forms import composed
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import COLUMNS, File, file_of
 from discreet.files.reading import readable
@@ -69,7 +69,7 @@ def filled(values: Any, label: MissingLabel | None) -> Any:
 def _filled(column: Any, label: Label | None) -> Any:
     if label is None or not columns.absent(column).any():
         return column
-    column = spelled_out(column)
+    column = decoded(column)
     is_label_text = isinstance(label, str)
     if pa.types.is_null(column.type):
         column = column.cast(pa.string() if is_label_text else pa.int64())
@@ -85,7 +85,7 @@ def as_float32(values: Any) -> Any:
     """
 
     def narrowed(_: str, column: Any) -> Any:
-        column = spelled_out(column)
+        column = decoded(column)
         is_wide = pa.types.is_float64(column.type)
         return array_of(columns.float32(column.fill_null(np.nan))) if is_wide else column
 

@@ -59,7 +59,7 @@ def miss_probability(level: float, size: int, *, simultaneous: bool, shown: int 
     return 1 - level if shown is None else min(1 - level, max(shown, 1) * together)
 
 
-def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntArray]:
+def distinct_cells(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntArray]:
     """Return the positions of the distinct cells, and the index of each cell among the distinct cells.
 
     A result that depends only on a cell and on the numbers of its row is then computed once for each distinct cell.
@@ -84,12 +84,12 @@ def once_each(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntA
     return np.unravel_index(first, cells.shape), places.reshape(cells.shape)
 
 
-def sigmas(tail: float) -> float:
+def z_quantile(tail: float) -> float:
     """Return the quantile of the standard normal distribution that is exceeded with probability ``tail``."""
     return -NormalDist().inv_cdf(tail)
 
 
-def score_ends(
+def score_limits(
     frequencies: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray, z: float | FloatArray
 ) -> Ends:
     """Return the limits of score intervals: the two p with (p_hat - p)^2 = z^2 (A + B p - p^2) / n.
@@ -208,7 +208,7 @@ def _first_holding(p: Any, end: float, holds: Any) -> float:
     return float(p)
 
 
-def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatArray:
+def cornish_fisher_quantile(skewness: FloatArray, excess: Floats, tail: float) -> FloatArray:
     """Return the quantile of a standardized variable that is exceeded with probability ``tail``.
 
     It is Cornish and Fisher's expansion in the skewness and the excess kurtosis.
@@ -220,7 +220,7 @@ def expanded_limit(skewness: FloatArray, excess: Floats, tail: float) -> FloatAr
         excess: kurtosis minus 3; a number, or ``(m,)``.
         tail: the tail probability, in (0, 1).
     """
-    z = sigmas(tail)
+    z = z_quantile(tail)
     expansion: FloatArray = z + skewness * ((z * z - 1) / 6 - skewness * (2 * z**3 - 5 * z) / 36)
     return expansion + excess * (z**3 - 3 * z) / 24
 
@@ -287,7 +287,7 @@ class BinomialCounts(CountLaw):
 
         Each limit misses with probability alpha/2, approximately.
         """
-        first, places = once_each(self.counts, self.n)
+        first, places = distinct_cells(self.counts, self.n)
         n = np.broadcast_to(self.n, self.counts.shape)[first]
         low, high = (end[places] for end in probability_limits(self.counts[first], n, alpha))
         return (low - self.base) / self.slope, (high - self.base) / self.slope
@@ -333,11 +333,11 @@ def _tail_limits(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolAr
         some = possible & ~many
         if some.any():
             end[some] = solved_tail_limit(t[some], n[some], weight[some], alpha / 2, upper=upper)
-        end[many] = expanded_tail_limit(t[many], n[many], alpha / 2, upper=upper)
+        end[many] = approximate_tail_limit(t[many], n[many], alpha / 2, upper=upper)
     return low, high
 
 
-def expanded_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
+def approximate_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
     """Return the limits of `solved_tail_limit` with weight 1/2 for large counts, to 1e-5 standard errors.
 
     Except for terms of third order, mid-P tails of a count are the tails of a continuous variable with a variance that
@@ -349,7 +349,7 @@ def expanded_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool)
         wider = variance + more
         skewness = side * variance * (1 - 2 * q) / np.sqrt(n * wider**3)
         excess = variance * (1 - 6 * variance) / (n * wider**2)
-        q = score_ends(t / n, (more, np.ones(1)), n, expanded_limit(skewness, excess, tail))[upper]
+        q = score_limits(t / n, (more, np.ones(1)), n, cornish_fisher_quantile(skewness, excess, tail))[upper]
     return q
 
 
@@ -360,7 +360,7 @@ def solved_tail_limit(t: FloatArray, n: AnyArray, weight: FloatArray, tail: floa
     """
     deviation = 1 / np.sqrt(np.minimum(t, n - t) + 1)
     trials = np.broadcast_to(np.asarray(n, np.float64), t.shape)
-    first = np.clip(score_ends(t / n, (np.zeros(1), np.ones(1)), n, sigmas(tail))[upper], 0.1 / n, 1 - 0.1 / n)
+    first = np.clip(score_limits(t / n, (np.zeros(1), np.ones(1)), n, z_quantile(tail))[upper], 0.1 / n, 1 - 0.1 / n)
     odds, active = np.log(first / (1 - first)), np.arange(len(t))
     for _ in range(_ROUNDS):
         step = _step(odds[active], (t[active], trials[active], weight[active]), tail, upper=upper)
@@ -457,12 +457,12 @@ class ContributionMeans(CountLaw):
         """
         shape, second, third = self.estimates.shape, self.second, self.third
         if second is None:
-            away = sigmas(alpha / 2) * np.sqrt(self.lasting)
+            away = z_quantile(alpha / 2) * np.sqrt(self.lasting)
             return self.estimates - away, self.estimates + away
         numbers = (self.n, *second, *(third or ()), self.mass, self.lasting)
         if any(np.ndim(number) and np.shape(number) != (*shape[:-1], 1) for number in numbers):
             return self._ends(alpha / 2)
-        first, places = once_each(self.estimates, *numbers)
+        first, places = distinct_cells(self.estimates, *numbers)
         n, *moments, mass, lasting = (
             np.broadcast_to(number, shape)[first] if np.ndim(number) else number for number in numbers
         )
@@ -477,7 +477,7 @@ class ContributionMeans(CountLaw):
         return np.maximum(self.second.at(p, self.mass) - p * p, 0) / self.n + self.lasting
 
     def _ends(self, tail: float) -> Ends:
-        estimates, middle = self.estimates, np.full(self.estimates.shape, sigmas(tail))
+        estimates, middle = self.estimates, np.full(self.estimates.shape, z_quantile(tail))
         low, high = self._end(estimates, estimates, middle, 0), self._end(estimates, estimates, middle, 1)
         for _ in range(_NEWTON_ROUNDS if self.third else 0):
             above, below = standard_limit(self._skewness(low), tail), standard_limit(-self._skewness(high), tail)
@@ -488,7 +488,7 @@ class ContributionMeans(CountLaw):
         """Return one of the two p with (p_hat - p)^2 = deviations^2 Var(p), for the linear piece of Var at ``near``."""
         assert self.second is not None
         constant, slope = self.second.line(near, self.mass)
-        ends = score_ends(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
+        ends = score_limits(estimates, (constant + self.n * self.lasting, slope), self.n, deviations)
         # Below the middle of a skewed distribution the quantile changes sides.
         return np.where(deviations >= 0, ends[side], ends[1 - side])
 
@@ -509,7 +509,7 @@ def standard_limit(skewness: FloatArray, tail: float) -> FloatArray:
         skewness: ``(m,)`` gamma, of either sign.
         tail: the tail probability, in (0, 1).
     """
-    limit, skewed = expanded_limit(skewness, 1.5 * skewness**2, tail), np.abs(skewness) >= _NEARLY_SYMMETRIC
+    limit, skewed = cornish_fisher_quantile(skewness, 1.5 * skewness**2, tail), np.abs(skewness) >= _NEARLY_SYMMETRIC
     if not skewed.any():
         return limit
     from scipy.special import gammainccinv, gammaincinv

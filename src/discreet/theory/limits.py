@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, Floats
-from discreet.theory.binomial import Ends, score_ends, standard_limit
+from discreet.theory.binomial import Ends, score_limits, standard_limit
 
 # In standard deviations: the least length of an interval at the least or the largest possible value of a sum. It is the
 # same at every level, so that a higher level never shortens an interval. It is the difference between the limits of a
@@ -170,7 +170,7 @@ def plausible_variances(
         n: number of reports; one number for all, or ``(m,)``.
     """
     constant, slope = second_moments
-    ends = (np.clip(end, 0, 1) for end in score_ends(estimates, second_moments, n, 1.0))
+    ends = (np.clip(end, 0, 1) for end in score_limits(estimates, second_moments, n, 1.0))
     low, high = ((constant + slope * end - end**2) / n for end in ends)
     return np.maximum(np.maximum(low, high), 0)
 
@@ -202,7 +202,7 @@ class Estimated(NamedTuple):
         return np.maximum(self.high - self.centre, 0)
 
 
-def difference_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
+def difference_limits(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     """Return limits of differences from the limits of both estimates and the estimates' correlation r (MOVER)."""
     difference = first.centre - second.centre
     low, high = (
@@ -232,7 +232,7 @@ def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
     ordered = np.sort(np.array(cuts), axis=0)
     middle = (ordered[1:] + ordered[:-1]) / 2
     scaled = [Estimated(*(part * times for part in side)) for side, times in ((first, 1 - middle), (second, middle))]
-    low, high = difference_ends(scaled[0], scaled[1], r)
+    low, high = difference_limits(scaled[0], scaled[1], r)
     held = (low <= 0) & (high >= 0) & (ordered[1:] > ordered[:-1])
     # The smallest interval that contains all pieces that pass; from 0 to 1 if no piece passes.
     columns, last = np.arange(held.shape[1]), len(held) - 1

@@ -80,7 +80,7 @@ class PoolBias:
         """The largest E b_x^2 over all distributions, attained if all users have the same other value."""
         return self.squares + self.mass
 
-    def left(self, size: int) -> float:
+    def remaining_information(self, size: int) -> float:
         """Return the share of the information on one frequency that remains if the other frequencies are unknown too.
 
         For a pool of m functions to g buckets it is 1 - (v - 1)/(m (g - 1)), as in a linear regression with v unknowns

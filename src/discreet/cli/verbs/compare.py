@@ -31,7 +31,7 @@ from discreet.cli.output import (
 from discreet.cli.results import CommandResult, Ending, check_folders, publication_of, statement_of
 from discreet.cli.verbs.estimate import read_with_columns
 from discreet.core.grouping import MINIMUM, Grouping
-from discreet.core.result_table import ResultColumn, ResultTable, spelled_p_value
+from discreet.core.result_table import ResultColumn, ResultTable, p_value_text
 from discreet.engines import LocalEngine
 from discreet.errors import ParameterError
 from discreet.estimators import estimate
@@ -219,7 +219,7 @@ def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str |
     yield f"{some} ({tests.control}, {tests.rate:g})."
     if comparison.overall is not None:
         statistic, degrees, p_value = comparison.overall
-        p = spelled_p_value(p_value, sign=True)
+        p = p_value_text(p_value, sign=True)
         yield f"Test of no difference: chi-square {statistic:.2f}, {degrees} degrees of freedom, p {p[0]} {p[1:]}."
 
 

@@ -313,7 +313,7 @@ def _statement(
     """Return the privacy statement of an estimate, from the batches in the tally of its reports."""
     tally = tally_of(plan.mechanism(), data)
     publication = publication_of(plan.maker, tally, "this estimate", not_trusted=shown.not_trusted)
-    if tally.rest_n:
+    if tally.unnamed:
         publication = replace(publication, remarks=(_UNNAMED,))
     return statement_of(publication, read.sources(sources), left_out=left_out, counted=read.engine == "local")
 

@@ -24,7 +24,7 @@ from discreet.cli.proposing import (
     show_proposal,
 )
 from discreet.core.domain import Domain
-from discreet.core.guarantee import in_odds
+from discreet.core.guarantee import odds_sentence
 from discreet.errors import ParameterError
 from discreet.files.paths import PLANS, any_of
 from discreet.formats.plan import Plan, plan_text, without_defaults
@@ -104,7 +104,7 @@ def init(
         sentences = [*words, *proposal.sentences(_DROPPED)]
     if output is not None:
         plan.save(output, force=force)
-    odds, more = in_odds(plan.document.epsilon), "" if of.bins is None else " --method smooth"
+    odds, more = odds_sentence(plan.document.epsilon), "" if of.bins is None else " --method smooth"
     sizes = {"values": plan.domain.size, "sensitive": plan.domain.sensitive_count}
     facts = proposal_facts(plan.fingerprint, without_defaults(plan.document), sizes, columns, output)
     sentences = [_heading(plan, output), *filter(None, [odds]), *sentences]

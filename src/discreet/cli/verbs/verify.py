@@ -95,7 +95,7 @@ class Batches(OptionGroup):
         answers: Literal["unknown", "fresh"] = "unknown" if self.rounds == 1 else "fresh"
         publication = published(plan.maker, [self.statement] * self.rounds, answers=answers, **about)
         if publication.central is None:
-            raise ParameterError("statement.empty", reason=publication.none)
+            raise ParameterError("statement.empty", reason=publication.local_only_reason)
         return publication
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.cli.output import built_ins, record_of
-from discreet.core.guarantee import in_odds
+from discreet.core.guarantee import odds_sentence
 from discreet.core.result_table import ResultTable
 from discreet.pictures.curves import Curves, curves_beside
 from discreet.planning.compare import MechanismComparison
@@ -58,7 +58,7 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
         yield "The sensitive share is assumed; pass --sensitive-mass if you know it roughly."
     if wanted.standard_error is not None and any(row.users_needed is None for row in comparison.candidates):
         yield "users -: more users do not reduce the part of the error that all reports of a pool share."
-    if odds := in_odds(wanted.epsilon):
+    if odds := odds_sentence(wanted.epsilon):
         yield odds
     if wanted.reports_per_user > 1:
         yield (

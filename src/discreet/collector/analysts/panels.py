@@ -22,7 +22,7 @@ from discreet.collector.analysts.bars import Bars, TimeBands, bar_chart, time_ch
 from discreet.collector.keeper import Entry, epochs_of
 from discreet.collector.releases import Counts, EstimateQuery, Release, spelled_epochs
 from discreet.collector.storage.store import AuditRow, SealRow
-from discreet.core.guarantee import percent_sure, rounded_up, share_sure
+from discreet.core.guarantee import posterior_percent, posterior_share, rounded_up
 from discreet.core.result_table import ResultColumn, ResultTable, label_columns, text_column
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -264,7 +264,7 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
             learned[f"who sees the publication, {name}"] = publication[key]["epsilon"]
     several = f", {publication['rounds']:,} of one person" if publication["rounds"] > 1 else ""
     learned[f"who sees reports arrive{several}"] = publication["rounds"] * local
-    percents = [f"{percent_sure(epsilon)}%" for epsilon in learned.values()]
+    percents = [f"{posterior_percent(epsilon)}%" for epsilon in learned.values()]
     columns = [text_column("who", learned), ResultColumn("sure, at most", percents, "figure")]
     sentences = [
         *words["person"][1:],
@@ -275,7 +275,7 @@ def protection(facts: Mapping[str, Any]) -> CollectionPanel:
         f"{rounded_up(budgets['per_answer'])}, within a lifetime's budget of {rounded_up(budgets['lifetime'])}.",
         *(bound["sentence"] for bound in facts["identification"]),
     ]
-    shares = [(who, share_sure(epsilon)) for who, epsilon in learned.items()]
+    shares = [(who, posterior_share(epsilon)) for who, epsilon in learned.items()]
     bars = Bars("How sure somebody gets of a person's value, from 50%", "sure", shares, 1.0, "~%")
     drawing = Drawing(bar_chart, bars, "Bars of how sure somebody gets, by who it is.")
     table = ResultTable("How protected: people", columns, [sentence for sentence in sentences if sentence])

@@ -22,7 +22,7 @@ from discreet.collector.documents.publications import (
     survey_reach,
 )
 from discreet.core.domain import Domain
-from discreet.core.guarantee import LARGE_EPSILON, in_odds, percent_sure, rounded_up
+from discreet.core.guarantee import LARGE_EPSILON, odds_sentence, posterior_percent, rounded_up
 from discreet.core.labels.alike import alike_sentences
 from discreet.core.labels.bins import Numbers
 from discreet.core.labels.products import Grid, Product
@@ -87,7 +87,7 @@ class AttestationPart:
     def to_dict(self) -> dict[str, Any]:
         """Return the part as built-ins, with the cells of its tables."""
         tables = [
-            {"caption": table.title, "headings": headings, "rows": rows, "left": table.left, "marks": []}
+            {"caption": table.title, "headings": headings, "rows": rows, "left": table.text_columns, "marks": []}
             for table in self.tables
             for headings, *rows in [table.cells()]
         ]
@@ -195,7 +195,7 @@ class Attestation:
         if self.collection is None or self.collection.lifetime <= LARGE_EPSILON:
             return ""
         lifetime = self.collection.lifetime
-        return f"Remark: all answers of a person together may reach epsilon = {lifetime:g}. {in_odds(lifetime)}"
+        return f"Remark: all answers of a person together may reach epsilon = {lifetime:g}. {odds_sentence(lifetime)}"
 
     @cached_property
     def parts(self) -> list[AttestationPart]:
@@ -339,7 +339,7 @@ class Attestation:
 def _figures(epsilon: float) -> list[str]:
     """Return an epsilon in nats and in odds, rounded up."""
     odds = rounded_up(exp(epsilon)) if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e}"
-    return [rounded_up(epsilon), odds, *(f"{percent_sure(epsilon, share, 3)}%" for share in (0.5, 0.01))]
+    return [rounded_up(epsilon), odds, *(f"{posterior_percent(epsilon, share, 3)}%" for share in (0.5, 0.01))]
 
 
 @singledispatch

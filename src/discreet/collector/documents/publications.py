@@ -11,7 +11,7 @@ from itertools import accumulate
 from math import floor
 from pathlib import Path
 
-from discreet.core.guarantee import rounded_down, share_sure, sureness
+from discreet.core.guarantee import largest_posterior, posterior_share, rounded_down
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.collection import FRESH, ONCE, OPEN, PERMANENT, Collection, rebuild
 from discreet.device.protocol.languages import BASE
@@ -20,7 +20,7 @@ from discreet.errors import MismatchError
 from discreet.files.paths import COLLECTION, file_of
 from discreet.files.stored import look
 from discreet.mechanisms import BlockMechanism, report_tables
-from discreet.privacy.publication import Publication, together
+from discreet.privacy.publication import Publication, joint_epsilon
 
 TALLIES = "_tallies"
 """The name of the folder of their tallies."""
@@ -100,7 +100,7 @@ def survey_reach(collection: Collection, others: Iterable[Collection] = ()) -> t
     parts = {name: _with_local(part) for name, part in known.items()}
     chance = max(publication.chance for publication, _ in parts.values())
     ends = accumulate(survey.questions.values(), initial=0)
-    return together(parts, (survey.drawn(end % WORD_RANGE) for end in ends), chance), chance
+    return joint_epsilon(parts, (survey.drawn(end % WORD_RANGE) for end in ends), chance), chance
 
 
 def _with_local(collection: Collection) -> tuple[Publication, float]:
@@ -140,7 +140,7 @@ def facts_on_published(collection: Collection, others: Iterable[Collection] = ()
 def _reached(publication: Publication, total: tuple[float, float] | None = None) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on how sure readers get, as in `Publication.person`; none where it promises nothing."""
     figures = publication.figures()
-    if publication.none:
+    if publication.local_only_reason:
         return []
     sentences: list[tuple[str, dict[str, float]]] = []
     for way in ("among", "versus_clear"):
@@ -148,10 +148,10 @@ def _reached(publication: Publication, total: tuple[float, float] | None = None)
             continue
         epsilon, chance = (figures[way]["epsilon"], publication.chance) if total is None else total
         further = floor((1 + 1e-9) / max(chance, publication.chance))
-        sentences.append((f"published.{way}", {"share": share_sure(epsilon), "chance": further}))
+        sentences.append((f"published.{way}", {"share": posterior_share(epsilon), "chance": further}))
     if figures["versus_clear"]:
         # A floor is rounded down, and never certainty.
-        least = float(rounded_down(min(100 * sureness(figures["floor"]), 99.0), 2)) / 100
+        least = float(rounded_down(min(100 * largest_posterior(figures["floor"]), 99.0), 2)) / 100
         sentences += [("published.floor", {"share": least}), ("published.open", {})]
     return sentences
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.labels.reading import visible
 from discreet.core.labels.spaces import LabelSpace
+from discreet.core.labels.text_forms import visible
 from discreet.errors import ParameterError
 
 _MOST_NAMED = 10

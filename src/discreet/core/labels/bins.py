@@ -221,7 +221,7 @@ class Numbers(LabelSpace):
         with columns.of_parameter(where):
             return np.flatnonzero(self.ranges(wanted, "pattern", closed=closed, narrow=closed))
 
-    def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
+    def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
         """Return the same bins, with the upper bounds of the sensitive ranges.
 
         Args:

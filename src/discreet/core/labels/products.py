@@ -16,8 +16,8 @@ from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.bins import borders_at
-from discreet.core.labels.reading import as_composed
 from discreet.core.labels.spaces import NUMBERS, LabelSpace
+from discreet.core.labels.text_forms import as_composed
 from discreet.errors import DataError, ParameterError
 
 
@@ -86,14 +86,14 @@ class Product(LabelSpace):
         table = named_columns(values, [*self.attributes])
         return table | {name: columns.float32(table[name]) for name in numbers}
 
-    def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> LabelSpace:
+    def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> LabelSpace:
         """Return the product with the upper bounds of the sensitive ranges of its numeric attributes."""
         if not any(part.holds == NUMBERS for part in self.attributes.values()):
             return self
         cells, known = chosen.reshape([part.size for part in self.attributes.values()]), list(numbers)
         marks = (np.moveaxis(cells, axis, 0).reshape(size, -1) for axis, size in enumerate(cells.shape))
         pairs = zip(self.attributes.items(), marks, strict=True)
-        return Product({name: part.ending(mark, known) for (name, part), mark in pairs})
+        return Product({name: part.bounded(mark, known) for (name, part), mark in pairs})
 
     @property
     def size(self) -> int:  # type: ignore[override]

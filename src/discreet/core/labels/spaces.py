@@ -22,7 +22,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
 from discreet.core.checks import is_single
 from discreet.core.columns import MISSING, OUTSIDE
-from discreet.core.labels.reading import composed, readings, tidied
+from discreet.core.labels.text_forms import composed, match_keys, tidied
 from discreet.errors import DataError, ParameterError
 
 INTEGERS, TEXT, NUMBERS = "integers", "text", "numbers"
@@ -112,11 +112,11 @@ class LabelSpace(ABC):
         """
         raise ParameterError("float32.no-numbers", argument="float32")
 
-    def ending(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
+    def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
         """Return a label space that stores the upper bounds of sensitive ranges; see `Numbers.ending` in `bins`."""
         return self
 
-    def first_names(self) -> str:
+    def first_labels(self) -> str:
         """Return the first labels as one text, for error messages."""
         more = f" and {self.size - _SHOWN:,} more" if self.size > _SHOWN else ""
         return ", ".join(self.names(np.arange(min(self.size, _SHOWN)))) + more
@@ -145,7 +145,7 @@ class LabelSpace(ABC):
             raise ParameterError(
                 "argument.unknown-labels",
                 argument=name,
-                names=self.first_names(),
+                names=self.first_labels(),
                 count=len(unknown),
                 total=len(codes),
                 place=unknown[0],
@@ -170,7 +170,7 @@ class LabelSpace(ABC):
         with columns.of_parameter(where):
             codes = self.encode(listed)
             if (codes < 0).any() or not len(codes):
-                raise ParameterError("pattern.unknown-labels", names=self.first_names(), given=listed)
+                raise ParameterError("pattern.unknown-labels", names=self.first_labels(), given=listed)
         return codes
 
 
@@ -336,14 +336,14 @@ class Texts(LabelSpace):
     @cached_property
     def alike(self) -> tuple[IntArray, ...]:
         """Groups of labels that read alike: an array of ascending codes for each group."""
-        read = readings(list(self._codes))
-        groups = self._by_reading.values() if len(set(read)) < len(read) else ()
+        read = match_keys(list(self._codes))
+        groups = self._by_match_key.values() if len(set(read)) < len(read) else ()
         return tuple(np.array(codes) for codes in groups if len(codes) > 1)
 
     @cached_property
-    def _by_reading(self) -> dict[str, list[int]]:
+    def _by_match_key(self) -> dict[str, list[int]]:
         by_reading: dict[str, list[int]] = {}
-        for code, read in enumerate(readings(list(self._codes))):
+        for code, read in enumerate(match_keys(list(self._codes))):
             by_reading.setdefault(read, []).append(code)
         return by_reading
 
@@ -385,8 +385,8 @@ class ReadTexts(Texts):
     def _codes_of_others(self, texts: Sequence[str]) -> list[int]:
         codes = super()._codes_of_others(texts)
         unknown = [place for place, code in enumerate(codes) if code == OUTSIDE]
-        for place, read in zip(unknown, readings([texts[place] for place in unknown]), strict=True):
-            alike = self._by_reading.get(read, ())
+        for place, read in zip(unknown, match_keys([texts[place] for place in unknown]), strict=True):
+            alike = self._by_match_key.get(read, ())
             if len(alike) > 1:
                 tidy = tidied(texts[place])
                 alike = [code for code in alike if tidied(str(self.labels[code])) == tidy]

@@ -10,7 +10,7 @@ from unicodedata import is_normalized
 import numpy as np
 
 from discreet.arrays import BoolArray, IntArray
-from discreet.core.labels.reading import readings, visible
+from discreet.core.labels.text_forms import match_keys, visible
 from discreet.device.protocol.envelope import PlanError
 
 # The largest number of codes in one batch.
@@ -74,7 +74,7 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
 def _twins(names: Sequence[str]) -> IntArray:
     """Return ``(t, 2)`` positions of labels that read alike: the first such label, and a later one."""
     first: dict[str, int] = {}
-    pairs = [(first.setdefault(text, place), place) for place, text in enumerate(readings(names))]
+    pairs = [(first.setdefault(text, place), place) for place, text in enumerate(match_keys(names))]
     return np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)
 
 

@@ -319,9 +319,9 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
                 # ranges, and their samplers protect nothing above the border.
                 sensitive = space.ranges(sensitive)
                 space = _with_ends(space, sensitive)
-            return Domain.over(space, sensitive).about(attribute)
+            return Domain.over(space, sensitive).for_attribute(attribute)
         labels = range(*table["range"]) if kinds == ["range"] else table["labels"]
-        return Domain(labels, **labelled).about(attribute)
+        return Domain(labels, **labelled).for_attribute(attribute)
     except (ParameterError, DataError, TypeError, ValueError, OverflowError):
         raise PlanError("plan.wrong-form") from None
 
@@ -331,7 +331,7 @@ def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
 
     A document does not contain the end of a range within its last bin, so the range ends at the next border.
     """
-    return space.ending(sensitive, np.nextafter(space.borders[1:], -inf).tolist())
+    return space.bounded(sensitive, np.nextafter(space.borders[1:], -inf).tolist())
 
 
 def placeholders_of(plan: Mapping[str, Any], sensitive: BoolArray) -> Placeholders | None:
@@ -518,7 +518,7 @@ class Collection:
         if domain.numbers is None or self.sampler.size < domain.size:
             return domain
         space = _with_ends(domain.numbers, self._is_sensitive[: domain.size])
-        return Domain.over(space, domain.sensitive).about(domain.attribute)
+        return Domain.over(space, domain.sensitive).for_attribute(domain.attribute)
 
     @cached_property
     def sensitive(self) -> BoolArray:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from discreet.core.guarantee import sureness
+from discreet.core.guarantee import largest_posterior
 from discreet.device.protocol.collection import FRESH, ONCE, PERMANENT, WITHDRAWN, Collection
 from discreet.device.protocol.languages import BASE, SurveyTexts
 from discreet.device.protocol.wording import Wording, wording
@@ -81,7 +81,7 @@ def _protected(collection: Collection, words: Wording) -> list[str]:
     if collection.placeholders is not None:
         sentences.append(words.say("protected.secret"))
     # For a permanent answer this is the protection of all its reports together.
-    share, rare = sureness(collection.cost), 1 / (1 + 99 * float(np.exp(-collection.cost)))
+    share, rare = largest_posterior(collection.cost), 1 / (1 + 99 * float(np.exp(-collection.cost)))
     return [*sentences, words.say("protected.sure", share=share, rare=rare, epsilon=collection.cost)]
 
 
@@ -125,7 +125,7 @@ def _not_protected(collection: Collection, words: Wording) -> list[str]:
 def _often(collection: Collection, words: Wording) -> list[str]:
     epochs, lifetime = collection.epochs, collection.lifetime
     when = {"start": words.date(epochs.start), "end": words.date(epochs.end)}
-    cost = words.say("often.cost", lifetime=lifetime, share=sureness(lifetime))
+    cost = words.say("often.cost", lifetime=lifetime, share=largest_posterior(lifetime))
     drawn = []
     if (survey := collection.survey) is not None:
         parts = {"count": len(survey.questions), "answers": survey.answers, "epsilon": survey.epsilon}
@@ -136,6 +136,6 @@ def _often(collection: Collection, words: Wording) -> list[str]:
     often = words.say("often.epochs", length=words.length(epochs.seconds), **when)
     how = [words.say("often.fresh" if collection.answers == FRESH else "often.permanent")]
     if collection.memo is not None:
-        alone = words.say("often.memo", share=sureness(collection.epsilon), epsilon=collection.epsilon)
+        alone = words.say("often.memo", share=largest_posterior(collection.epsilon), epsilon=collection.epsilon)
         how = [alone, *how]
     return [*drawn, often, *how, cost]

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.checks import is_whole, shown
+from discreet.core.checks import is_whole, quoted
 from discreet.core.guarantee import likelihood_ratio, logarithm
-from discreet.core.random import WORD_RANGE, RandomSource, toss
+from discreet.core.random import WORD_RANGE, RandomSource, bernoulli
 from discreet.core.reports import CLEAR, Column, smallest_unsigned
 from discreet.device.protocol.frames import LARGEST_RECORD
 from discreet.device.protocol.shapes import fits
@@ -81,12 +81,12 @@ class Sampler:
     def __post_init__(self) -> None:
         """Check the integers of the sampler."""
         if not _is_int(self.size, 1, _LARGEST_SIZE):
-            raise SamplerError("sampler.wrong-size", most=_LARGEST_SIZE, size=shown(self.size))
+            raise SamplerError("sampler.wrong-size", most=_LARGEST_SIZE, size=quoted(self.size))
         _check_ranges(self.sensitive, self.size)
         if not _is_int(self.truth, 1, WORD_RANGE - 1):
             raise SamplerError("sampler.wrong-truth")
         if not isinstance(self.clear_blocks, bool):
-            raise SamplerError("sampler.wrong-clear-blocks", value=shown(self.clear_blocks))
+            raise SamplerError("sampler.wrong-clear-blocks", value=quoted(self.clear_blocks))
         self._check_law()
 
     def _check_law(self) -> None:
@@ -203,7 +203,7 @@ class Sampler:
             threshold: S_2, 1..2^64 - 1.
             random: the source of words: first for the coin, then for the noise, which is always drawn.
         """
-        coin = toss(1, threshold, random)
+        coin = bernoulli(1, threshold, random)
         # A report that is never truthful is noise, for any value.
         noise = np.frombuffer(self.record(0, random, truth=0), np.uint8)
         # No branch: its time would reveal the coin.

@@ -25,14 +25,14 @@ from typing import Literal
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
-from discreet.core.checks import checked_flag, checked_whole, real_number, shown
+from discreet.core.checks import checked_flag, checked_whole, quoted, real_number
 from discreet.core.random import RandomSource, fresh_words, rare_bits
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import BlockLaw, BlockLayout, ValueCounts
 from discreet.mechanisms.evidence import BitTiles
-from discreet.mechanisms.law import BlockMechanism, numbers_of, sensitive_size, truth_threshold
+from discreet.mechanisms.law import BlockMechanism, linear_decoder, sensitive_size, truth_threshold
 from discreet.theory.optimum import optimal_theta
 
 # One piece's random words fit into the second-level cache.
@@ -279,7 +279,7 @@ class UnaryEncoding(BlockMechanism):
         if self.clear_bits and self.domain.clear_count == 0:
             raise ParameterError("clear-bits.nothing-clear-here", argument="clear_bits")
         if not (self.digits is None or (isinstance(self.digits, str) and self.digits == "few")):
-            raise ParameterError("digits.unknown", argument="digits", digits=shown(self.digits))
+            raise ParameterError("digits.unknown", argument="digits", digits=quoted(self.digits))
         inclusion = self._noise(size)
         law = IndependentBits.near(size, inclusion)
         if self.digits is None:
@@ -299,7 +299,7 @@ class UnaryEncoding(BlockMechanism):
             return _inclusion(best.theta, best.complement, self.epsilon)
         theta = real_number(self.theta)
         if not 0 < theta < 1:
-            raise ParameterError("theta.not-between-0-and-1", argument="theta", theta=shown(self.theta))
+            raise ParameterError("theta.not-between-0-and-1", argument="theta", theta=quoted(self.theta))
         noise = _inclusion(theta, 1 - theta, self.epsilon)
         if not 2.0**-_GREATEST_DEPTH < noise < 1 - 2.0**-_GREATEST_DEPTH:
             raise ParameterError("theta.not-drawable", argument="theta", theta=theta)
@@ -308,7 +308,7 @@ class UnaryEncoding(BlockMechanism):
     def _error(self, law: IndependentBits) -> float:
         """Return the worst-case mean squared error of one report with a law."""
         threshold = truth_threshold(self.epsilon, law.inclusion)
-        return numbers_of(self.domain, law, threshold, clear_blocks=self.clear_bits).worst_case_mse(1)
+        return linear_decoder(self.domain, law, threshold, clear_blocks=self.clear_bits).worst_case_mse(1)
 
     @property
     def clear_blocks(self) -> bool:  # type: ignore[override]

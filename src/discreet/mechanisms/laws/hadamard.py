@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.random import Coins, RandomSource, fresh_lanes, fresh_words, half_toss, or_noise
+from discreet.core.random import Coins, RandomSource, bernoulli32, fresh_lanes, fresh_words, or_noise
 from discreet.core.reports import Blocks, smallest_unsigned
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import IndexedLaw
@@ -55,7 +55,7 @@ class HadamardColumns(IndexedLaw):
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
         """Draw the truth-or-noise coins of reports, and noise columns from the same words, in the columns' type."""
-        truth, lane = half_toss(n, threshold, random), smallest_unsigned(self.alphabet_size)
+        truth, lane = bernoulli32(n, threshold, random), smallest_unsigned(self.alphabet_size)
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:

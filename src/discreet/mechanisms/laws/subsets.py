@@ -42,7 +42,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, frozen
 from discreet.core.checks import checked_whole
-from discreet.core.random import BATCH, WORD_RANGE, RandomSource, fresh_words, rare_bits, toss, uniform_below
+from discreet.core.random import BATCH, WORD_RANGE, RandomSource, bernoulli, fresh_words, rare_bits, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
 from discreet.kernels import counting
@@ -472,7 +472,7 @@ class MixedSubsets(MembersLaw):
         """
         listed, n = out["members"], len(members)
         draw_subsets(self.size, members, random, listed)
-        among_noise = toss(n, self.larger, random)
+        among_noise = bernoulli(n, self.larger, random)
         among_truth = self._larger_given_a_member(n, random)
         truth = members >= 0
         shrinks = ~((truth & among_truth) | (~truth & among_noise))
@@ -491,10 +491,10 @@ class MixedSubsets(MembersLaw):
 
         Sizes of noise blocks are accepted in proportion to the size.
         """
-        larger = toss(n, self.larger, random)
+        larger = bernoulli(n, self.larger, random)
         open_rows = np.flatnonzero(~larger & (uniform_below(self.count + 1, n, random) == self.count))
         while len(open_rows):
-            again = toss(len(open_rows), self.larger, random)
+            again = bernoulli(len(open_rows), self.larger, random)
             larger[open_rows] = again
             refused = uniform_below(self.count + 1, len(open_rows), random) == self.count
             open_rows = open_rows[~again & refused]

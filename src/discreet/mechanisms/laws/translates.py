@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
-from discreet.core.checks import checked_whole, is_whole, shown
+from discreet.core.checks import checked_whole, is_whole, quoted
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
 from discreet.errors import ParameterError
@@ -288,7 +288,7 @@ class TranslateResponse(BlockMechanism):
             ParameterError: if the parameters define no law.
         """
         if not isinstance(self.base, list | tuple):
-            raise ParameterError("base.not-integers", argument="base", base=shown(self.base))
+            raise ParameterError("base.not-integers", argument="base", base=quoted(self.base))
         object.__setattr__(self, "modulus", checked_whole("modulus", self.modulus))
         object.__setattr__(self, "base", tuple(int(number) if is_whole(number) else number for number in self.base))
         super().__post_init__()

@@ -15,7 +15,7 @@ from math import exp, inf, log
 from typing import Any, Literal, TypeAlias
 
 from discreet.core.checks import checked_whole
-from discreet.core.guarantee import Guarantee, in_odds
+from discreet.core.guarantee import Guarantee, odds_sentence
 from discreet.core.result_table import ResultTable
 from discreet.mechanisms.personalized import AnyMechanism, common_of
 from discreet.risk.bounds.fano import (
@@ -290,7 +290,7 @@ class Bounds:
             return "Attribute risk: no limit; a report may tell the value for sure."
         several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
         whose = "every value" if self.guarantee.notion == "LDP" else "sensitive values only"
-        odds = in_odds(self.total_epsilon)
+        odds = odds_sentence(self.total_epsilon)
         stated = f"Attribute risk: epsilon = {self.epsilon:.4g} nats per report{several}, for {whose}."
         return f"{stated} {odds}" if odds else stated
 

@@ -138,7 +138,7 @@ def bits(nats: float) -> float:
     return nats / NATS_PER_BIT
 
 
-def normal_quantile(level: float) -> float:
+def z_quantile(level: float) -> float:
     """Return z such that a normal variable is within z standard deviations with probability ``level``."""
     return NormalDist().inv_cdf((1 + level) / 2)
 
@@ -197,7 +197,7 @@ def around(value: float, error: float | None, level: float) -> tuple[float, floa
     """Return value -+ z standard errors; None without an error."""
     if error is None:
         return None
-    reach = normal_quantile(level) * error
+    reach = z_quantile(level) * error
     return value - reach, value + reach
 
 
@@ -443,7 +443,7 @@ class Mean:
         An event that none of n probes has may still have probability -ln((1 - level)/2) / n (the rule of three). A
         spread of 0 over few probes does not prove certainty.
         """
-        reach, odds = normal_quantile(level) * self.error, -log((1 - level) / 2)
+        reach, odds = z_quantile(level) * self.error, -log((1 - level) / 2)
         room = min(odds / self.n, 1.0) * (self.nats - self.lowest), log1p(odds * self.unseen)
         return self.nats - max(reach, *room), self.nats + reach
 

@@ -18,7 +18,7 @@ from discreet.cli.commands import ConditionalOption, Subcommand
 from discreet.cli.options import Count, OptionGroup, load_plan, option, refuse_idle
 from discreet.cli.output import InputFile, built_ins, show
 from discreet.core.columns import reals
-from discreet.core.guarantee import in_odds
+from discreet.core.guarantee import odds_sentence
 from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import ResultColumn, ResultTable
 from discreet.errors import ParameterError
@@ -271,7 +271,7 @@ def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
         "The two risks are different things: epsilon is about values, identification about users."
     )
     yield from (f"{row.plan}: {row.bounds.attribution}." for row in risks if row.bounds.attribution is not None)
-    odds = in_odds(max(row.bounds.total_epsilon for row in risks))
+    odds = odds_sentence(max(row.bounds.total_epsilon for row in risks))
     yield from filter(
         None, (conditions([row.bounds for row in risks]), f"At the largest epsilon: {odds}" if odds else "")
     )

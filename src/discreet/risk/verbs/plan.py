@@ -13,7 +13,7 @@ from discreet.cli.options import Count, allow_outside
 from discreet.cli.output import InputFile, show
 from discreet.cli.verbs.plan import USERS, PlanFile, domain_of
 from discreet.cli.views.planning import law_of
-from discreet.core.guarantee import in_odds
+from discreet.core.guarantee import odds_sentence
 from discreet.core.result_table import ResultColumn, ResultTable
 from discreet.errors import ParameterError
 from discreet.risk.bounds.calibration import LARGEST_EPSILON, RiskTarget
@@ -92,7 +92,7 @@ def _identification_notes(plan: IdentificationPlan) -> list[str]:
 
 def _odds(bounds: list[Bounds]) -> str:
     """Return a sentence on the odds behind the largest epsilon, if it is large."""
-    odds = in_odds(max((bound.total_epsilon for bound in bounds), default=0.0))
+    odds = odds_sentence(max((bound.total_epsilon for bound in bounds), default=0.0))
     return f"At the largest epsilon: {odds}" if odds else ""
 
 

@@ -70,23 +70,23 @@ def composed_names(names: Iterable[str]) -> list[str]:
     return plain
 
 
-def reading(text: str) -> str:
+def match_key(text: str) -> str:
     r"""Return the reading of a text: its form without case, extra spaces and other details of writing.
 
     Example:
-        >>> reading("krank") == reading("\u00a0Krank ")
+        >>> match_key("krank") == match_key("\u00a0Krank ")
         True
-        >>> reading("Straße"), reading("18\u201339"), reading("C++")
+        >>> match_key("Straße"), match_key("18\u201339"), match_key("C++")
         ('STRASSE', '18-39', 'C++')
     """
-    return readings([text])[0]
+    return match_keys([text])[0]
 
 
-def readings(texts: Sequence[str]) -> list[str]:
+def match_keys(texts: Sequence[str]) -> list[str]:
     r"""Return the readings of many texts, ten times faster than one by one.
 
     Example:
-        >>> readings(["ja", "JA\u200b", "½"])
+        >>> match_keys(["ja", "JA\u200b", "½"])
         ['JA', 'JA', '1/2']
     """
     if not texts:
