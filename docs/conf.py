@@ -1,15 +1,20 @@
 """The site of the documents: `make docs`. Nothing of it is loaded from the net, and every warning is an error."""
 
 import html
+import inspect
 import itertools
+import pydoc
 import re
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from sphinx import addnodes
 from sphinx.errors import ExtensionError
 
 import discreet
+from discreet import arrays
 from discreet.errors import catalogue
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +29,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
     "sphinx_click",
 ]
 exclude_patterns = ["**.ipynb_checkpoints"]
@@ -40,13 +46,19 @@ nb_execution_timeout = 300
 nb_merge_streams = True
 
 # Only pages of reStructuredText are looked through unless they are named.
-autosummary_generate = ["reference/api.md", "reference/modules.md"]
+autosummary_generate = ["reference/api.md", "reference/modules.md", "reference/results.md"]
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True, "member-order": "bysource"}
+# Inherited members too, but not what every tuple, error or enumeration has.
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": "tuple,Exception,Enum,str,int,ABC,Protocol,Generic,Mapping,Sequence",
+    "member-order": "bysource",
+}
 autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_use_ivar = False
+toc_object_entries_show_parents = "hide"
 
 templates_path = ["_templates"]
 
@@ -70,8 +82,10 @@ html_theme_options = {
 }
 
 # The size of X is written |X| everywhere, which to Sphinx is a substitution; what is literal stays.
-_SIZE = re.compile(r"(``.*?``)|\|(\w+)\|")
+_SIZE = re.compile(r"(``.*?``)|\|")
 _OUTSIDE = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+(?:js|deploy|tools|examples|papers|bench|tests)\b[^)]*|[^)]*\.json)\)")
+_TYPE = re.compile(r"\b(?:numpy|typing)\.")
+_PARTS = (addnodes.desc_sig_name, addnodes.desc_annotation, addnodes.desc_returns, addnodes.desc_type)
 _RESOURCE = re.compile(
     r"""<(?:script|img|iframe|source|audio|video|embed)\b[^>]*\b(?:src|srcset)=["']?\s*(?:https?:)?//"""
     r"""|<link\b(?![^>]*rel=["']?(?:canonical|author))[^>]*\bhref=["']?(?:https?:)?//"""
@@ -130,9 +144,55 @@ def with_named_buttons(app: Any, name: str, template: str, context: dict[str, An
         )
 
 
+def attributes_of(docstring: str, headline: str = "Attributes") -> dict[str, str]:
+    """Return what a class's docstring says on each attribute, or on each argument."""
+    section = re.search(rf"^{headline}:\n((?:(?: +.*)?\n)*)", docstring + "\n", flags=re.MULTILINE)
+    entries = re.split(r"^ {4}(?=\w+:)", section[1] if section else "", flags=re.MULTILINE)[1:]
+    return {name: text for name, _, text in (entry.partition(":") for entry in entries)}
+
+
+def with_attributes(app: Any, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Describe inherited attributes in the words of the class that defines them, and fields in those for arguments."""
+    if kind in {"attribute", "property"}:
+        # Napoleon takes words before a colon in the first line for a type; an empty comment has none.
+        lines[:0] = ["..", ""]
+    if kind not in {"class", "exception"}:
+        return
+    found: dict[str, str] = {}
+    for one in value.__mro__:
+        described = inspect.getdoc(one) or ""
+        fields = attributes_of(described, "Args") if is_dataclass(one) else {}
+        found = {name: fields[name] for name in fields if name in one.__annotations__} | found
+        found = attributes_of(described) | found
+    own = attributes_of("\n".join(lines))
+    own |= dict.fromkeys(name for name in found if isinstance(inspect.getattr_static(value, name, None), property))
+    missing = [f"    {name}:{text.rstrip()}" for name, text in found.items() if name not in own]
+    if missing:
+        at = lines.index("Attributes:") + 1 if "Attributes:" in lines else len(lines)
+        lines[at:at] = [*["", "Attributes:"] * (at == len(lines)), *"\n".join(missing).splitlines()]
+
+
+def without_fields(app: Any, kind: str, name: str, value: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, which the docstrings of the classes describe."""
+    return True if type(value).__name__ == "_tuplegetter" else None
+
+
+def with_names_of_arrays(app: Any, document: nodes.document) -> None:
+    """Write `FloatArray` in signatures, and not the type that the name stands for."""
+    names = {_TYPE.sub("", str(alias)): name for name, alias in vars(arrays).items() if name.endswith("Array")}
+    for first in list(document.findall(lambda node: node.astext() == "ndarray" and isinstance(node.parent, _PARTS))):
+        parts = first.parent.children
+        at = parts.index(first)
+        for end in range(at + 1, len(parts) + 1):
+            text = "".join(part.astext() for part in parts[at:end])
+            if text in names:
+                first.parent[at:end] = [nodes.Text(names[text])]
+                break
+
+
 def with_sizes(app: Any, kind: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
     """Let |X| stand in docstrings as it is written."""
-    lines[:] = [_SIZE.sub(lambda found: found[1] or rf"\|{found[2]}\|", line) for line in lines]
+    lines[:] = [_SIZE.sub(lambda found: found[1] or r"\|", line) for line in lines]
 
 
 def with_stars(app: Any, context: Any, lines: list[str]) -> None:
@@ -149,12 +209,33 @@ def loads_nothing(app: Any, failure: Exception | None) -> None:
             raise ExtensionError(f"{path.name} loads something from the net.")
 
 
+def has_all_members(app: Any, failure: Exception | None) -> None:
+    """Refuse a site on which a public class lacks an entry for one of its public members."""
+    if failure is not None or app.builder.name != "html":
+        return
+    entries = app.env.domains.python_domain.objects
+    for name, entry in list(entries.items()):
+        if (
+            not entry.aliased
+            and entry.objtype in {"class", "exception"}
+            and entry.docname.startswith("reference/generated/")
+        ):
+            owners = pydoc.locate(name).__mro__  # type: ignore[attr-defined]
+            ours = (one for one in owners if one.__module__.startswith("discreet"))
+            members = {member for one in ours for member in (*vars(one), *vars(one).get("__annotations__", ()))}
+            if missing := sorted(m for m in members if not m.startswith("_") and f"{name}.{m}" not in entries):
+                raise ExtensionError(f"{name} has no entry for {', '.join(missing)}.")
+
+
 def setup(app: Any) -> None:
     """Register what is done to pages before and after they are made."""
     app.connect("source-read", without_files)
     app.connect("source-read", with_errors)
     # Before Napoleon takes the docstrings apart.
     app.connect("autodoc-process-docstring", with_sizes, priority=400)
+    app.connect("autodoc-process-docstring", with_attributes, priority=300)
+    app.connect("autodoc-skip-member", without_fields)
+    app.connect("doctree-read", with_names_of_arrays)
     app.connect("sphinx-click-process-description", with_stars)
     app.connect("sphinx-click-process-options", with_stars)
     # After Sphinx knows where pictures are.
@@ -163,3 +244,4 @@ def setup(app: Any) -> None:
     app.connect("html-page-context", with_named_buttons, priority=900)
     app.connect("build-finished", with_sampler)
     app.connect("build-finished", loads_nothing)
+    app.connect("build-finished", has_all_members)

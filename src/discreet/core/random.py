@@ -118,6 +118,9 @@ class SecureRandom:
     processes never share noise. A key serves 2^16 calls or 2^30 bytes and is then replaced, so that a later copy of the
     memory reveals no noise but the latest.
 
+    Attributes:
+        secure: True; nobody can predict the words.
+
     Example:
         >>> import discreet as dc
         >>> random = dc.SecureRandom()
@@ -163,6 +166,9 @@ class SeededRandom:
 
     Args:
         seed: any integer; the same seed gives the same words on every machine.
+
+    Attributes:
+        secure: False; everybody who knows the seed can predict the words.
 
     Example:
         >>> import discreet as dc

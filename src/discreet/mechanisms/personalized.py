@@ -256,6 +256,7 @@ class Personalized:
         options: options of the common mechanism.
 
     Attributes:
+        name: the name of the mechanism in plans.
         domain: X, the values without placeholders.
         common: Q_cmn, the mechanism over X and the placeholders; it is public.
         tags: one name per placeholder.
