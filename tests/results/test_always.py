@@ -99,7 +99,7 @@ def test_limits_hold_for_a_year_of_looks_where_fixed_ones_miss_in_half_of_the_ye
         estimates = (counts[:, look] / n[look] - counted[0]) / counted[1]
         law = replace(always.known_law, n=float(n[look]))
         rows = np.repeat(law.totals.T[:1], years, axis=0)
-        rows[:, -2:] = np.array([counts[:, look], estimates]).T
+        rows[:, 4:6] = np.array([counts[:, look], estimates]).T
         sums = Sums(law, rows)
         for at, (low, high) in enumerate(
             (BinomialCounts(counts[:, look], int(n[look]), *counted).limits(0.05), sums.limits(0.05))

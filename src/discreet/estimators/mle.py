@@ -149,7 +149,7 @@ def with_errors(
     """Return an estimate with the errors of a projection that moves values in proportion to their variances."""
     positive = frequencies > 1e-3 * np.sqrt(variance)
     share = np.where(positive, variance, 0.0) / max(float(variance[positive].sum()), 1e-300)
-    errors = partial(projected_deviation, start, frequencies, frequencies, variance, share)
+    errors = partial(projected_deviation, start, frequencies, variance, share)
     return start.estimate(frequencies, errors, method, gap=gap, passes=passes)
 
 

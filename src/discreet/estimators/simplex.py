@@ -125,9 +125,7 @@ def positive_deviation(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     return second
 
 
-def projected_deviation(
-    start: LinearStart, frequencies: FloatArray, mean: FloatArray, variance: FloatArray, share: FloatArray
-) -> FloatArray:
+def projected_deviation(start: LinearStart, mean: FloatArray, variance: FloatArray, share: FloatArray) -> FloatArray:
     """Return the standard deviations of estimates projected onto the simplex.
 
     On the positive values the projection subtracts each value's share h of the error of their sum. With C the
@@ -135,12 +133,11 @@ def projected_deviation(
 
     Args:
         start: the linear estimates.
-        frequencies: ``(|X|,)`` the projected estimates, from which C is computed.
         mean: ``(|X|,)`` estimates before negative ones become zero.
         variance: ``(|X|,)`` V, the variances of the linear estimates.
         share: ``(|X|,)`` h, the share of each value in a correction: 0 if it is not positive; their sum is 1.
     """
-    covariance = start.decoder.covariance_with_sum(start.tally, frequencies, variance)
+    covariance = start.intervals.known_law.with_all
     total, deviations = float(np.add.reduce(covariance * (share > 0))), np.empty(len(mean))
     for first in range(0, len(mean), _CHUNK):
         part = slice(first, first + _CHUNK)
@@ -196,7 +193,7 @@ def projected(start: LinearStart) -> Estimate:
 def _projected_errors(start: LinearStart, pull: FloatArray, frequencies: FloatArray, correction: float) -> FloatArray:
     share = pull * (frequencies > 0)
     share /= float(np.add.reduce(share))
-    return projected_deviation(start, frequencies, start.linear - correction * pull, start.safe_variance, share)
+    return projected_deviation(start, start.linear - correction * pull, start.safe_variance, share)
 
 
 NORM_SUB = Method("norm-sub", norm_subtracted)

@@ -112,14 +112,6 @@ class MatrixDecoder(Decoder):
         del evidence, rest
         return OutputRatios(self.matrix, covered)
 
-    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of each estimate with the sum of all, from the reports."""
-        del variances
-        totals = self.inverse.sum(axis=1)
-        share = self.counted(tally) / tally.n
-        covariance: FloatArray = ((share * totals) @ self.inverse - frequencies * (share @ totals)) / tally.n
-        return covariance
-
     @cached_property
     def sum_contributions(self) -> MatrixContributions:
         """The contributions of outputs to weighted sums of frequencies, with their moments."""

@@ -88,6 +88,10 @@ class Contributions(ABC):
         """Return n times the ``(m, m)`` covariances of the estimates of m values, for a true p."""
         return self.between(p, units(codes, len(p)))
 
+    def with_all(self, p: FloatArray) -> FloatArray:
+        """Return n times the ``(|X|,)`` covariances of each estimate with the sum of all, for a true p."""
+        return np.zeros(len(p))
+
     @abstractmethod
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
         """Return the ``(3, d, m)`` moments E W, E W^2 and E W^3 of contributions to m sums, under d distributions.
@@ -120,6 +124,10 @@ class OutcomeContributions(Contributions):
     @abstractmethod
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the ``(..., outcomes)`` probabilities of the outcomes under ``(..., |X|)`` distributions."""
+
+    @abstractmethod
+    def decoded(self, numbers: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` sums over the outcomes of ``(outcomes,)`` numbers times contributions to each value."""
 
     @abstractmethod
     def given(self, numbers: FloatArray) -> FloatArray:
@@ -159,6 +167,10 @@ class OutcomeContributions(Contributions):
         added, mean = self.of_outcomes(rows), rows @ p
         return np.asarray((added * self.chances(p)) @ added.T - np.outer(mean, mean))
 
+    def with_all(self, p: FloatArray) -> FloatArray:
+        """Return n times the covariances of each estimate with the sum of all; see `Contributions`."""
+        return self.decoded(self.chances(p) * self.of_outcomes(np.ones((1, self.size)))[0]) - p
+
 
 @dataclass(frozen=True, eq=False)
 class MatrixContributions(OutcomeContributions):
@@ -184,6 +196,10 @@ class MatrixContributions(OutcomeContributions):
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the ``(..., |Y|)`` probabilities of the outputs under ``(..., |X|)`` distributions."""
         return at @ self.matrix
+
+    def decoded(self, numbers: FloatArray) -> FloatArray:
+        """Return the sums of numbers times contributions to each value; see `OutcomeContributions`."""
+        return numbers @ self.inverse
 
     def given(self, numbers: FloatArray) -> FloatArray:
         """Return the means of numbers of outputs; see `OutcomeContributions`."""
@@ -238,6 +254,16 @@ class BlockContributions(OutcomeContributions):
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
+    def decoded(self, numbers: FloatArray) -> FloatArray:
+        """Return the sums of numbers times contributions to each value; see `OutcomeContributions`."""
+        (inside, outside, _), count = self.coefficients.kinds[0].contributions, len(self.noise)
+        blocks, clear = numbers[:count], numbers[count:]
+        silent, _, reported = self.coefficients.clear_contributions
+        common = outside * blocks.sum() + silent * clear.sum()
+        return self.domain.arrange(
+            (inside - outside) * self.membership.transpose_dot(blocks) + common, reported * clear
+        )
+
     def given(self, numbers: FloatArray) -> FloatArray:
         """Return the means of numbers of blocks and of values in clear; see `OutcomeContributions`."""
         rows = numbers.reshape(-1, numbers.shape[-1])
@@ -279,13 +305,26 @@ class SymmetricContributions(Contributions):
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
         """Return the covariances, from the cross moments of one report; see `Contributions`."""
-        chosen, q = self.domain.sensitive[codes], p[codes]
-        mass = float(p[self.domain.sensitive].sum())
-        whole = self.products(np.array([chosen, ~chosen, chosen * q, ~chosen * q], np.float64).T, mass)
-        (constant, slope), (clear_constant, clear_slope) = self.coefficients.variances(mass)
-        own_moments = np.where(chosen, constant + slope * q, clear_constant + clear_slope * q)
+        totals, q, mass = self._totals(p)[codes], p[codes], float(p[self.domain.sensitive].sum())
         same = codes[:, None] == codes
-        return np.asarray(np.where(same, own_moments, whole) - np.outer(q, q))
+        return np.asarray(np.where(same, self._squares(p)[codes], self.products(totals, mass)) - np.outer(q, q))
+
+    def _totals(self, p: FloatArray) -> FloatArray:
+        """Return the ``(|X|, 4)`` totals of `products` over single values."""
+        chosen = self.domain.sensitive
+        return np.array([chosen, ~chosen, chosen * p, ~chosen * p], np.float64).T
+
+    def _squares(self, p: FloatArray) -> FloatArray:
+        """Return the ``(|X|,)`` mean squared contributions to single values."""
+        chosen = self.domain.sensitive
+        (constant, slope), (clear_constant, clear_slope) = self.coefficients.variances(float(p[chosen].sum()))
+        return np.where(chosen, constant + slope * p, clear_constant + clear_slope * p)
+
+    def with_all(self, p: FloatArray) -> FloatArray:
+        """Return n times the covariances of each estimate with the sum of all; see `Contributions`."""
+        totals, mass = self._totals(p), float(p[self.domain.sensitive].sum())
+        crossed = (totals @ self._cross_moments(mass)) * (totals.sum(axis=0) - totals)
+        return np.asarray(self._squares(p) + crossed.sum(axis=1) - p)
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
         """Return n times the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights; see `Contributions`."""
@@ -299,9 +338,12 @@ class SymmetricContributions(Contributions):
             totals: ``(m, 4)`` for each set: numbers of covered and other values, and shares of people with these.
             mass: the share of people whose value is covered by blocks.
         """
+        return totals @ self._cross_moments(mass) @ totals.T
+
+    def _cross_moments(self, mass: float) -> FloatArray:
         single, pair, triple, _ = self.joint[0]
-        rows = totals[:, [0, 2, 1, 3]]
-        return np.asarray(rows @ self.coefficients.cross_moments(triple / single - (pair / single) ** 2, mass) @ rows.T)
+        moments, order = self.coefficients.cross_moments(triple / single - (pair / single) ** 2, mass), [0, 2, 1, 3]
+        return moments[np.ix_(order, order)]
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
         """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
@@ -386,10 +428,11 @@ class SymmetricContributions(Contributions):
         """Return the ``(3, m, g)`` moments E W^k for people of each group whose block is of one kind."""
         each, constant, sizes, covered = weights
         step = kind.contributions[0] - kind.contributions[1]
-        sums = np.array([(sizes * covered * each**k).sum(axis=1) for k in (1, 2, 3)])[:, :, None]
+        powers = np.array([each, each * each, each * each * each])
+        sums = (sizes * covered * powers).sum(axis=2, keepdims=True)
         base = (constant + self._base(kind, weights))[:, None]
         noise = _powers(base, step, sums, joint)
-        others = sums - np.array([each, each**2, each**3])
+        others = sums - powers
         truthful = _powers(base + step * each, step, others, [later / joint[0] for later in joint[1:]])
         if not covered.all():
             if self.coefficients.clear_blocks:
@@ -406,12 +449,14 @@ def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[flo
     first, second, third = sums
     single, pair, triple = joint[:3]
     mean = step * single * first
-    square = step**2 * (single * second + pair * (first**2 - second))
-    pairs, triples = first * second - third, first**3 - 3 * first * second + 2 * third
-    cube = step**3 * (single * third + 3 * pair * pairs + triple * triples)
-    return np.array(
-        [base + mean, base**2 + 2 * base * mean + square, base**3 + 3 * base**2 * mean + 3 * base * square + cube]
-    )
+    squared = first * first - second
+    square = step**2 * (single * second + pair * squared)
+    pairs = first * second - third
+    cube = step**3 * (single * third + 3 * pair * pairs + triple * (first * squared - 2 * pairs))
+    # Products, because powers of arrays take several times as long.
+    once = base + mean
+    twice = base * (once + mean) + square
+    return np.array([once, twice, base * (twice + base * mean + 2 * square) + cube])
 
 
 def block_contributions(domain: Domain, law: BlockLaw, numbers: DecoderCoefficients) -> Contributions:
@@ -525,14 +570,25 @@ class ReportLaw:
 
     @cached_property
     def totals(self) -> FloatArray:
-        """``(6, |X|)`` rows for sums over sets of values.
+        """``(7, |X|)`` rows for sums over sets of values.
 
-        They are: 1 if covered, 1 if not covered, the share if covered, the share if not, the count, the
-        estimate.
+        They are: 1 if covered, 1 if not covered, the share if covered, the share if not, the count, the estimate, and
+        `with_all` if covered.
         """
         covered, p = self.sensitive.astype(np.float64), self.p
         counts = np.zeros(len(p)) if self.counts is None else self.counts
-        return np.array([covered, 1 - covered, covered * p, (1 - covered) * p, counts, self.linear])
+        with_all = covered * self.with_all
+        return np.array([covered, 1 - covered, covered * p, (1 - covered) * p, counts, self.linear, with_all])
+
+    @cached_property
+    def with_all(self) -> FloatArray:
+        """``(|X|,)`` covariances of each estimate with the sum of all estimates; 0 if this sum is always 1.
+
+        They are computed at the plausible distribution. Limits at all looks need one that no report has changed.
+        """
+        if self.contributions.sum_to_1:
+            return np.zeros(len(self.p))
+        return self.contributions.with_all(np.full(len(self.p), 1 / len(self.p)) if self.always else self.p) / self.n
 
     @cached_property
     def whole(self) -> FloatArray:

@@ -186,12 +186,6 @@ class BlockDecoder(Decoder):
         clear_mass = tally.clear_total / (tally.n * self.coefficients.truth) if self.domain.clear_count else 0.0
         return np.clip(1 - clear_mass, 0.0, 1.0)
 
-    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of each estimate with the sum of all estimates; see `LinearDecoder`."""
-        chosen = self.domain.sensitive
-        sensitive = frequencies[chosen], variances[chosen]
-        return self.domain.arrange(*self.coefficients.sum_covariance(sensitive, frequencies[~chosen], tally.n))
-
     def pool_covariances(self, p: FloatArray) -> FloatArray | None:
         """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
         bias, every = self.coefficients.pool_bias, np.eye(self.domain.size)

@@ -133,10 +133,6 @@ class Decoder(ABC):
             alone[np.arange(len(clear)), clear] += 1 / f[clear]
             yield evidence.truth * f[clear], alone
 
-    @abstractmethod
-    def covariance_with_sum(self, tally: Tally, frequencies: FloatArray, variances: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` covariances of each estimate with the sum of all estimates, given the variances."""
-
     def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimates from n reports, for a true distribution p.
 

@@ -23,7 +23,7 @@ from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, corr
 
 # Sums whose exponentials are worked out together.
 _AT_ONCE = 64
-_COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR = range(6)
+_COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR, _WITH_ALL = range(7)
 
 
 def lifted(chain: Sequence[ValueCells], weights: FloatArray) -> FloatArray:
@@ -47,10 +47,14 @@ class Functionals(ABC):
     def size(self) -> int:
         """The number m of sums."""
 
-    @property
     @abstractmethod
+    def total(self, which: int) -> FloatArray:
+        """Return the ``(m,)`` weighted sums of one row of `ReportLaw.totals`."""
+
+    @property
     def plain(self) -> FloatArray:
         """The ``(m,)`` sums of the estimates, without the control variate."""
+        return self.total(_LINEAR)
 
     @abstractmethod
     def groups(self) -> tuple[GroupWeights, FloatArray]:
@@ -58,7 +62,7 @@ class Functionals(ABC):
 
     @abstractmethod
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return three distributions for each sum: with the least possible sum, one between, with the largest."""
+        """Return distributions for each sum, from the least possible sum to the largest."""
 
     @cached_property
     def control(self) -> FloatArray:
@@ -68,22 +72,8 @@ class Functionals(ABC):
         blocks cover with the total, divided by the covariance of all covered values with the total. It is linear in the
         weights, so that the values of a table sum to 1.
         """
-        none, law = np.zeros(self.size), self.law
-        if law.contributions.sum_to_1:
-            return none
-        weights, mass = self.groups()
-        if law.always:
-            # Limits at all looks need a multiple that no report has changed.
-            mass = np.broadcast_to(weights.sizes / len(law.p), weights.each.shape)
-        inside = np.broadcast_to(weights.covered.astype(np.float64), weights.each.shape)
-
-        def with_total(each: FloatArray) -> FloatArray:
-            own_variance, both = (law.variances(weights._replace(each=part), mass) for part in (each, each + 1))
-            return both - own_variance - total
-
-        total = law.variances(weights._replace(each=np.ones_like(inside)), mass)
-        whole = with_total(inside)
-        return np.divide(with_total(weights.each * inside), whole, out=none, where=whole > 0)
+        whole = float(self.law.totals[_WITH_ALL].sum())
+        return self.total(_WITH_ALL) / whole if whole > 0 else np.zeros(self.size)
 
     @property
     def _controlled(self) -> tuple[GroupWeights, FloatArray]:
@@ -109,7 +99,7 @@ class Functionals(ABC):
     @property
     def borders(self) -> Ends:
         """The ``(m,)`` least and largest possible values of the sums."""
-        return self.moments.at[0], self.moments.at[2]
+        return self.moments.at[0], self.moments.at[-1]
 
     @cached_property
     def errors(self) -> FloatArray:
@@ -172,7 +162,7 @@ class Sums(Functionals):
 
     Attributes:
         law: the sampling distribution of the estimates.
-        rows: ``(m, 6)`` totals over the sets (see `ReportLaw.totals`), or ``(m, |X|)`` ones for members.
+        rows: ``(m, 7)`` totals over the sets (see `ReportLaw.totals`), or ``(m, |X|)`` ones for members.
     """
 
     law: ReportLaw
@@ -197,13 +187,9 @@ class Sums(Functionals):
         """The number m of sums."""
         return len(self.rows)
 
-    def _total(self, which: int) -> FloatArray:
+    def total(self, which: int) -> FloatArray:
+        """Return the ``(m,)`` sums of one row of totals; see `Functionals`."""
         return self.rows[:, which] if self.law.in_groups else self.rows @ self.law.totals[which]
-
-    @property
-    def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, without the control variate."""
-        return self._total(_LINEAR)
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
         """Return the weights by groups, as in `Functionals`.
@@ -223,35 +209,33 @@ class Sums(Functionals):
         return GroupWeights(each, none, sizes, np.array([True, True, False, False])), np.maximum(mass, 0)
 
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return three distributions for each set: all people outside the set, half of them inside, all inside.
+        """Return two distributions for each set: all people outside the set, and all inside.
 
         Within a set and outside, people have plausible proportions.
         """
         inside = np.array([[1.0, 0, 1, 0]]) if self.law.in_groups else self.rows
-        ends = []
-        for part in (1 - inside, inside):
-            own_mass, even = mass * part, sizes * part
-            total, count = (each.sum(axis=1, keepdims=True) for each in (own_mass, even))
-            ends.append(np.where(total > 0, own_mass / np.where(total > 0, total, 1), even / np.maximum(count, 1)))
-        return np.array([ends[0], (ends[0] + ends[1]) / 2, ends[1]])
+        part = np.stack([1 - inside, inside])
+        own_mass, even = mass * part, sizes * part
+        total, count = (each.sum(axis=2, keepdims=True) for each in (own_mass, even))
+        return np.where(total > 0, own_mass / np.where(total > 0, total, 1), even / np.maximum(count, 1))
 
     @cached_property
     def moments(self) -> Moments:
         """The moments of a report's contributions to the sums; see `Functionals`."""
-        return replace(super().moments, at=np.array([[0.0], [0.5], [1.0]]) + np.zeros(self.size))
+        return replace(super().moments, at=np.array([[0.0], [1.0]]) + np.zeros(self.size))
 
     @cached_property
     def known(self) -> BoolArray:
         """``(m,)`` booleans: true for the set of all values and for the empty set, whose sums are known."""
-        return np.isin(self._total(_COVERED) + self._total(_CLEAR), (0, len(self.law.p)))
+        return np.isin(self.total(_COVERED) + self.total(_CLEAR), (0, len(self.law.p)))
 
     @property
     def _known_sums(self) -> FloatArray:
-        return np.where(self._total(_COVERED) + self._total(_CLEAR) > 0, 1.0, 0.0)
+        return np.where(self.total(_COVERED) + self.total(_CLEAR) > 0, 1.0, 0.0)
 
     @cached_property
     def _in_clear(self) -> BoolArray:
-        return np.asarray(self._total(_COVERED) == 0)
+        return np.asarray(self.total(_COVERED) == 0)
 
     @cached_property
     def _by_complement(self) -> BoolArray:
@@ -260,7 +244,7 @@ class Sums(Functionals):
         The sum is 1 minus the sum over the values outside, which are in clear.
         """
         covered = int(self.law.sensitive.sum())
-        return np.asarray((self._total(_COVERED) == covered) & (0 < covered < len(self.law.p)))
+        return np.asarray((self.total(_COVERED) == covered) & (0 < covered < len(self.law.p)))
 
     @cached_property
     def binomial(self) -> BoolArray:
@@ -270,7 +254,7 @@ class Sums(Functionals):
             return np.zeros(self.size, np.bool_)
         binomial = self._in_clear | self._by_complement
         if law.binomial is not None:
-            alone = (self._total(_COVERED) == 1) & (self._total(_CLEAR) == 0)
+            alone = (self.total(_COVERED) == 1) & (self.total(_CLEAR) == 0)
             every = alone & law.contributions.sum_to_1 & bool(law.sensitive.all())
             binomial = binomial | every | law.single
         return binomial & ~self.known
@@ -278,12 +262,12 @@ class Sums(Functionals):
     @cached_property
     def counted(self) -> BinomialCounts:
         """The binomial counts of all sets; they are valid only where `binomial` is true."""
-        law, covered = self.law, self._total(_COVERED)
+        law, covered = self.law, self.total(_COVERED)
         base, slope = law.binomial or (0.0, law.truth)
         assert law.counts is not None
         rest = self._by_complement & (not law.single)
         in_clear = float(law.counts @ ~law.sensitive) - self._clear_counts
-        counts = np.where(rest, law.n - in_clear, self._total(_COUNT))
+        counts = np.where(rest, law.n - in_clear, self.total(_COUNT))
         bases = np.where(rest, 1 - law.truth, covered * base)
         slopes = np.where(self._in_clear | rest, law.truth, slope)
         return BinomialCounts(np.rint(counts).astype(np.int64), int(law.n), bases, slopes)
@@ -292,7 +276,7 @@ class Sums(Functionals):
     def _clear_counts(self) -> FloatArray:
         """The number of reports in clear for each set; valid for sets that contain all covered values."""
         counts = self.law.counts
-        return self._total(_COUNT) - (0.0 if counts is None else float(counts @ self.law.sensitive))
+        return self.total(_COUNT) - (0.0 if counts is None else float(counts @ self.law.sensitive))
 
     @cached_property
     def centre(self) -> FloatArray:
@@ -328,6 +312,8 @@ class Sums(Functionals):
         pair = np.array([self._known_sums, self._known_sums])
         binomial = self.binomial & (not self.law.always)
         others = ~binomial & ~self.known
+        if others.all():
+            return super().limits(alpha)
         if others.any():
             pair[:, others] = np.array(Functionals.limits(type(self)(self.law, self.rows[others]), alpha))
         if binomial.any():
@@ -373,7 +359,7 @@ class Sums(Functionals):
 
     @property
     def _likely(self) -> FloatArray:
-        return self._total(_LIKELY) + self._total(_LIKELY_CLEAR)
+        return self.total(_LIKELY) + self.total(_LIKELY_CLEAR)
 
     @property
     def stated(self) -> FloatArray:
@@ -387,7 +373,7 @@ class Sums(Functionals):
         """Return limits of the shares A / (A + B), where B is ``rest``; None unless all values are in clear."""
         if self.law.always or self.law.counts is None or not (self._in_clear.all() and rest._in_clear.all()):
             return None
-        counts, others = (np.rint(each._total(_COUNT)).astype(np.int64) for each in (self, rest))
+        counts, others = (np.rint(each.total(_COUNT)).astype(np.int64) for each in (self, rest))
         return share_limits(counts, counts + others, alpha)
 
 
@@ -418,10 +404,9 @@ class Means(Functionals):
         """The number m of sums."""
         return len(self.weights)
 
-    @property
-    def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, without the control variate."""
-        return self.weights @ self.law.linear
+    def total(self, which: int) -> FloatArray:
+        """Return the ``(m,)`` sums of one row of totals; see `Functionals`."""
+        return np.asarray(self.weights @ self.law.totals[which])
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
         """Return the weights, with a group for each value; see `Functionals`."""

@@ -76,13 +76,13 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Moments of a report's contributions to m sums, interpolated between three distributions for each sum.
+    """Moments of a report's contributions to m sums, interpolated between two or three distributions for each sum.
 
     Attributes:
-        at: ``(3, m)`` the sums under the three distributions, ascending: the least possible sum, a sum between, and the
-            largest possible sum.
-        second: ``(3, m)`` E W^2 under the three distributions.
-        third: ``(3, m)`` E W^3 under the three distributions.
+        at: ``(2, m)`` or ``(3, m)`` the sums under the distributions, ascending: the least possible sum, a sum between,
+            and the largest possible sum.
+        second: E W^2 under the distributions, in the same shape.
+        third: E W^3, in the same shape.
         n: number of reports.
         lasting: variance that more reports do not reduce; a number, or ``(m,)``.
     """
@@ -95,12 +95,12 @@ class Moments:
 
     def shape(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the variances and the skewness of the estimates if the true sums are t; ``(..., m)`` each."""
-        low, middle, high = self.at
+        low, middle, high = self.at[[0, 1, -1]]
         t = np.clip(t, low, high)
         start, stop = np.where(t < middle, low, middle), np.where(t < middle, middle, high)
         along = (t - start) / np.where(stop > start, stop - start, 1)
         second, third = (
-            np.where(t < middle, part[0], part[1]) * (1 - along) + np.where(t < middle, part[1], part[2]) * along
+            np.where(t < middle, part[0], part[1]) * (1 - along) + np.where(t < middle, part[1], part[-1]) * along
             for part in (self.second, self.third)
         )
         spread = second - t * t
@@ -125,12 +125,12 @@ class Moments:
 
     def room(self) -> tuple[FloatArray, FloatArray]:
         """Return the ``(m,)`` least lengths of intervals at the least and at the largest possible sum."""
-        low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[2]))
+        low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[-1]))
         return low, high
 
     def _lower_limits(self, estimate: FloatArray, tail: float) -> FloatArray:
         """Return the ``(m,)`` lower limits: the least t at which the tail probability is ``tail``."""
-        low, high = self.at[0], self.at[2]
+        low, high = self.at[0], self.at[-1]
         outside = []
         for end in (low, high):
             variance, skewness = self.shape(end)

@@ -199,22 +199,6 @@ class DecoderCoefficients(ABC):
             n: the number of reports.
         """
 
-    def sum_covariance(
-        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all estimates; 0 if the sum is constant.
-
-        Args:
-            sensitive: ``(v,)`` frequencies and ``(v,)`` variances of the linear estimates.
-            clear: ``(N,)`` frequencies of the other values.
-            n: the number of reports.
-
-        Returns:
-            ``(v,)`` and ``(N,)`` covariances.
-        """
-        del n
-        return np.zeros_like(sensitive[0]), np.zeros_like(clear)
-
     @property
     def stacks(self) -> bool:
         """True if a stack of tallies can be decoded at once: with one kind of block and without a pool bias."""
@@ -487,24 +471,6 @@ class LinearDecoder(DecoderCoefficients):
         else:
             frequencies *= 1 / (n * self.scale)
         return frequencies, clear / (n * self.truth)
-
-    def sum_covariance(
-        self, sensitive: tuple[FloatArray, FloatArray], clear: FloatArray, n: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the covariance of each linear estimate with the sum of all estimates; see `DecoderCoefficients`.
-
-        If every block has one size, the sum is always 1 and the covariances are 0. If bits are independent, the sum
-        includes the noise of each value. In between the factor is the regression of the size of a noise block on one of
-        its values, r = (1 + (v - 1) rho - v pi) / (1 - pi). The covariance of two values' pool biases, one part in v,
-        is neglected.
-        """
-        frequencies, variances = sensitive
-        others = self.size * self.conditional_inclusion - self.conditional_inclusion
-        grows = 1 + others - self.size * self.inclusion
-        share = grows / (1 - self.inclusion) if self.inclusion < 1 else 0.0
-        clear_scale = self.size * self.contributions[2] + 1 / self.truth
-        noise = np.maximum(variances - frequencies * (1 - frequencies) / n, 0) if share else np.zeros_like(frequencies)
-        return share * noise, clear * (clear_scale - 1) / n
 
 
 @dataclass(frozen=True)

@@ -336,7 +336,7 @@ def plausibility(mechanism: BlockMechanism, tally: Tally) -> Iterator[tuple[str,
         )
     # Where blocks have one size, estimates add up to 1 whatever is sent; bits that are set too often add to the sum.
     # Where inclusions of three values depend on each other, or functions come from a pool, no law of the sum is known.
-    spread = float(start.decoder.covariance_with_sum(tally, start.linear, start.linear_errors**2).sum())
+    spread = float(start.intervals.known_law.with_all.sum())
     is_known = joint_inclusion(mechanism.law, 3) is not None and not mechanism.coefficients.pool_bias
     if spread > _ROUNDING / n and is_known:
         total, room = float(start.linear.sum()), sigmas * sqrt(spread)

@@ -17,7 +17,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.contributions import units
 from discreet.results.coefficients import LeastSquaresLaw
 from discreet.results.regression import Regression
-from discreet.results.sums import Sums
+from discreet.results.sums import PlainSums
 
 # Pseudo-values that are worked out together, and values that are fitted without being named.
 ENTRIES_AT_ONCE = 1 << 22
@@ -113,13 +113,11 @@ def _least_squares(
         products += (matrix[piece] * w[piece, None]).T @ added
     tally = mechanism.tally(reports)
     law = mechanism.decoder.report_law(tally, mechanism.decoder.decode(tally))
-    sums = Sums.of(law, units(codes, mechanism.domain.size))
-    each, mass = sums.groups()
-    _, second, third = law.contributions.powers(each, sums.distributions(mass, each.sizes))[:, [0, 2]]
+    moments = PlainSums.of(law, units(codes, mechanism.domain.size)).moments
     rows, places = np.unique(matrix, axis=0, return_inverse=True)
     powers = np.array([np.bincount(places.ravel(), w**power, len(rows)) for power in (1, 2, 3)])
     squared = inverse @ inverse.T
-    return LeastSquaresLaw(rows, powers, squared, (squared @ products).T, second, third)
+    return LeastSquaresLaw(rows, powers, squared, (squared @ products).T, moments.second, moments.third)
 
 
 def _logistic(
