@@ -37,8 +37,20 @@ def urr(size: int, k: int, epsilon: float) -> Channel:
     return Channel(urr_matrix(size, k, epsilon), first_are_sensitive(size, k))
 
 
+def truth_of(epsilon: float, pi: float) -> float:
+    """Return the probability of the truth that keeps a promise, for a law of inclusion pi."""
+    odds = pi * (exp(epsilon) - 1)
+    return odds / (1 + odds)
+
+
 def law_pair(epsilon: float, pi: float, rho: float) -> ValuePair:
     """Return the pair of two sensitive values of a law with a promise."""
-    e, odds = exp(epsilon), pi * (exp(epsilon) - 1)
+    e, s = exp(epsilon), truth_of(epsilon, pi)
     shares = np.array([pi * (1 - rho), pi * (1 - rho), pi * rho, 1 - 2 * pi + pi * rho])
-    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), shares / (1 + odds), odds / (1 + odds))
+    return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), (1 - s) * shares, s)
+
+
+def clear_pair(epsilon: float, pi: float) -> ValuePair:
+    """Return the pair of a sensitive value and one in clear."""
+    s = truth_of(epsilon, pi)
+    return ValuePair(np.array([exp(epsilon), 1.0]), np.ones(2), (1 - s) * np.array([pi, 1 - pi]), s)

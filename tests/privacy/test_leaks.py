@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet import Domain, LocalHashing, RandomizedResponse, Reports, SeededRandom, SubsetSelection, UnaryEncoding
+from discreet import (
+    Domain,
+    HadamardResponse,
+    LocalHashing,
+    RandomizedResponse,
+    Reports,
+    SeededRandom,
+    SubsetSelection,
+    UnaryEncoding,
+)
 from discreet.privacy.audit import Audit, audit
 from packing import each
 
@@ -80,6 +89,14 @@ def a_little_in_each_of_many_bits(sound: Any, x: Any, random: Any) -> Reports:
     return with_block(at_random(sound, x, random), alpha=bits @ (1 << np.arange(12)))
 
 
+def column_of_one_value(sound: Any, x: Any, random: Any) -> Reports:
+    """A column with the same members of two values that only one of them sends."""
+    reports = at_random(sound, x, random)
+    column = reports.blocks["column"].copy()
+    column[(column == 3) & (x != 2)] = 4
+    return with_block(reports, column=column)
+
+
 def now_and_then_in_clear(sound: Any, x: Any, random: Any) -> Reports:
     """One sensitive value of many."""
     told = (x == 133) & (random.words(len(x)) < np.uint64(1 << 62))
@@ -127,6 +144,7 @@ SECRETIVE = UnaryEncoding(Domain(range(300), sensitive=range(200)), 1.0)
         (UnaryEncoding(Domain(range(13)), 1.0), bits_beyond_the_last_value, DRAWS, ""),
         (hashing(5003), a_little_in_each_of_many_bits, 100_000, "score"),
         (SECRETIVE, now_and_then_in_clear, DRAWS, ""),
+        (HadamardResponse(Domain(range(7)), 0.5), column_of_one_value, 100_000, ""),
         (hashing(), the_value_before_it, DRAWS, ""),
     ],
 )

@@ -45,25 +45,10 @@ class LargePi(AllButOne):
         return Fraction(2 * self.size - 1, 2 * self.size)
 
 
-class SmallPi(AllButOne):
-    @property
-    def inclusion(self) -> Fraction:
-        return Fraction(self.size - 1, 2 * self.size)
-
-
 class WrongRho(AllButOne):
     @property
     def conditional_inclusion(self) -> Fraction:
         return Fraction(self.size - 1, self.size)
-
-
-class FirstAlwaysContained(AllButOne):
-    """Reads value 0 into every block."""
-
-    def contains(self, blocks: Any) -> Any:
-        found = super().contains(blocks)
-        found[:, 0] = True
-        return found
 
 
 class NextContained(AllButOne):
@@ -71,16 +56,6 @@ class NextContained(AllButOne):
 
     def contains(self, blocks: Any) -> Any:
         return np.roll(super().contains(blocks), 1, axis=1)
-
-
-class HeavyFirst(AllButOne):
-    """Says that the first block is likelier than the others."""
-
-    def alphabet(self) -> Any:
-        blocks, weights = super().alphabet()
-        weights[:] = Fraction(1, self.size + 1)
-        weights[0] = Fraction(2, self.size + 1)
-        return blocks, weights
 
 
 class LessThanOne(AllButOne):
@@ -114,11 +89,8 @@ class Raising(AllButOne):
 
 LIES = {
     LargePi: "pi of value 0 must be 3/4, as counted, the law states 7/8",
-    SmallPi: "pi of value 0 must be 3/4, as counted, the law states 3/8",
     WrongRho: "rho of value 1, given 0, must be 2/3, as counted, the law states 3/4",
-    FirstAlwaysContained: "pi of value 0 must be 1, as counted",
     NextContained: "a block must contain its member",
-    HeavyFirst: "pi of value 0 must be 3/5, as counted",
     LessThanOne: "fractions of at least 0 that add up to 1",
     Unlisted: "pi of value 0 must be 2/3, as counted",
     FirstFlawed: "blocks that are drawn must not be flawed",

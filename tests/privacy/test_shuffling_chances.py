@@ -1,12 +1,11 @@
 """Chances: how often whoever sees shuffled reports gets further than they are told they can."""
 
-from dataclasses import dataclass
-from itertools import pairwise
-from math import exp, log, sqrt
+from math import log, sqrt
 from typing import Any
 
 import numpy as np
 import pytest
+from matrices import clear_pair, law_pair
 from scipy.special import gammaln
 
 import discreet as dc
@@ -14,19 +13,6 @@ from discreet import shuffled
 from discreet.privacy.shuffling_pairs import ValuePair
 from discreet.privacy.shuffling_rounds import CentralCurve
 from packing import each
-
-
-def test_chances_are_of_both_directions_and_within_the_local_epsilon() -> None:
-    domain = dc.Domain(range(30), sensitive=range(20))
-    for rounds in (1, 2):
-        central = shuffled(dc.RandomizedResponse(domain, 2.0), n=100, rounds=rounds)
-        told = [central.at_most(chance) for chance in (1e-2, 1e-6, 1e-30)]
-        assert rounds > 1 or central.at_most(1e-280).among > told[-1].among
-        for less, more in pairwise(told):
-            assert less.versus_clear is not None
-            assert more.versus_clear is not None
-            assert 0 <= less.among < more.among <= rounds * central.local * (1 + 1e-12)
-            assert 0 < less.versus_clear < more.versus_clear <= rounds * central.local * (1 + 1e-12)
 
 
 def test_chances_of_rounds_that_are_one_round() -> None:
@@ -50,37 +36,11 @@ def test_one_sensitive_value_has_nothing_to_be_told_from() -> None:
     assert told.versus_clear == pytest.approx(1.0)
 
 
-@dataclass(frozen=True)
-class Law:
-    """Truth or noise: E = e^epsilon, s, pi, and whether two values are never in a block together."""
-
-    epsilon: float
-    pi: float
-    never: bool
-
-    @property
-    def s(self) -> float:
-        odds = self.pi * (exp(self.epsilon) - 1)
-        return odds / (1 + odds)
-
-    def pair(self, *, versus_clear: bool) -> ValuePair:
-        e, pi = exp(self.epsilon), self.pi
-        if versus_clear:
-            return ValuePair(np.array([e, 1.0]), np.ones(2), (1 - self.s) * np.array([pi, 1 - pi]), self.s)
-        both = 0.0 if self.never else pi**2
-        shares = np.array([pi - both, pi - both, both, 1 - 2 * pi + both])
-        return ValuePair(np.array([e, 1, e, 1]), np.array([1, e, e, 1]), (1 - self.s) * shares, self.s)
-
-    def told(self, n: int, chance: float, *, versus_clear: bool) -> float:
-        return CentralCurve((self.pair(versus_clear=versus_clear),), n).epsilon_at_chance(chance)
-
-
 CHANCES = (1e-2, 1e-4, 1e-6)
 
 
-def exact_losses(law: Law, n: int, *, versus_clear: bool) -> tuple[Any, Any]:
+def exact_losses(pair: ValuePair, n: int) -> tuple[Any, Any]:
     """Return losses and their probabilities when a person has x, from all likely counts of every kind of block."""
-    pair = law.pair(versus_clear=versus_clear)
     kept = pair.weights > 0
     first, second, weights = pair.first[kept], pair.second[kept], pair.weights[kept]
     means = (n - 1) * weights
@@ -104,14 +64,15 @@ def exact_losses(law: Law, n: int, *, versus_clear: bool) -> tuple[Any, Any]:
 def test_what_is_told_is_hardly_more_than_the_least_exact_epsilon(
     epsilon: float, never: bool, n: int, versus_clear: bool
 ) -> None:
-    law = Law(epsilon, 1 / 2 if never and not versus_clear else 1 / 10, never=never)
-    found, shares = exact_losses(law, n, versus_clear=versus_clear)
+    pi = 1 / 2 if never and not versus_clear else 1 / 10
+    pair = clear_pair(epsilon, pi) if versus_clear else law_pair(epsilon, pi, 0.0 if never else pi)
+    found, shares = exact_losses(pair, n)
     assert shares.sum() == pytest.approx(1, abs=1e-9)
     order = np.argsort(-found)
     beyond = np.cumsum(shares[order])
     for chance in CHANCES:
         least = max(float(found[order][np.searchsorted(beyond, chance)]), 0.0)
-        told = law.told(n, chance, versus_clear=versus_clear)
+        told = CentralCurve((pair,), n).epsilon_at_chance(chance)
         assert least <= told * (1 + 1e-9)
         # Of few reports the losses are far between.
         assert told <= (2 if n == 30 else 1.1 if chance <= 1e-4 else 1.2) * least or told >= epsilon

@@ -31,13 +31,6 @@ def test_both_ends_of_an_epsilon_are_within_a_percent(epsilon: float) -> None:
             assert high <= epsilon * (1 + 1e-12)
 
 
-def test_more_users_and_a_larger_rho_hide_better() -> None:
-    for n in (100, 10**4, 10**6):
-        ends = [pair_epsilon(law_pair(1.0, 0.3, rho), n, 1e-6) for rho in (0.0, 0.1, 0.3)]
-        assert ends[0][0] > ends[1][1] > ends[1][0] > ends[2][1]
-        assert pair_epsilon(law_pair(1.0, 0.3, 0.1), 2 * n, 1e-6)[1] < ends[1][0]
-
-
 @pytest.mark.parametrize(("rounds", "printed"), [(4, 0.1872), (16, 0.3926), (64, 0.8252)])
 def test_rounds_add_up_as_printed(rounds: int, printed: float) -> None:
     low, high = CentralCurve((law_pair(3.0, 0.01, 0.0),), 10_000, rounds).epsilon(1e-6)
