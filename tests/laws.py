@@ -6,7 +6,6 @@ A new block law joins `BUILDERS`, and gets everything.
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
@@ -153,15 +152,6 @@ def sizes_told_apart(mechanism: BlockMechanism) -> tuple[int, int] | None:
     return mechanism.law.sizes if isinstance(mechanism.law, MixedSubsets) else None
 
 
-def kinds_of(mechanism: BlockMechanism) -> list[tuple[Fraction, Fraction, Fraction]]:
-    """Return, for each kind of block, its share of the noise, its pi and its rho."""
-    law: Any = mechanism.law
-    if sizes_told_apart(mechanism) is None:
-        return [(Fraction(1), law.inclusion, law.conditional_inclusion)]
-    v = law.size
-    return [(t, Fraction(k, v), Fraction(k - 1, v - 1)) for t, k in zip(law.shares, law.sizes, strict=True)]
-
-
 def by_kind(mechanism: BlockMechanism, contained: Any) -> list[int]:
     """Return how many blocks contain each value, for each kind of block (its size) that the tally tells apart."""
     sizes, own = sizes_told_apart(mechanism), contained.sum(axis=1)
@@ -184,21 +174,6 @@ def _shares(weights: Any, n: int, whole: int) -> Any:
     shares, rests = n * weights // whole, n * weights % whole
     shares[np.argsort(-rests, kind="stable")[: n - int(shares.sum())]] += 1
     return shares
-
-
-def distributions(size: int, sensitive: Any, seed: int = 20260101) -> dict[str, Any]:
-    """Return named integer weights over the domain: uniform, skewed, all on one value, all in each class."""
-    random = np.random.default_rng(seed)
-    found = {
-        "uniform": np.ones(size, dtype=np.int64),
-        "skewed": random.integers(0, 1000, size) ** 2 + 1,
-        "first": np.eye(size, dtype=np.int64)[0],
-        "last": np.eye(size, dtype=np.int64)[-1],
-        "sensitive": sensitive.astype(np.int64),
-    }
-    if not sensitive.all():
-        found["clear"] = (~sensitive).astype(np.int64)
-    return found
 
 
 def sampled(case: Case, n: int = 3001, seed: int = 11) -> Reports:

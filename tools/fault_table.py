@@ -57,7 +57,7 @@ def biased(right: Any, bound: int, n: int, random: Any, *, lane: Any = np.uint64
 _COINS = ("tests/property/test_coins.py", "tests/property/test_batch_coins.py")
 _DRAWS = ("tests/statistical/test_draws_follow_the_paper.py",)
 _SOURCES = ("tests/property/test_foreign_sources.py", "tests/statistical/test_sources.py")
-_PROMISE = ("tests/contract/test_channel.py",)
+_PROMISE = ("tests/property/test_coins.py", "tests/privacy/test_verify.py")
 _MEMOS = ("tests/mechanisms/test_memos.py",)
 _VERIFY = ("tests/privacy/test_lies.py", "tests/privacy/test_verify.py")
 _DEVICE = ("tests/device/test_events.py", "tests/device/test_device.py")
@@ -259,7 +259,7 @@ PROMISE = [
         "any number is an epsilon",
         "discreet.core.checks:checked_epsilon",
         lambda right, epsilon: float(epsilon),
-        ("tests/core/test_checks.py", "tests/property/test_arguments.py"),
+        ("tests/core/test_checks.py", "tests/property/test_hostile.py"),
     ),
     Fault(
         "a stated epsilon is rounded down",

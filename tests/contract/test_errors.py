@@ -1,39 +1,11 @@
-"""The linear estimate and its errors, against enumeration: no sampling anywhere."""
+"""The worst case of the linear estimate, against a search for it."""
 
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from laws import MEDIUM, POOLS, SMALL, Case, cases, distributions, kinds_of, over, small_exact, spelled, with_rho
-
-MANY = 1 << 60
-
-
-@over(with_rho(cases(MEDIUM)))
-def test_linear_estimate_is_unbiased_by_the_law(case: Case) -> None:
-    """Expected counts from S, pi and rho alone, for alphabets too large to spell out."""
-    mechanism, domain = case.mechanism, case.domain
-    truth = Fraction(mechanism.threshold, 1 << 64)
-    pi = mechanism.law.inclusion
-    for name, weights in distributions(domain.size, domain.sensitive).items():
-        p = [Fraction(int(weight), int(weights.sum())) for weight in weights]
-        mass = sum(p[code] for code in domain.sensitive_codes)
-        beside = truth * (1 - mass) if mechanism.clear_blocks else 0
-        support = [
-            truth * share * own / pi * (p[code] + rho * (mass - p[code])) + (1 - truth) * share * own + beside * pi
-            for share, own, rho in kinds_of(mechanism)
-            for code in domain.sensitive_codes
-        ]
-        clear = [truth * p[code] for code in domain.clear_codes]
-        counts = _counts(support).astype(np.float64), _counts(clear).astype(np.float64)
-        found = mechanism.domain.arrange(*mechanism.decoder.coefficients.estimate(*counts, MANY))
-        assert abs(found - np.array(p, dtype=np.float64)).max() < 1e-12, name
-
-
-def _counts(shares: list[Fraction]) -> Any:
-    return np.array([round(share * MANY) for share in shares], dtype=np.int64)
+from laws import POOLS, SMALL, Case, cases, over, small_exact, spelled
 
 
 @small_exact

@@ -115,19 +115,3 @@ def test_tallies_know_their_batches() -> None:
         lambda: replace(bare, batches=too_many),
     ):
         assert "batches.too-many-reports" in refused(DataError, made)
-
-
-def test_the_same_people_are_not_compared_as_far_as_batches_show_it() -> None:
-    reports, others = reports_of(), reports_of()
-    whole, first, second = (dc.estimate(MECHANISM, part) for part in (reports, reports[:300], reports[300:]))
-    assert dc.compare(first, second).overall is not None
-    assert dc.compare(whole, dc.estimate(MECHANISM, others)).overall is not None
-    for same, n in (
-        (first, 300),
-        (dc.estimate(MECHANISM, reports), 600),
-        (dc.estimate(MECHANISM, MECHANISM.tally(reports)), 600),
-    ):
-        assert f"{n} reports are in both" in refused(ParameterError, lambda same=same: dc.compare(whole, same))
-    assert "600 reports are in both" in refused(
-        ParameterError, lambda: dc.homogeneity([whole, dc.estimate(MECHANISM, reports)])
-    )

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from discreet.core.checks import (
     are_names,
-    check_truth_possible,
     checked_between,
     checked_choice,
     checked_epsilon,
@@ -167,11 +166,6 @@ def test_a_choice_that_is_none_is_refused_with_the_list_and_the_likeliest(chosen
     assert suggestion(chosen, KNOWN) == end
     message = refused(ParameterError, lambda: checked_choice("method", chosen, KNOWN))
     assert message == f"method must be one of linear, norm-sub, MLE, got {quoted(chosen)}{end}. [method.not-among]"
-
-
-def test_a_threshold_below_one_never_tells_the_truth() -> None:
-    check_truth_possible(1.0, 1.0)
-    assert "epsilon.too-small" in refused(ParameterError, lambda: check_truth_possible(1e-25, 0.99))
 
 
 def test_texts_and_bytes_are_one_value_and_not_a_column() -> None:

@@ -1,6 +1,5 @@
 """Histograms against a loop, by NumPy and compiled, and when compiled kernels are started."""
 
-import sys
 from typing import Any
 from unittest.mock import patch
 
@@ -52,15 +51,3 @@ def test_any_shape_and_stride(size: int) -> None:
     symbols = np.arange(6 * 35, dtype=np.uint16).reshape(6, 35) % size
     for view in (symbols, symbols.T, symbols[::2, 1::3], symbols.reshape(2, 3, 35)):
         assert count_symbols(view, size).tolist() == _loop(view, size)
-
-
-def test_kernels_are_started_once_numpy_has_cost_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counting, "COMPILER", "discreet.kernels.no_such_module")
-    monkeypatch.setattr(counting, "lost_seconds", [0.0])
-    answers = [counting.compiled_pays(0.2) for _ in range(4)]
-    assert answers == [False, False, True, True]
-    assert not counting.compiled_pays(0.05)
-    with patch.dict(sys.modules, numba=None):
-        assert not counting.compiled_pays(0.2)
-    monkeypatch.setattr(counting, "COMPILER", "sys")
-    assert counting.compiled_pays(0.0)

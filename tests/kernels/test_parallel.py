@@ -7,25 +7,6 @@ import pytest
 from discreet.kernels.parallel import map_blocks
 
 
-def _bounds(start: int, stop: int) -> tuple[int, int]:
-    return start, stop
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-@pytest.mark.parametrize(
-    ("rows", "block", "expected"),
-    [
-        (0, 4, []),
-        (1, 4, [(0, 1)]),
-        (8, 4, [(0, 4), (4, 8)]),
-        (9, 4, [(0, 4), (4, 8), (8, 9)]),
-        (3, 100, [(0, 3)]),
-    ],
-)
-def test_blocks_depend_on_the_rows_only(rows: int, block: int, expected: list[tuple[int, int]], threads: int) -> None:
-    assert map_blocks(_bounds, rows, block=block, threads=threads) == expected
-
-
 def test_results_keep_block_order_when_the_first_block_is_the_slowest() -> None:
     second_is_done = threading.Event()
 

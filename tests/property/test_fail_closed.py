@@ -8,23 +8,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet import Domain, RandomizedResponse
-from discreet.errors import DataError, ParameterError
+from discreet import Domain
+from discreet.errors import ParameterError
 from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import Subsets
-
-HIDDEN = np.ma.array([1, 99, 3], mask=[False, True, False])
-
-
-def test_masked_values_are_missing() -> None:
-    domain = Domain(range(10))
-    for column in (HIDDEN, np.ma.array([1, 2, 3], mask=[False, True, False])):
-        with pytest.raises(DataError, match="1 of 3 values are missing") as caught:
-            domain.encode(column)
-        assert "99" not in str(caught.value)
-        with pytest.raises(DataError, match="1 of 3 codes are missing"):
-            RandomizedResponse(domain, 1.0).obfuscate_codes(column)
 
 
 @pytest.mark.parametrize(

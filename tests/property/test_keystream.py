@@ -1,13 +1,11 @@
 """Keystreams: the bytes of AES-256 in counter mode, in whatever pieces they are asked for."""
 
-import threading
 from itertools import accumulate
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet import SecureRandom
 from discreet.core.random import Keystream
 
 KEY = bytes(range(32))
@@ -33,13 +31,3 @@ def test_any_requests_are_pieces_of_one_stream(sizes: list[int]) -> None:
     stream = Keystream(KEY)
     for start, size in zip(accumulate(sizes, initial=0), sizes, strict=False):
         assert filled(stream, size) == expected(start, size)
-
-
-def test_words_of_threads_differ() -> None:
-    random, found = SecureRandom(), []
-    threads = [threading.Thread(target=lambda: found.append(random.words(1 << 13).tobytes())) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len({words[:64] for words in found}) == len(found) == 4

@@ -1,35 +1,17 @@
 """Hash functions of reports: uniform up to the largest primes, and independent of the coin and of values in clear."""
 
-from itertools import product
 from math import exp
-from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet import Domain, LocalHashing, SeededRandom
-from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hashing import HashBuckets
 from evidence import binomial, multinomial
 
 pytestmark = pytest.mark.slow
 
 N = 400_000
-
-
-def counted(law: Any, blocks: dict[str, Any]) -> dict[tuple[int, ...], int]:
-    if isinstance(law, IndependentBits):
-        rows = np.unpackbits(blocks["bits"], axis=1, bitorder="little")
-        assert not rows[:, law.size :].any()
-        rows = rows[:, : law.size]
-    else:
-        rows = np.column_stack([blocks[column.name] for column in law.columns])
-    # One number for each row: sorting whole rows takes longer than drawing them.
-    sizes = tuple(int(largest) + 1 for largest in rows.max(axis=0))
-    counts = np.bincount(np.ravel_multi_index(tuple(rows.T.astype(np.intp)), sizes))
-    seen = np.flatnonzero(counts)
-    places = zip(*np.unravel_index(seen, sizes), strict=True)
-    return {tuple(map(int, place)): int(count) for place, count in zip(places, counts[seen], strict=True)}
 
 
 @pytest.mark.parametrize(
@@ -63,28 +45,6 @@ def test_large_primes(size: int, g: int, prime: int) -> None:
             counts = np.bincount((values * cells // (g if name == "bucket" else prime)).astype(int), minlength=cells)
             tilt = np.full(cells, 1 / cells) * (1 + 0.1 * np.cos(np.pi * np.arange(cells)))
             multinomial(f"{name}, told={told}", counts, np.full(cells, 1 / cells), rival=tilt / tilt.sum())
-
-
-def test_the_hash_function_says_nothing_about_the_coin() -> None:
-    """Joint law of hash function and bucket; rivals: noise buckets that follow from alpha, or from alpha and beta."""
-    epsilon, prime, g = 1.0, 5, 2
-    truth = (exp(epsilon) - 1) / (exp(epsilon) - 1 + g)
-    mechanism = LocalHashing(Domain(range(6), sensitive=range(5)), epsilon, g=g)
-    cells = list(product(range(1, prime), range(prime), range(g)))
-    for value in range(5):
-        print(f"seed {value}")
-        blocks = mechanism.obfuscate_codes(np.full(N, value), random=SeededRandom(value)).blocks
-        found = counted(mechanism.law, dict(blocks))
-        right, by_alpha, by_beta = [], [], []
-        for alpha, beta, bucket in cells:
-            z = next(z for z in range(prime) if (alpha * z + beta) % prime == value)
-            told = truth * (z % g == bucket)
-            right.append((told + (1 - truth) / g) / 20)
-            by_alpha.append((told + (1 - truth) * (bucket == alpha % g)) / 20)
-            by_beta.append((told + (1 - truth) * (bucket == z % g)) / 20)
-        counts = [found.get(cell, 0) for cell in cells]
-        for rival in (by_alpha, by_beta):
-            multinomial(f"hash and bucket of {value}", counts, right, rival=rival)
 
 
 def test_the_hash_function_says_nothing_about_who_went_in_clear() -> None:

@@ -185,13 +185,16 @@ def test_value_is_the_information_bound_of_the_channel(v: int, w: int, epsilon: 
 
 @each("v, w", [(1, 2), (1, 9), (2, 9), (5, 9), (9, 9), (12, 400)])
 @each("epsilon", [0.1, 1.0, 3.0, 8.0])
-def test_no_mechanism_here_is_below_the_bound(v: int, w: int, epsilon: float) -> None:
+def test_no_mechanism_here_is_below_the_bound_and_the_design_attains_it(v: int, w: int, epsilon: float) -> None:
     domain = Domain(range(w), sensitive=range(v))
     design = optimal_design(v, w, epsilon)
     for made in BLOCK_MECHANISMS.values():
         if not made.needs_options():
             found = made(domain, epsilon).decoder.worst_case_mse(10)  # type: ignore[call-arg]
             assert found >= lower_bound(v, w, epsilon, 10) * (1 - 1e-9)
+    assert BlockDesign(domain, epsilon).decoder.worst_case_mse(10) == pytest.approx(
+        lower_bound(v, w, epsilon, 10), rel=1e-9
+    )
     if design.regime == "randomized response":
         assert RandomizedResponse(domain, epsilon).decoder.worst_case_mse(1) == pytest.approx(design.value, rel=1e-9)
     if design.regime == "subsets":
