@@ -55,17 +55,6 @@ def same(one: GroupedTally, other: GroupedTally) -> bool:
     return one.names == other.names and list(one.items()) == list(other.items())
 
 
-def test_counts_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism = RR
-    write(tmp_path / "all.parquet", mechanism)
-    row = 8 * (1 + sum(mechanism.tally_sizes))
-    monkeypatch.setattr(folds, "memory_limit", lambda: 39 * row)
-    with pytest.raises(DataError, match=r"^40 or more groups need 0\.0 GB .* \[groups.too-large\]"):
-        LocalEngine().tally_by(mechanism, tmp_path, "age")
-    monkeypatch.setattr(folds, "memory_limit", lambda: 40 * row)
-    assert same(LocalEngine().tally_by(mechanism, tmp_path, "age"), expected(mechanism, ("age",)))
-
-
 def test_threads_share_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is too little for a row of each group in every thread, one thread counts."""
     for place in range(4):
@@ -125,11 +114,6 @@ def test_groups_of_a_column(column: object) -> None:
     assert (grouping.labels, grouping.codes.tolist()) == (["Bonn", COMPOSED], [1, 0, 1, 0])
     whole = Grouping.of({"city": column, "n": [1, 1, 1, 2]})
     assert whole.labels == [("Bonn", 1), ("Bonn", 2), (COMPOSED, 1)]
-
-
-def test_groups_of_a_batch() -> None:
-    codes, labels = folds.groups_in([pa.array(COLUMN)], ["city"])
-    assert [labels[code] for code in codes] == [COMPOSED, "Bonn", COMPOSED, "Bonn"]
 
 
 def test_groups_of_files(tmp_path: Path) -> None:

@@ -82,15 +82,6 @@ def test_refusals_count_the_whole_table(suffix: str, tmp_path: Path) -> None:
     assert not (tmp_path / "r.parquet").exists()
 
 
-def test_rows_without_a_value_are_left_out_or_stand_for_a_label(tmp_path: Path) -> None:
-    values = pa.array([None if row % 10 == 0 else 10 + row % 5 for row in range(300)], pa.int64())
-    source = save_table(tmp_path / "v.parquet", pa.table({"x": values}))
-    dropped = obfuscate(NUMBERS, source, tmp_path / "a.parquet", ValueColumns(NUMBERS.domain, missing="drop"))
-    assert (dropped.reports, dict(dropped.left_out)) == (270, {"have no value": 30})
-    filled = obfuscate(NUMBERS, source, tmp_path / "b.parquet", ValueColumns(NUMBERS.domain, missing_label=10))
-    assert (filled.reports, dict(filled.left_out)) == (300, {})
-
-
 def test_users_are_there_for_secrets(tmp_path: Path) -> None:
     users = pa.array([f"u{row % 7}" if row != 130 else None for row in range(200)])
     source = save_table(tmp_path / "v.parquet", pa.table({"x": codes(200) + 10, "who": users}))

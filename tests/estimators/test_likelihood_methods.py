@@ -19,9 +19,7 @@ from discreet import (
     UnaryEncoding,
     estimate,
 )
-from discreet.estimators.em import EM_CHANGE
 from discreet.mechanisms import BlockMechanism
-from discreet.testing import outputs_of
 from laws import SIZES, Case, cases, over
 from packing import each
 
@@ -129,46 +127,6 @@ def test_em_starts_from_the_level_that_is_given() -> None:
     ends = [estimate(mechanism, reports, method="em", significance=level).frequencies for level in (1e-9, 0.05, 0.999)]
     assert abs(ends[0] - ends[1]).max() > 1e-4
     assert abs(ends[1] - ends[2]).max() > 1e-4
-
-
-@over([case for case in cases({"3of7": SIZES["3of7"]}, (1.0,)) if not case.mechanism.clear_blocks])
-def test_the_explicit_channel_gives_the_same_maximum(case: Case) -> None:
-    mechanism, channel = case.mechanism, case.mechanism.channel()
-    reports, tolerance = made(mechanism, 3000), 1e-7
-    counts = np.bincount(outputs_of(mechanism).places(reports), minlength=channel.outputs)
-    tally = Tally(channel.fingerprint, reports.n, counts, np.zeros(0, int))
-    blocks = estimate(mechanism, reports, method="mle", tolerance=tolerance)
-    matrix = estimate(channel, tally, method="mle", tolerance=tolerance)
-    assert matrix.gap <= tolerance
-    rows = dense(mechanism, reports)
-    likelihoods = [log_likelihood(rows, found.frequencies) for found in (blocks, matrix)]
-    assert likelihoods[0] == pytest.approx(likelihoods[1], abs=2 * tolerance)
-    np.testing.assert_allclose(matrix.frequencies, blocks.frequencies, atol=5e-3)
-    start = estimate(mechanism, reports, method="threshold").frequencies
-    same = estimate(channel, tally, method="threshold").frequencies
-    if case.builder == "rr":
-        # As many outputs as values: one decoder only.
-        np.testing.assert_allclose(
-            channel.decoder.estimate(tally), mechanism.decoder.estimate(mechanism.tally(reports)), atol=1e-9
-        )
-    if np.allclose(start, same, atol=1e-12):
-        em = [estimate(*pair, method="em").frequencies for pair in ((mechanism, reports), (channel, tally))]
-        np.testing.assert_allclose(em[0], em[1], atol=2 * EM_CHANGE)
-
-
-def test_noise_bits_beside_a_value_in_clear_say_nothing() -> None:
-    """They come from nobody's value, so the maximum is that of the reports without them."""
-    domain = Domain(range(7), sensitive=[0, 4, 6])
-    with_bits, without = UnaryEncoding(domain, 1.0, clear_bits=True), UnaryEncoding(domain, 1.0)
-    assert with_bits.threshold == without.threshold
-    reports = made(with_bits)
-    blocks = {"bits": reports.blocks["bits"][~reports.in_clear]}
-    stripped = Reports(without.fingerprint, reports.n, reports.in_clear, reports.clear, blocks, True)
-    found = [estimate(*pair, method="mle", tolerance=1e-9) for pair in ((with_bits, reports), (without, stripped))]
-    np.testing.assert_allclose(found[0].frequencies, found[1].frequencies, atol=1e-4)
-    assert certificate(dense(without, stripped), found[0].frequencies) <= 1e-9 + 1e-11
-    # The bits do differ from those of unknown blocks: counting them would be seen.
-    assert abs(with_bits.tally(reports).support - without.tally(stripped).support).min() > 100
 
 
 def test_where_nothing_is_sensitive_the_shares_are_the_maximum() -> None:

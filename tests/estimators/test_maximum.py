@@ -93,21 +93,6 @@ def test_any_problem_is_certified(seed):
     assert solution.passes == len(membership.calls) / 2
 
 
-def test_single_precision_runs_but_does_not_certify():
-    membership, contrast, start = _bits(seed=3, rows=60_000, size=80)
-    steps = []
-    solution = maximize(
-        RowLikelihood(membership, contrast),
-        start,
-        tolerance=1e-7,
-        progress=lambda passes, gap: steps.append(passes),
-    )
-    assert np.dtype(np.float32) in membership.calls
-    assert membership.calls[-1] == np.float64
-    assert steps == sorted(steps)
-    assert channel_gap(membership, contrast, None, solution.frequencies) <= 1.01e-7
-
-
 def test_information_is_the_curvature_of_independent_bits():
     membership, contrast, start = _bits(seed=4, rows=20_000)
     solution = maximize(RowLikelihood(membership, contrast), start, tolerance=1e-8)

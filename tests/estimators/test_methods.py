@@ -69,31 +69,6 @@ def test_threshold_is_the_loop(case: Case, significance: float) -> None:
     assert cut_in_all > 0
 
 
-def test_the_level_is_one_sided_and_shared_by_all_values() -> None:
-    """RR on 40 values, tallies one report to either side of z * sd at level 0.05 / 40."""
-    mechanism, n = RandomizedResponse(Domain(range(40)), 1.0), 100_000
-    s, noise = mechanism.threshold / 2**64, (1 - mechanism.threshold / 2**64) / 40
-    edge = n * noise + norm.isf(0.05 / 40) * np.sqrt(n * noise * (1 - noise))
-    for count, kept in ((int(np.floor(edge)), False), (int(np.ceil(edge)), True)):
-        rest, over = divmod(n - count, 39)
-        support = np.array([count, *[rest + (place < over) for place in range(39)]])
-        found = estimate(mechanism, Tally(mechanism.fingerprint, n, support, np.zeros(0, int)), method="threshold")
-        value = (count - n * noise) / (n * s)
-        assert (found.frequencies[0] == pytest.approx(value)) == kept
-
-
-@pytest.mark.parametrize("remainder", ["uniform", "zero"])
-def test_any_value_in_clear_is_kept(remainder: str) -> None:
-    """Nobody else can have sent it: one report is significant; none is none."""
-    mechanism = UnaryEncoding(Domain(range(6), sensitive=[0, 1]), 1.0)
-    s, n = mechanism.threshold / 2**64, 1_000_000
-    tally = Tally(mechanism.fingerprint, n, np.array([300_000, 300_000]), np.array([1, 0, 20, 0]))
-    found = estimate(mechanism, tally, method="threshold", remainder=remainder).frequencies
-    assert found[2] == pytest.approx(1 / (n * s))
-    assert found[4] == pytest.approx(20 / (n * s))
-    assert found[3] == found[5] == (0 if remainder == "zero" else pytest.approx((1 - found[[0, 1, 2, 4]].sum()) / 2))
-
-
 # Projections
 
 

@@ -165,25 +165,3 @@ def test_a_corner_of_the_simplex() -> None:
     assert corners > runs / 5
     assert inside.min() >= binom.ppf(1e-4, runs, 0.95)
     assert together >= binom.ppf(1e-4, runs, 0.95)
-
-
-@pytest.mark.parametrize("epsilon", [0.02, 1.0, 4.0])
-def test_single_precision_is_enough_where_blocks_are_drawn(epsilon: float) -> None:
-    """Errors within 3e-7 of those of the same blocks in double precision; moments wait until limits are asked for."""
-    mechanism = UnaryEncoding(Domain(range(60)), epsilon)
-    f = 1 / np.arange(1, 61)
-    ratios = ratios_of(mechanism, f / f.sum())
-    step = one_step(ratios, np.ones(60), 10_000)
-    assert step is not None
-    assert "moments" not in vars(step)
-    blocks, each = ratios.blocks
-    contained = mechanism.law.contains(blocks)
-    q = 1 + mechanism.contrast * contained @ ratios.point
-    d = (1 + mechanism.contrast * contained) / q[:, None] - 1
-    inverse = np.linalg.inv(1 + each * d.T @ d)
-    wanted = np.sqrt(np.diagonal(inverse) - ratios.point**2)
-    np.testing.assert_allclose(np.sqrt(np.diagonal(step.covariance)), wanted, rtol=3e-7)
-    w = ratios.point + d @ inverse
-    second, third = (each * (w**power).sum(axis=0) for power in (2, 3))
-    np.testing.assert_allclose(step.moments[0, 0], second, rtol=1e-6)
-    np.testing.assert_allclose(step.moments[1, 0], third, atol=1e-6 * second.max() ** 1.5)

@@ -21,7 +21,6 @@ from discreet import (
     estimate,
 )
 from discreet.estimators.linear import LinearStart
-from discreet.estimators.threshold import threshold_error
 from laws import POOLS, SMALL, WINDOWS, Case, cases, spelled
 from packing import each
 from repeated import estimates
@@ -152,32 +151,6 @@ def test_errors_of_the_others_are_within_a_fifth(builder: str, method: str, n: i
     stated = np.mean([each.standard_errors for each in found], axis=0)
     ratio = stated / np.std([each.frequencies for each in found], axis=0, ddof=1)
     assert 0.8 < ratio.min() <= ratio.max() < 1.2
-
-
-@pytest.mark.parametrize("method", ["norm-sub", "projected", "mle"])
-def test_where_the_projection_moves_nothing_it_has_the_linear_errors(method: str) -> None:
-    """RR's linear estimates sum to one, so inside the simplex all of these are the linear estimate."""
-    mechanism = RandomizedResponse(Domain(range(2)), 1.0)
-    tally = Tally(mechanism.fingerprint, 10_000, np.array([5500, 4500]), np.zeros(0, int))
-    wanted, found = estimate(mechanism, tally), estimate(mechanism, tally, method=method)
-    np.testing.assert_allclose(found.frequencies, wanted.frequencies, atol=1e-9)
-    np.testing.assert_allclose(found.standard_errors, wanted.standard_errors, rtol=0.1)
-
-
-@pytest.mark.parametrize("uniform", [True, False])
-def test_errors_of_thresholded_numbers_are_those_of_simulation(uniform: bool) -> None:
-    """What is kept, what is shared among the others, and its error in both, for given normal numbers."""
-    truth, deviation = np.array([0.3, 0.2, 0.15, 0.1, *[0.25 / 16] * 16]), np.linspace(0.03, 0.06, 20)
-    cut = 2.5 * deviation
-    drawn = np.random.default_rng(8).normal(truth, deviation, (40_000, 20))
-    kept = drawn > cut
-    left = np.maximum(1 - (drawn * kept).sum(axis=1), 0) / np.maximum((~kept).sum(axis=1), 1) * uniform
-    wanted = np.mean((np.where(kept, drawn, left[:, None]) - truth) ** 2, axis=0)
-    found = threshold_error(truth, deviation, cut, uniform=uniform) ** 2
-    assert found.sum() == pytest.approx(wanted.sum(), rel=0.05)
-    if not uniform:
-        # Of what is rare some hundred drawn numbers pass the cut.
-        np.testing.assert_allclose(found, wanted, rtol=0.2)
 
 
 def test_the_summed_error_of_the_threshold_is_stated() -> None:

@@ -14,7 +14,7 @@ from papers.making import Environment, Made, make
 from papers.registry import figure
 from papers.tasks import measure as measured
 from papers.uldp.fig9 import OPEN, POINTS
-from papers.uldp.mechanisms import NO_PRIVACY, OPTIMIZED
+from papers.uldp.mechanisms import NO_PRIVACY
 from papers.uldp.personalized import line_of, points_of_interest, true_backgrounds
 
 NAME = "foursquare-tist2015"
@@ -62,16 +62,6 @@ def test_backgrounds_are_over_what_may_be_secret(population: Population) -> None
         for shares in known.values():
             assert shares.sum() == pytest.approx(1)
             assert shares[population.domain.sensitive].sum() == 0
-
-
-def test_theorem_1_holds_in_every_run(folder: Path, population: Population) -> None:
-    for mechanism in OPTIMIZED:
-        for row in measure(cell(population, mechanism, 3.0, runs=3), folder):
-            assert row.l1 == pytest.approx(2 * row.tv)
-            # Dropping placeholders and normalising is sharing them out by the estimate itself, clipped at 0.
-            assert row.l1 <= row.first_term + row.second_term + 1e-9
-            if row.case == "III":
-                assert row.second_term == pytest.approx(0, abs=1e-9)
 
 
 def test_with_little_noise_only_knowledge_matters(folder: Path, population: Population) -> None:

@@ -10,14 +10,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from pyarrow import csv
-from scipy.optimize import brentq
 from scipy.stats import binom, norm
 
 from discreet import (
     METHODS,
     Domain,
     Estimate,
-    HadamardResponse,
     RandomizedResponse,
     SeededRandom,
     Tally,
@@ -25,7 +23,6 @@ from discreet import (
     estimate,
 )
 from discreet.errors import ParameterError
-from discreet.estimators.linear import LinearStart
 from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability
 from packing import each
@@ -57,27 +54,6 @@ def test_values_in_clear_have_binomial_limits(level: float, simultaneous: bool, 
         of_count = weight * binom.pmf(count, n, s * np.array([low[code], high[code]]))
         assert binom.sf(count, n, s * low[code]) + of_count[0] == pytest.approx(alpha / 2)
         assert binom.cdf(count - 1, n, s * high[code]) + of_count[1] == pytest.approx(alpha / 2)
-
-
-@pytest.mark.parametrize("build", [RandomizedResponse, UnaryEncoding, HadamardResponse])
-@pytest.mark.parametrize("level", [0.8, 0.99])
-def test_intervals_of_many_reports_are_the_score_intervals(build: Any, level: float) -> None:
-    """(p_hat - p)^2 = z^2 Var(p), with the exact variance at p, solved by bisection."""
-    mechanism = build(DOMAIN, 1.0)
-    codes = np.repeat(np.arange(4), [150_000, 130_000, 100_000, 120_000])
-    tally = mechanism.tally(mechanism.obfuscate_codes(codes, random=SeededRandom(1)))
-    found, z = estimate(mechanism, tally), norm.isf((1 - level) / 2)
-    constant, slope = LinearStart.of(mechanism, tally).second_moments
-    low, high = found.interval(level)
-    for code in range(4):
-
-        def excess(p: float, code: int = code) -> float:
-            variance = (constant[code] + slope[code] * p - p * p) / 500_000
-            return float((found.frequencies[code] - p) ** 2 - z * z * variance)
-
-        at, width = found.frequencies[code], high[code] - low[code]
-        assert low[code] == pytest.approx(brentq(excess, at - 1, at), abs=0.01 * width)
-        assert high[code] == pytest.approx(brentq(excess, at, at + 1), abs=0.01 * width)
 
 
 @pytest.mark.parametrize("simultaneous", [False, True])

@@ -140,15 +140,6 @@ def test_squared_errors_are_what_they_are_expected_to_be(many: Findings) -> None
         assert high < 9 * low
 
 
-def test_people_are_not_sampled_so_their_sampling_is_not_counted(many: Findings) -> None:
-    study = many.study
-    p, n = study.truth, int(study.counts.sum())
-    for run in many.outcomes:
-        whole = run.mechanism.decoder.mse(n, p)
-        assert run.expected_squared_error(p) == pytest.approx(whole - (1 - p @ p) / n, rel=1e-9)
-        assert 0 < run.expected_squared_error(p) < whole
-
-
 def test_expected_errors_given_the_people_equal_enumeration(tmp_path: Path) -> None:
     """RR on five values: the trace of the mean covariance of the channel's rows."""
     found = found_in(tmp_path)
