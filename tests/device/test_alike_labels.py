@@ -6,12 +6,11 @@ from typing import Any
 import pytest
 
 from discreet.collector.documents.signing import renew, withdraw
-from discreet.device import Device, Limits, Outcome
-from discreet.device.protocol.collection import Epochs, open_envelope, rebuild
+from discreet.device import Device, Limits
+from discreet.device.protocol.collection import open_envelope, rebuild
 from discreet.device.protocol.envelope import PlanError
-from discreet.errors import DataError
 from refusals import refused
-from signed import EPOCH, PLAIN, TRUST, altered, document, envelope, key, plan_of
+from signed import PLAIN, TRUST, altered, document, envelope, key, plan_of
 
 LABELS = {"labels": ["never", "krank", "Krank\u00a0", "daily"], "sensitive": ["Krank\u00a0", "daily"]}
 
@@ -39,16 +38,6 @@ def test_a_notice_of_withdrawal_reaches_whoever_was_asked_before(device: Device)
     old = with_domain(**LABELS)
     assert open_envelope(old, TRUST, is_known=True).domain.size == 4
     assert device.accept(altered(old, state="withdrawn", version=2)).state == "withdrawn"
-
-
-def test_a_value_is_looked_up_as_it_is_and_composed_once_more(device: Device) -> None:
-    plan = {**PLAIN, "domain": {"labels": ["never", "\u00e9t\u00e9"], "sensitive": ["\u00e9t\u00e9"]}}
-    found = device.accept(envelope(plan, epochs=Epochs(0, EPOCH, (1 << 32) - 1)))
-    assert [found.code_of(text) for text in ("\u00e9t\u00e9", "e\u0301te\u0301", "never")] == [1, 1, 0]
-    device.agree(found)
-    for text in ("ete", "\u00c9T\u00c9", "\u00e9t\u00e9 "):
-        refused(DataError, lambda text=text: device.answer(found, text), text)
-    assert device.answer(found, "e\u0301te\u0301") == Outcome.RECORDED
 
 
 def test_a_collection_of_before_is_still_estimated_and_can_be_withdrawn() -> None:

@@ -12,7 +12,6 @@ import pytest
 
 import planted
 from discreet import SeededRandom
-from discreet.collector.documents.signing import withdraw
 from discreet.device import Device, Limits, Outcome, RandomnessError, StoreError
 from discreet.device.answers import print_of, words_of
 from discreet.device.memory import Memory
@@ -123,33 +122,6 @@ def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCap
     assert {name for name, of in columns.items() if {"code", "value", "label"} & of} == {"places"}
 
 
-def test_each_secret_place_has_the_bot_of_its_tag_or_cell(fixture: Fixture) -> None:
-    """Two tags have a bot each; of a plan with cells, the secret values themselves choose the bots."""
-    both = fixture.join(envelope({**TAGS, "tags": ["home", "work"]}, name="tags"))
-    fixture.device.tag(both, {"home": [planted.TAGGED], "work": ["never", "rarely"]})
-    assert table(fixture.folder, "SELECT code, bot FROM places ORDER BY code") == [(0, 6), (1, 6), (4, 5)]
-    refused(DataError, lambda: fixture.device.tag(both, {"home": ["never"], "work": ["never"]}))
-    grid = {"grid": {"lat": [0, 2], "lon": [0, 2], "rows": 2, "cols": 2}, "sensitive": [[0.5, 0.5]]}
-    places = fixture.join(envelope({**PLAIN, "domain": grid, "cells": {"rows": 2, "cols": 2}}, name="cells"))
-    fixture.device.tag(places, [(0.5, 0.5), (1.5, 1.5)])
-    bot = 4 + int(places.placeholders.cell_of[3])
-    assert table(fixture.folder, "SELECT code, bot FROM places WHERE name = 'cells'") == [(3, bot)]
-
-
-def test_codes_are_replaced_before_anything_else(fixture: Fixture) -> None:
-    """A secret place is told as its bot: the report, the print and the stream are the bot's."""
-    tagged = fixture.join(envelope(TAGS, answers="permanent"))
-    fixture.device.tag(tagged, {"home": [planted.TAGGED, "never"]})
-    for hour, value in enumerate((planted.TAGGED, "never")):
-        fixture.now = START + 10 + hour * EPOCH
-        fixture.device.answer(tagged, value)
-    ((kept,),) = table(fixture.folder, "SELECT key FROM names")
-    assert table(fixture.folder, "SELECT print FROM prints") == [(print_of(kept, tagged, 5),)]
-    records = {entry.record for entry in fixture.device.log()}
-    assert records == {tagged.sampler.record(5, words_of(kept, tagged, 5))}
-    assert fixture.device.budget().spent == 1
-
-
 def test_fresh_answers_do_not_follow_from_what_is_kept(tmp_path: Path) -> None:
     """With one secret and one value, permanent devices agree, and fresh ones draw anew."""
     plan = {**PLAIN, "domain": {"range": [0, 5000]}, "mechanism": {"name": "subset"}}
@@ -176,10 +148,6 @@ def test_ids_are_erased_when_reports_are_sent(fixture: Fixture) -> None:
 # Erasing
 
 
-def withdrawn(one: Fixture) -> None:
-    one.device.accept(withdraw(envelope(answers="permanent"), [key()]))
-
-
 def over(one: Fixture) -> None:
     one.now = START + 24 * EPOCH
     one.device.send()
@@ -190,32 +158,21 @@ def over_unsent(one: Fixture) -> None:
     assert one.device.answer("habits", "daily") is Outcome.CLOSED
 
 
-ENDS: dict[str, Callable[[Fixture], None]] = {
-    "declined": lambda one: one.device.decline("habits"),
-    "forgotten": lambda one: one.device.forget(),
-    "withdrawn": withdrawn,
-    "over": over,
-    "over, unsent": over_unsent,
-}
-
-
-@pytest.mark.parametrize("end", ENDS)
-def test_keys_are_erased_at_the_end(fixture: Fixture, end: str) -> None:
+@pytest.mark.parametrize("end", [over, over_unsent])
+def test_keys_are_erased_at_the_end(fixture: Fixture, end: Callable[[Fixture], None]) -> None:
     found = fixture.join(envelope(answers="permanent"))
     fixture.device.answer(found, "daily")
     ((kept,),) = table(fixture.folder, "SELECT key FROM names")
     trace = print_of(kept, found, 3)
     assert len(kept) == 32
     assert kept in contents(fixture.folder)
-    ENDS[end](fixture)
+    end(fixture)
     left = contents(fixture.folder)
     assert kept not in left
     assert trace not in left
     derived = "SELECT count(*) FROM prints UNION ALL SELECT count(*) FROM names WHERE record IS NOT NULL"
     assert table(fixture.folder, derived) == [(0,), (0,)]
     assert fixture.device.budget().spent == 1
-    if end in {"declined", "forgotten", "withdrawn"}:
-        assert fixture.device.log() == []
 
 
 def test_secret_places_do_not_go_in_clear_after_they_were_erased(fixture: Fixture) -> None:

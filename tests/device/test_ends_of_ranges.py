@@ -35,11 +35,6 @@ def test_the_bin_of_each_end_is_protected(sensitive: list[list[float]], protecte
     assert rebuild(found).fingerprint == found.fingerprint
 
 
-def test_a_number_as_it_is_written_is_in_the_bin_that_begins_there() -> None:
-    found = collection(numbers([[0, 0.3]]))
-    assert [found.code_of(number / 10) for number in range(11)] == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9]
-
-
 @pytest.mark.parametrize("end", [0.3, 0.35, 0.399999995])
 def test_a_narrow_number_that_may_be_an_end_is_protected(end: float) -> None:
     """A float32 of 0.4 may stand for 0.399999995, and the document does not say where within a bin a range ends."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, RandomizedResponse, SeededRandom
-from discreet.device.protocol.frames import LARGEST_FRAME, Frame, head
+from discreet.device.protocol.frames import Frame
 from discreet.errors import DataError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms.row_checks import FlawedRowsError
@@ -26,25 +26,6 @@ def ids(n: int) -> Any:
 def frame(n: int = 3, epoch: int = 7) -> Frame:
     reports = MECHANISM.obfuscate_codes(np.arange(n) * 7 % 1000, random=SeededRandom(1))
     return Frame(COLLECTION, epoch, ids(n), CODEC.encode(reports))
-
-
-@pytest.mark.parametrize("n", [1, 2, 100, 4096])
-def test_frames_come_back(n: int) -> None:
-    sent = frame(n, epoch=(1 << 32) - 1)
-    read = Frame.parse(sent.pack(), CODEC.width)
-    assert (read.collection, read.epoch) == (COLLECTION, (1 << 32) - 1)
-    assert np.array_equal(read.ids, sent.ids)
-    assert np.array_equal(read.records, sent.records)
-    assert head(sent.pack()) == (COLLECTION, (1 << 32) - 1, n)
-    assert len(sent.pack()) == sent.size
-    assert read.pack() == sent.pack()
-
-
-def test_the_head_is_44_bytes_as_the_page_says() -> None:
-    data = frame(2, epoch=5).pack()
-    assert data[:44] == b"DSC1" + COLLECTION + struct.pack("<II", 5, 2)
-    assert data[44:60] == Frame.parse(data, 3).ids[0].tobytes()
-    assert head(data + bytes(LARGEST_FRAME - len(data))) == (COLLECTION, 5, 2)
 
 
 GOOD = frame(3).pack()

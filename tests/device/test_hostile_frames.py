@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from discreet import BlockDesign, Domain, PooledHashing, RandomizedResponse, SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.device.protocol.frames import Frame, FrameError, head
-from discreet.errors import DataError
 from discreet.formats.records import RecordCodec
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.laws.subsets import MixedSubsets
@@ -204,9 +202,3 @@ def taken_in(mechanism: BlockMechanism, data: bytes) -> str:
     assert head(data) == (frame.collection, frame.epoch, reports.n)
     assert np.array_equal(codec.encode(reports), frame.records)
     return "taken"
-
-
-@pytest.mark.parametrize("data", [b"", b"\x00" * 44, b"DSC1" * 20, b"\xff" * 100])
-def test_rubbish_is_refused(data: bytes) -> None:
-    with pytest.raises(DataError):
-        Frame.parse(data, 3)

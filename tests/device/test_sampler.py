@@ -20,15 +20,6 @@ def again(document: Any) -> Any:
     return json.loads(json.dumps(document))
 
 
-@every
-def test_laws_are_made_again_from_their_descriptions(case: Case) -> None:
-    law = case.mechanism.law
-    made = law_of(again(description_of(law)))
-    assert type(made) is type(law)
-    assert made == law
-    assert made.describe() == law.describe()
-
-
 @one_epsilon
 def test_integers_that_may_pass_2_53_are_texts(case: Case) -> None:
     def numbers(part: Any) -> list[int]:

@@ -14,10 +14,13 @@ from sender import Sender
 
 from collector_double import Double, collector
 from discreet.device import Device, Limits, SendResult, sending
+from discreet.device.protocol.frames import head
 from discreet.device.sending import Answer, FetchError, fetch, post, seconds_of
 from discreet.errors import ParameterError
 from refusals import refused
 from signed import TRUST
+
+DAY = 86_400
 
 
 @pytest.fixture
@@ -267,3 +270,61 @@ def test_sending_while_declining(tmp_path: Path) -> None:
     one.now += 3601
     assert one.device.send() == SendResult(0, 0, 0)
     assert len(erased) == 1
+
+
+def test_the_end_of_late_comes_while_another_is_sent(tmp_path: Path) -> None:
+    """The clock is looked at before every report."""
+    one = Sender(tmp_path / "device", "https://collect.example.org", epochs=2)
+    sent: list[bytes] = []
+
+    def slow(_: str, frame: bytes) -> Answer:
+        one.now += 7 * DAY
+        sent.append(frame)
+        return Answer(202)
+
+    one.deliver = slow
+    one.now += 1
+    assert one.device.send() == SendResult(1, 1, 0)
+    assert sorted(entry.status or "" for entry in one.device.log()) == ["202", "late"]
+    assert len(sent) == 1
+
+
+def test_a_clock_that_goes_back_while_a_report_is_sent(tmp_path: Path) -> None:
+    """It waits, by the time at which sending began; it is not sent again and again."""
+    one = Sender(tmp_path / "device", "https://collect.example.org")
+    sent: list[bytes] = []
+
+    def back(_: str, frame: bytes) -> Answer:
+        assert len(sent) < 3
+        one.now -= DAY
+        sent.append(frame)
+        return Answer(503)
+
+    one.deliver = back
+    one.now += 1
+    assert one.device.send() == SendResult(0, 0, 1)
+    assert len(sent) == 1
+
+
+def test_slow_reports_are_not_sent_by_two_at_once(tmp_path: Path) -> None:
+    """A report that is taken after others took their time is this process's for as long as any."""
+    one = Sender(tmp_path / "device", "https://collect.example.org", epochs=4, late=7 * DAY)
+    sent: list[bytes] = []
+
+    def plain(_: str, frame: bytes) -> Answer:
+        sent.append(frame)
+        return Answer(202)
+
+    def slow(origin: str, frame: bytes) -> Answer:
+        one.now += 60
+        before = len(sent)
+        if before:
+            other.send()
+        assert frame not in sent[before:]
+        return plain(origin, frame)
+
+    one.deliver = slow
+    one.now += 1
+    with Device(tmp_path / "device", TRUST, Limits(2, 40, 40), clock=lambda: one.now, post=plain) as other:
+        one.device.send()
+    assert sorted(head(frame)[1] for frame in sent) == [0, 1, 2, 3]
