@@ -308,8 +308,10 @@ def test_every_check_finds_a_fault() -> None:
 
 
 def test_what_cannot_be_checked_is_refused() -> None:
-    assert "got Channel" in refused(ParameterError, lambda: check_mechanism(Channel([[0.5, 0.5], [0.4, 0.6]])))
+    assert "mechanism.not-block-mechanism" in refused(
+        ParameterError, lambda: check_mechanism(Channel([[0.5, 0.5], [0.4, 0.6]]))
+    )
     large = RandomizedResponse(Domain(range(2000), sensitive=range(1500)), 1.0)
-    assert "smaller domain" in refused(ParameterError, lambda: outputs_of(large))
+    assert "contract.too-large" in refused(ParameterError, lambda: outputs_of(large))
     alike = RandomizedResponse(DOMAIN, 12.0)
-    assert "smaller epsilon" in refused(ParameterError, lambda: contract.reports_follow_the_channel(alike))
+    assert "contract.draws-alike" in refused(ParameterError, lambda: contract.reports_follow_the_channel(alike))

@@ -62,10 +62,10 @@ def test_ranges_are_rounded_outward_to_whole_bins() -> None:
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"low": 1, "high": 1}, "below"),
-        ({"low": float("nan")}, "finite"),
-        ({"high": float("inf")}, "finite"),
-        ({"low": "0"}, "finite"),
+        ({"low": 1, "high": 1}, "range.empty"),
+        ({"low": float("nan")}, "low.not-at-least"),
+        ({"high": float("inf")}, "high.not-at-least"),
+        ({"low": "0"}, "low.not-at-least"),
         ({"bins": 1}, "bins"),
         ({"bins": 4097}, "bins"),
         ({"bins": 2.5}, "bins"),
@@ -76,10 +76,10 @@ def test_ranges_are_rounded_outward_to_whole_bins() -> None:
         ({"sensitive": [[20, 60], [50, 80]]}, "overlap"),
         ({"sensitive": [[20, 20]]}, "sensitive.not-ranges"),
         ({"sensitive": [[30, 20]]}, "sensitive.not-ranges"),
-        ({"sensitive": [[90, 110]]}, "between"),
+        ({"sensitive": [[90, 110]]}, "sensitive.ranges-outside"),
         ({"sensitive": [[20, 30, 40]]}, "ranges"),
         ({"sensitive": [[20, float("nan")]]}, "sensitive.not-ranges"),
-        ({"sensitive": []}, "at least one"),
+        ({"sensitive": []}, "sensitive.empty"),
     ],
 )
 def test_what_is_no_range_of_numbers_is_refused(arguments: dict[str, Any], word: str) -> None:

@@ -94,7 +94,7 @@ def test_counts_that_no_reports_leave_are_not_estimated_from(name: str) -> None:
     for forged in forgeries(name, replace(tally, batches=())):
         for method in METHODS:
             said = refused(DataError, lambda one=forged, how=method: estimate(mechanism, one, method=how))
-            assert "counts" in said
+            assert "tally." in said
         refused(DataError, lambda one=forged: mechanism.decoder.estimate(one))
 
 
@@ -187,7 +187,7 @@ def test_a_tally_suffices_only_where_no_value_in_clear_brings_a_block() -> None:
     reports = both.obfuscate_codes(CODES, random=SeededRandom(1))
     assert both.counts.suffices
     assert not both.tally_suffices
-    assert "needs the reports" in refused(ParameterError, lambda: estimate(both, both.tally(reports), method="mle"))
+    assert "method.needs-reports" in refused(ParameterError, lambda: estimate(both, both.tally(reports), method="mle"))
 
 
 def test_blocks_that_no_device_sends() -> None:

@@ -77,10 +77,10 @@ def test_other_plans_and_other_things_are_not_added() -> None:
 
 def test_reports_put_together_by_hand_say_what_they_lack() -> None:
     by_hand = Reports(REPORTS.fingerprint, 2, None, np.empty(0, np.uint8), {"bits": np.zeros((2, 3), np.uint8)})
-    assert "columns=mechanism.columns" in refused(ParameterError, by_hand.to_arrow)
+    assert "reports.no-formats" in refused(ParameterError, by_hand.to_arrow)
     other = replace(REPORTS, blocks={"symbol": np.zeros(REPORTS.block_count, np.uint8)})
-    assert "columns=mechanism.columns" in refused(ParameterError, other.to_arrow)
+    assert "reports.no-formats" in refused(ParameterError, other.to_arrow)
     symbols = dc.RandomizedResponse(dc.Domain(range(9)), 1.0).obfuscate_codes([1, 2, 3])
     for number in (-1, 256 + 4):
         wide = replace(symbols, blocks={"symbol": np.full(symbols.block_count, number)})
-        assert "0..255" in refused(DataError, wide.to_arrow, number)
+        assert "reports.out-of-range" in refused(DataError, wide.to_arrow, number)

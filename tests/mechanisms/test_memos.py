@@ -154,7 +154,7 @@ def test_bad_memos_are_refused() -> None:
     with pytest.raises(ParameterError, match=r"memo.nothing-sensitive"):
         Memo(RandomizedResponse(Domain(range(3), sensitive=[], allow_unprotected=True), 1.0))
     memo = Memo(mechanism, 2.0)
-    with pytest.raises(DataError, match="same person and round"):
+    with pytest.raises(DataError, match=r"rounds.repeated-person"):
         memo.obfuscate_rounds([0, 1, 2], [1, 2, 1], [5, 5, 5])
     with pytest.raises(DataError, match=r"rounds.different-lengths"):
         memo.obfuscate_rounds([0, 1], [1, 2, 1], [5, 5, 5])

@@ -69,19 +69,19 @@ def test_any_block_mechanism_will_do(mechanism: Any) -> None:
     ("attempt", "said"),
     [
         (lambda: Personalized(DOMAIN, 1.0, "home"), "tags"),
-        (lambda: Personalized(DOMAIN, 1.0, ["home", "home"]), "different"),
+        (lambda: Personalized(DOMAIN, 1.0, ["home", "home"]), "tags.not-different"),
         (lambda: Personalized(DOMAIN, 1.0, ["home", 3]), "tags"),
         (lambda: Personalized(DOMAIN, 1.0, [""]), "tags"),
-        (lambda: Personalized(DOMAIN, 1.0, [], others=False), "at least one"),
-        (lambda: Personalized(DOMAIN, 1.0, TAGS, mechanism="magic"), "magic"),
+        (lambda: Personalized(DOMAIN, 1.0, [], others=False), "tags.not-different"),
+        (lambda: Personalized(DOMAIN, 1.0, TAGS, mechanism="magic"), "mechanism.not-among"),
         (lambda: Personalized(DOMAIN, -1.0, TAGS), "epsilon"),
         (lambda: Personalized(Domain(["a", "b"]), 1.0, TAGS), "personalized.all-sensitive"),
         (lambda: Personalized(["a", "b"], 1.0, TAGS), "domain"),
         (lambda: DOMAIN.with_placeholders(TAGS).with_placeholders(TAGS), "placeholders.repeated"),
         (lambda: DOMAIN.with_placeholders("home"), "tags"),
         (lambda: Personalized.cells(DOMAIN, 1.0, rows=1, cols=1), "grid"),
-        (lambda: Personalized.cells(MAP, 1.0, rows=6, cols=1), "1..5"),
-        (lambda: Personalized.cells(MAP, 1.0, rows=1, cols=0), "1..7"),
+        (lambda: Personalized.cells(MAP, 1.0, rows=6, cols=1), "rows.not-integer"),
+        (lambda: Personalized.cells(MAP, 1.0, rows=1, cols=0), "cols.not-integer"),
         (lambda: Personalized.cells(MAP, 1.0, rows=True, cols=1), "rows"),
     ],
 )
@@ -221,10 +221,10 @@ def test_what_is_not_said_without_the_bots_is_refused() -> None:
     personalized = Personalized(DOMAIN, 1.0, TAGS)
     reports = personalized.common.obfuscate_codes([0, 1, 5], random=SeededRandom(1))
     assert common_of(personalized) is personalized.common is common_of(personalized.common)
-    assert "estimate_personalized" in refused(ParameterError, partial(estimate, personalized, reports))
+    assert "mechanism.wrong-type" in refused(ParameterError, partial(estimate, personalized, reports))
     with pytest.raises(AttributeError, match="its `common` mechanism"):
         personalized.tally(reports)
-    assert "SecretTags, got NoneType" in refused(ParameterError, lambda: personalized.obfuscate(["park"]))
+    assert "secret.wrong-type" in refused(ParameterError, lambda: personalized.obfuscate(["park"]))
 
 
 @pytest.mark.parametrize("seen", list(combinations([2, 3, 4], 2)))

@@ -33,7 +33,7 @@ def test_a_missing_mark_is_not_taken_for_harmless(marks: Any) -> None:
 
 
 def test_a_law_must_be_over_the_sensitive_values() -> None:
-    with pytest.raises(ParameterError, match="10 sensitive values"):
+    with pytest.raises(ParameterError, match=r"block-law.wrong-size"):
         LawMechanism(Domain(range(10)), 1.0, Singletons(3))
-    with pytest.raises(ParameterError, match="independently"):
+    with pytest.raises(ParameterError, match=r"clear-blocks.dependent-values"):
         LawMechanism(Domain(range(9), sensitive=[1, 2, 3, 4]), 1.0, Subsets(4, 2), clear_blocks=True)
