@@ -107,14 +107,6 @@ def test_each_statement_names_the_batches_that_were_read(files: Files) -> None:
     assert sorted(n for _, n in both["named"]) == [600, 600]
 
 
-def test_one_report_that_groups_leave_out_is_seen(files: Files) -> None:
-    """Everybody's estimate less those of the groups is the one report that belongs to none of them."""
-    drawn(files, region=["north"] * 300 + ["south"] * 299 + ["east"])
-    said = statement("estimate", files.plan, files.reports, "--by", "region", "--small", "leave-out")
-    assert " beyond the guarantee of each report: a batch must have at least 2 reports" in said
-    assert "the smallest has 1, so" in said
-
-
 def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None:
     drawn(files, region=REGIONS)
     facts = stated("estimate", files.plan, files.reports)
