@@ -2,10 +2,13 @@
 
 import os
 import shutil
+import subprocess
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
+JS = Path(__file__).parents[1] / "js"
 PACKAGES = {
     "java": "default-jre-headless",
     "chromium": "chromium",
@@ -38,6 +41,14 @@ def program(name: str) -> str:
     if os.environ.get("CI"):
         pytest.fail(f"{missing}, because CI runs every test.", pytrace=False)
     pytest.skip(f"{missing}.")
+
+
+def node(*arguments: object, folder: Path = JS) -> str:
+    """Run Node, which must end well and without a word on its standard error; return what it wrote."""
+    command = [program("node"), "--no-warnings", *map(str, arguments)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=600)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout[-4000:] + done.stderr[-2000:]
+    return done.stdout
 
 
 def packaged(name: str) -> None:

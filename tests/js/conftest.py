@@ -2,14 +2,13 @@
 
 import functools
 import http.server
-import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-JS = Path(__file__).resolve().parents[2] / "js"
+from collector_double import served
+from programs import JS
 
 
 class _Quiet(http.server.SimpleHTTPRequestHandler):
@@ -21,9 +20,5 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 def site() -> Iterator[str]:
     """The address of a server, on this machine alone, of the files of js/."""
     handler = functools.partial(_Quiet, directory=JS)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, served(server):
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join(10)

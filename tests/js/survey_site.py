@@ -2,28 +2,27 @@
 
 import json
 import mimetypes
-import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
-import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from msgspec import structs
 
-from discreet import Domain, Plan, Question, Questionnaire, RandomizedResponse, Survey
+from collector_double import served
+from discreet import Domain, Question, Questionnaire, RandomizedResponse, Survey
 from discreet.collector import app
 from discreet.collector.documents.publications import facts_on_published
 from discreet.collector.documents.signing import Terms, sign, sign_survey, withdraw
 from discreet.core.random import WORD_RANGE
 from discreet.device.protocol.collection import Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
-from discreet.formats.plan import PlanDocument
 from planted import TAGGED, VALUE
-
-JS = Path(__file__).resolve().parents[2] / "js"
+from programs import JS
+from signed import plan_of
 
 _PLACES = ["clinic", VALUE, "park", TAGGED]
 _LONG = [
@@ -121,7 +120,7 @@ class SurveySite:
             said = {"epsilon": 1.0, "mechanism": {"name": "rr"}, **plan}
             words = {"title": "Where were you?", "purpose": "To plan <clinics> & parks", "contact": "us@example.org"}
             agreed = Terms(name=name, answers=answers, epochs=epochs, collectors=(self.origin,), **words, **more)
-            self.envelopes[name] = sign(Plan(msgspec.convert(said, PlanDocument)), agreed, [self.key])
+            self.envelopes[name] = sign(plan_of(said), agreed, [self.key])
         self._make_survey()
         self.notice = withdraw(self.envelopes["withdrawn"], [self.key])
 
@@ -170,8 +169,10 @@ class SurveySite:
         return self.shown, envelope, {"content-type": "application/vnd.discreet.collection+json"}
 
 
-def served(site: SurveySite) -> ThreadingHTTPServer:
-    """Return a server, not yet running, of a site; it closes its sockets when it is closed."""
+@contextmanager
+def served_site() -> Iterator[SurveySite]:
+    """Serve a site with every collection."""
+    site = SurveySite()
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
@@ -197,5 +198,5 @@ def served(site: SurveySite) -> ThreadingHTTPServer:
     server.daemon_threads = True
     site.origin = f"http://127.0.0.1:{server.server_port}"
     site.make()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server
+    with served(server):
+        yield site

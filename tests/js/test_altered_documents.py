@@ -8,7 +8,6 @@ import copy
 import json
 import os
 import random
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,8 @@ from survey_site import SurveySite
 
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import CollectionError, public_key, signed
-from programs import program
+from programs import node
 
-JS = Path(__file__).resolve().parents[2] / "js"
 DOCUMENTS = int(os.environ.get("DISCREET_DOCUMENTS", "300"))
 KEY = Ed25519PrivateKey.generate()
 TRUST = public_key(KEY)
@@ -126,9 +124,7 @@ def compared(written_documents: list[bytes], folder: Path) -> Counter[str]:
         counts[expected.get("error", "good")] += 1
         lines.append(json.dumps({"envelope": envelope.decode(), "trusted": [TRUST.hex()], **expected}))
     (folder / "envelopes.jsonl").write_text("\n".join(lines))
-    command = [program("node"), "--no-warnings", "tests/envelopes.js", str(folder / "envelopes.jsonl")]
-    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=True, timeout=600)
-    assert json.loads(done.stdout) == {"count": len(lines), "wrong": []}
+    assert json.loads(node("tests/envelopes.js", folder / "envelopes.jsonl")) == {"count": len(lines), "wrong": []}
     return counts
 
 

@@ -1,28 +1,18 @@
 """The device in JavaScript: the scripts and vectors of the device in Python, in Node and in Chromium."""
 
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 from planted import clean
-from programs import program
+from programs import node
 
-JS = Path(__file__).resolve().parents[2] / "js"
 FILES = {"envelopes": 190, "encoders": 19, "permanent": 15, "events": 30}
 """Vectors that each file has at least."""
 
 
-def node(*arguments: object) -> str:
-    command = [program("node"), "--no-warnings", *map(str, arguments)]
-    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=False, timeout=300)
-    clean(done.stdout + done.stderr)
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    return done.stdout
-
-
 def test_node_agrees_with_every_script() -> None:
     said = node("--test", "--test-reporter=tap", "tests/scripts.test.js", "tests/device.test.js")
+    clean(said)
     passed = re.search(r"^# pass (\d+)$", said, re.MULTILINE)
     assert passed is not None
     assert int(passed[1]) >= len(FILES) + 1

@@ -2,7 +2,6 @@
 
 import json
 import mimetypes
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,12 +11,13 @@ from typing import Any
 
 import pytest
 from collectors import Served, added, current, kept, serving
-from survey_site import JS
 from test_accessibility import keeps_the_rules
 from test_survey import PHONE, press
 
+from collector_double import served
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.envelope import public_key
+from programs import JS
 from signed import PUBLIC, key
 
 # Written by init scripts, which no policy of a page holds for.
@@ -93,14 +93,15 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
             self.end_headers()
             self.wfile.write(body.encode())
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        with serving(folder, embed_origins=(f"http://localhost:{server.server_port}",)) as served:
-            origin = f"http://127.0.0.1:{served.client.port}"
-            for name in ("habits", "others"):
-                added(folder, PLAN, name=name, epochs=current(), collectors=(origin,))
-            yield Host(served, server.server_port, pages)
-        server.shutdown()
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server,
+        served(server),
+        serving(folder, embed_origins=(f"http://localhost:{server.server_port}",)) as collector,
+    ):
+        origin = f"http://127.0.0.1:{collector.client.port}"
+        for name in ("habits", "others"):
+            added(folder, PLAN, name=name, epochs=current(), collectors=(origin,))
+        yield Host(collector, server.server_port, pages)
 
 
 def test_an_answer_reaches_the_collector_and_the_page_hears_that_there_was_one(browser: Any, host: Host) -> None:

@@ -19,20 +19,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-from discreet import Plan
-from discreet.collector.documents.signing import Terms, sign
 from discreet.device.protocol.collection import Epochs
-from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.frames import head
-from discreet.formats.plan import PlanDocument
-from programs import CHROMIUM, program
+from programs import CHROMIUM, JS, program
+from signed import PUBLIC, START, envelope
 
-JS = Path(__file__).resolve().parents[2] / "js"
 KILLS = int(os.environ.get("DISCREET_KILLS", "10"))
-START, MINUTE = 1_800_000_000, 60
+PLAN = {"epsilon": 1.0, "domain": {"range": [0, 1000]}, "mechanism": {"name": "rr"}}
+EPOCHS = Epochs(START, 60, 1_000_000)
 PER_FOLDER = 25
 """Kills after which a device begins anew: what it keeps grows with every answer."""
 
@@ -107,30 +101,15 @@ class _Handler(SimpleHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _envelope(key: Ed25519PrivateKey, origin: str) -> bytes:
-    plan = {"epsilon": 1.0, "domain": {"range": [0, 1000]}, "mechanism": {"name": "rr"}}
-    terms = Terms(
-        name="killed",
-        title="Ended",
-        purpose="A test",
-        contact="nobody",
-        answers="fresh",
-        epochs=Epochs(START, MINUTE, 1_000_000),
-        lifetime=1e6,
-        collectors=(origin,),
-    )
-    return sign(Plan(msgspec.convert(plan, PlanDocument)), terms, [key])
-
-
 @contextmanager
 def _collecting() -> Iterator[tuple[Collector, dict[str, Any], str]]:
-    key, collector, given = Ed25519PrivateKey.generate(), Collector(), {}
+    collector, given = Collector(), {}
     handler = functools.partial(_Handler, directory=JS, collector=collector, given=given)
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
         origin = f"http://127.0.0.1:{server.server_port}"
-        envelope, trust = _envelope(key, origin), public_key(key)
-        given |= {"envelope": base64.b64encode(envelope).decode(), "trust": base64.b64encode(trust).decode()}
+        asked = envelope(PLAN, answers="fresh", epochs=EPOCHS, lifetime=1e6, collectors=(origin,))
+        given |= {"envelope": base64.b64encode(asked).decode(), "trust": base64.b64encode(PUBLIC).decode()}
         given |= {"start": START, "most": 10_000}
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield collector, given, origin
@@ -160,12 +139,12 @@ def test_node_is_ended_at_any_time(tmp_path: Path) -> None:
     node = [program("node"), "--no-warnings", str(JS / "tests" / "killed_node.js")]
     while ended < KILLS:
         with _collecting() as (collector, given, _):
-            envelope, folder = tmp_path / f"{ended}.json", tmp_path / str(ended)
-            envelope.write_bytes(base64.b64decode(given["envelope"]))
+            asked, folder = tmp_path / f"{ended}.json", tmp_path / str(ended)
+            asked.write_bytes(base64.b64decode(given["envelope"]))
             trust = base64.b64decode(given["trust"]).hex()
             collector.folder = folder
 
-            def started(most: int, *, of: tuple[str, ...] = (str(folder), str(envelope), trust)) -> Any:
+            def started(most: int, *, of: tuple[str, ...] = (str(folder), str(asked), trust)) -> Any:
                 command = [*node, *of, str(START), str(most)]
                 return subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)
 

@@ -2,18 +2,16 @@
 
 import base64
 import json
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
-from survey_site import SurveySite, served
+import pytest
+from survey_site import served_site
 
 from discreet.device.protocol.envelope import public_key
-from programs import program
+from programs import JS, node
 
-JS = Path(__file__).resolve().parents[2] / "js"
 SCRIPTS = sorted(path for path in JS.glob("*.js"))
 IN_BROWSERS = [path for path in SCRIPTS if path.name not in {"file_memory.js", "messages.js"}]
 """What a device in a browser consists of; sentences for its refusals are loaded by whoever shows them."""
@@ -42,42 +40,22 @@ def test_what_is_packed_is_enough_and_no_more(tmp_path: Path) -> None:
         assert typed >= set(re.findall(exported, (JS / script).read_text(), re.MULTILINE)), name
     names = [name.replace(".", "discreet", 1) for name in exports]
     every = f"for (const one of {json.dumps(names)}) console.log(Object.keys(await import(one)).length)"
-    command = [program("node"), "--no-warnings", "--input-type=module", "-e", every]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert [int(line) > 0 for line in done.stdout.split()] == [True] * len(exports)
+    said = node("--input-type=module", "-e", every, folder=tmp_path)
+    assert [int(line) > 0 for line in said.split()] == [True] * len(exports)
 
 
-def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is installed as a package, and takes a survey of a collector's."""
     [example] = re.findall(r"^```js\n(.*?)^```$", (JS / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     (tmp_path / "example.mjs").write_text(example)
     installed(tmp_path)
-    site = SurveySite()
-    server = served(site)
-    said = {"COLLECTOR": site.origin, "SURVEY_KEY": base64.b64encode(public_key(site.key)).decode()}
-    try:
-        runs = [
-            subprocess.run(
-                [program("node"), "--no-warnings", "example.mjs"],
-                cwd=tmp_path,
-                env={**os.environ, **said},
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=60,
-            )
-            for _ in range(2)
-        ]
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert [run.stdout.splitlines()[-2] for run in runs] == ["recorded", "already"]
-    assert [run.stdout.splitlines()[-1] for run in runs] == [
-        "{ sent: 1, dropped: 0, waiting: 0 }",
-        "{ sent: 0, dropped: 0, waiting: 0 }",
-    ]
+    with served_site() as site:
+        monkeypatch.setenv("COLLECTOR", site.origin)
+        monkeypatch.setenv("SURVEY_KEY", base64.b64encode(public_key(site.key)).decode())
+        runs = [node("example.mjs", folder=tmp_path).splitlines()[-2:] for _ in range(2)]
+    assert runs[0] == ["recorded", "{ sent: 1, dropped: 0, waiting: 0 }"]
+    assert runs[1] == ["already", "{ sent: 0, dropped: 0, waiting: 0 }"]
     assert len(site.posted) == 1
-    assert [run.stderr for run in runs] == ["", ""]
 
 
 def test_every_refusal_has_a_sentence_and_every_sentence_a_refusal() -> None:

@@ -2,16 +2,13 @@
 
 import json
 import random
-import subprocess
 import unicodedata
 from pathlib import Path
 from typing import Any
 
 from discreet.core.labels.text_forms import match_key, match_keys
-from programs import program
+from programs import JS, node
 
-ROOT = Path(__file__).resolve().parents[2]
-JS = ROOT / "js"
 LINES = [json.loads(line) for line in (JS / "vectors" / "reading.jsonl").read_text().splitlines()]
 TEXTS = 20_000
 PLANES = 0x30000
@@ -23,9 +20,7 @@ SINCE = {0x019B: 16, 0x0264: 16, 0x10791: 16, 0xA7D3: 17, 0xA7D5: 17}
 def node_reads(lines: list[dict[str, str]], folder: Path) -> dict[str, Any]:
     path = folder / "reading.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)), encoding="ascii")
-    command = [program("node"), "--no-warnings", "tests/readings.js", str(path)]
-    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=True, timeout=120)
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(node("tests/readings.js", path)))
 
 
 def characters() -> list[str]:

@@ -17,10 +17,10 @@ from discreet.device.protocol.frames import Frame, FrameError
 from discreet.device.protocol.sampler import Sampler, SamplerError
 from discreet.mechanisms import BLOCK_MECHANISMS
 from discreet.mechanisms.row_checks import FlawedRowsError
-from programs import program
+from programs import JS, node
 
 ROOT = Path(__file__).resolve().parents[2]
-JS, VECTORS = ROOT / "js", ROOT / "js" / "vectors"
+VECTORS = JS / "vectors"
 SAMPLERS = sorted(VECTORS.glob("sampler-*.jsonl"))
 
 
@@ -39,14 +39,6 @@ class Replayed:
     def words(self, n: int) -> WordArray:
         now, self.left = self.left[:n].copy(), self.left[n:]
         return now
-
-
-def node(*arguments: object) -> str:
-    done = subprocess.run(
-        [program("node"), *map(str, arguments)], cwd=JS, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    return done.stdout
 
 
 def test_committed_vectors_are_what_the_tool_writes() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from survey_site import SurveySite, served
+from survey_site import SurveySite, served_site
 
 from discreet.device.protocol.collection import rebuild
 from discreet.device.protocol.envelope import signed
@@ -41,11 +41,8 @@ CHECKED = """() => {
 
 @pytest.fixture(scope="module")
 def survey() -> Iterator[SurveySite]:
-    site = SurveySite()
-    server = served(site)
-    yield site
-    server.shutdown()
-    server.server_close()
+    with served_site() as site:
+        yield site
 
 
 @contextmanager

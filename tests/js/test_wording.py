@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,9 +11,8 @@ from discreet.collector.documents.publications import facts_on_published, senten
 from discreet.device.protocol.envelope import public_key
 from discreet.device.protocol.notice import sections
 from discreet.device.protocol.wording import LANGUAGES, wording
-from programs import program
+from programs import JS, node
 
-JS = Path(__file__).resolve().parents[2] / "js"
 CATALOGUES = {path.stem: json.loads(path.read_text()) for path in (JS / "languages").glob("*.json")}
 ENGLISH = CATALOGUES["en"]
 MADE = ("heading", "left", "outcome", "refused", "published")
@@ -42,9 +39,7 @@ def read_by_scripts(site: SurveySite, tmp_path_factory: pytest.TempPathFactory) 
         for name, envelope in site.envelopes.items()
     ]
     path.write_text("\n".join(map(json.dumps, lines)))
-    command = [program("node"), "--no-warnings", "tests/notices.js", str(path)]
-    done = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=True, timeout=60)
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(node("tests/notices.js", path)))
 
 
 def parts(sentence: str) -> list[str]:
