@@ -211,7 +211,7 @@ def test_likelihood_limits_are_nested_shorter_and_hold() -> None:
     """Of 32 bins where all people are in one: chi-square alone held .39 to .70 at epsilon 3."""
     mechanism, held = dc.Windows(dc.Domain.number(0, 1, bins=32), 3.0), 0
     one, lengths = np.arange(32) == 15, []
-    for run in range(20):
+    for run in range(12):
         random = np.random.default_rng(run)
         tally = draw_tally(mechanism, random.multinomial(100, one * 1.0), random)
         found = dc.estimate(mechanism, tally, method="smooth")
@@ -219,7 +219,7 @@ def test_likelihood_limits_are_nested_shorter_and_hold() -> None:
         held += low <= 1 <= high
         plain = dc.estimate(mechanism, tally, method="smooth", limits="linear").total(one).interval()
         lengths.append([high - low, plain.upper - plain.lower])
-    assert held >= 17
+    assert held >= 11
     assert np.mean(lengths, axis=0)[0] < np.mean(lengths, axis=0)[1]
     ends = [found.total(np.arange(32) < 14).interval(level) for level in (0.5, 0.8, 0.9, 0.95, 0.97, 0.99)]
     assert [one.lower for one in ends] == sorted((one.lower for one in ends), reverse=True)
