@@ -1,5 +1,5 @@
-/** Sentences by code, or by code and what the refusal is about. */
+/** Sentences by code, or by code and detail. */
 export const SENTENCES: Record<string, string>;
 
-/** The sentence for what a device threw. */
+/** Return the sentence for an error of a device. */
 export function sentence(error: unknown): string;

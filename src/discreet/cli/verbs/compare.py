@@ -230,7 +230,7 @@ def _check(reports: Sequence[Side], asked: Sides) -> None:
         and asked.weights is None
         and all(is_tally(file_of(file)) for side in reports for file in side.sources)
     ):
-        refuse_idle(["trust_plan"], "tallies have no rows of their own")
+        refuse_idle(["trust_plan"], "all files are tallies, which hold only counts")
     wanted = 1 if asked.by is not None or asked.given is not None else _PAIR
     if len(reports) != wanted:
         which = (

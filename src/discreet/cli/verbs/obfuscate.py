@@ -94,7 +94,7 @@ def checked_float32(columns: Sequence[ValueColumns]) -> Sequence[ValueColumns]:
         ParameterError: if no column is numeric and the option was given.
     """
     if not any(part.has_numbers for part in columns):
-        refuse_idle(["float32"], "no column holds numbers in bins, in ranges or of a map")
+        refuse_idle(["float32"], "it is for columns of numbers, and this domain has none")
     return columns
 
 
