@@ -14,7 +14,7 @@ from discreet.risk.assessment import assess
 from discreet.risk.attacks.traces import strongest
 from discreet.risk.clock import hours_of, seconds_of
 from discreet.risk.events import read_traces
-from discreet.risk.traces import Traces, by_half
+from discreet.risk.traces import Split, Traces, by_half
 from refusals import refused
 from running import done, refusal, run, told
 
@@ -143,8 +143,8 @@ def test_a_trace_that_begins_where_known_events_end_is_identified() -> None:
 
 def test_equal_times_identify_a_copy() -> None:
     found = sittings()
-    copy = type(by_half(found))(found, found)
-    assert strongest(copy, ["when"], random=SeededRandom(1)).attempts[0].success.value == 1
+    copy = Split(found, found, of_two_tables=True)
+    assert strongest(copy, ["contained-times"], random=SeededRandom(1)).attempts[0].success.value == 1
 
 
 def test_without_absolute_times_there_is_no_such_attack() -> None:

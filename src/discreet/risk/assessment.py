@@ -7,7 +7,6 @@ the results support "at least" and never "less than". The right sides hold for e
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, log2
 from typing import Any
@@ -22,7 +21,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel
 from discreet.risk.attacks.plain import numbers_say_more
 from discreet.risk.attacks.reports import match_reports
-from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, WHEN, Attempt, Naming, level_of_each, strongest
+from discreet.risk.attacks.traces import ALL, WHEN, Attacks, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
 from discreet.risk.clock import clock_sentence
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
@@ -454,7 +453,7 @@ class ReportAssessment(Assessment):
 def assess(
     split: Split,
     *,
-    attack: str = ALL,
+    attack: Attacks = ALL,
     alone: bool = False,
     mechanism: BlockMechanism | Channel | None = None,
     reports: int = 1,
@@ -466,8 +465,9 @@ def assess(
 
     Args:
         split: the training traces, which the attacker knows by user, and the target traces.
-        attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, or the name of one. The attack on
-            reports uses their likelihood.
+        attack: for traces without obfuscation: "all" for the strongest of `ATTACKS`, names of some, and functions from
+            known and released traces to scores (`own_attack`), which are tried too. The attack on reports uses their
+            likelihood.
         alone: whether users may have several traces, so that "all" excludes the joint attack on all traces.
         mechanism: over the events' codes, 0..d - 1: it obfuscates the first events of each user in the target. None for
             traces without obfuscation.
@@ -496,8 +496,14 @@ def assess(
     source = checked_source(random)
     reports, listed = checked_whole("reports", reports, 1), checked_whole("largest_list", largest_list, 1)
     _refuse_unknown(split)
-    names = [name for name in ATTACKS if not (alone and name == JOINTLY)] if attack == ALL else [attack]
-    outcome, tried = _attacked(split, names, mechanism, reports, level=level, random=source)
+    if mechanism is None:
+        if reports > 1:
+            raise ParameterError("reports.without-mechanism", argument="reports", reports=reports)
+        best = strongest(split, attack, alone=alone, level=level, random=source)
+        outcome, tried = replace(best.outcome, blind=best.blind), best.attempts
+    else:
+        sent = match_reports(split, mechanism, events=reports, random=source)
+        outcome, tried = Naming(sent, sent.ranks, np.zeros(sent.n, np.bool_)), ()
     each = level_of_each(level, max(len(tried), 1))
     users = split.training.users
     lists, ranks, scores = sorted({1, min(listed, users)}), outcome.ranks, outcome.scores
@@ -535,7 +541,9 @@ def _of_traces(
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
     unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
     events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
-    clocks = (clock_sentence(side.times, side.unit) for side in (split.training, split.target))
+    # A side without times comes first, because the other one then needs no unit.
+    sides = sorted((split.training, split.target), key=lambda side: side.times is not None)
+    clocks = (clock_sentence(side.times, side.unit) for side in sides)
     return TraceAssessment(
         **shared,
         tried=tried,
@@ -561,22 +569,3 @@ def _refuse_unknown(split: Split) -> None:
 def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
     """Return the share of probes without similarity to their own user, or with less than to most other users."""
     return float(np.mean(blind | ranks.misled))
-
-
-def _attacked(
-    split: Split,
-    names: Sequence[str],
-    mechanism: BlockMechanism | Channel | None,
-    reports: int,
-    *,
-    level: float,
-    random: RandomSource,
-) -> tuple[Naming, tuple[Attempt, ...]]:
-    """Return the identification by the attack on reports, or by the strongest attack on traces, with all attempts."""
-    if mechanism is None:
-        if reports > 1:
-            raise ParameterError("reports.without-mechanism", argument="reports", reports=reports)
-        tried = strongest(split, names, level=level, random=random)
-        return replace(tried.outcome, blind=tried.blind), tried.attempts
-    scores = match_reports(split, mechanism, events=reports, random=random)
-    return Naming(scores, scores.ranks, np.zeros(scores.n, np.bool_)), ()

@@ -391,17 +391,19 @@ def read_linked(
     *,
     asked: tuple[Sequence[TraceColumn], Sequence[TraceColumn]],
     missing: str = "refuse",
+    unit: str | None = None,
     progress: Progress | None = None,
 ) -> Split:
     """Return the traces of a release as target and the known traces of another table as training, with common numbers.
 
-    A user of only one of the tables has no event in the other.
+    The times are kept. A user of only one of the tables has no event in the other.
 
     Args:
         release: files and folders of the release.
         known: a file or a folder with the known traces.
         asked: the columns of both, see `asked_columns`.
         missing: as for `read_traces`.
+        unit: as for `Traces.of`, for the times of both tables that are numbers.
         progress: as for `read_traces`.
 
     Raises:
@@ -412,7 +414,7 @@ def read_linked(
         >>> checkins = files("discreet") / "examples" / "checkins.csv"
         >>> columns = asked_columns("user", "place", "day")
         >>> read_linked([checkins], checkins, asked=(columns, columns)).target
-        Traces(200 users, 3200 events, 140 different)
+        Traces(200 users, 3200 events, 140 different, timed)
     """
     checked_choice("missing", missing, ("refuse", "drop"))
     tables = [
@@ -423,8 +425,8 @@ def read_linked(
         kinds = [table.kinds.get(wanted) for table in tables]
         if None not in kinds and kinds[0] != kinds[1]:
             raise DataError("linked-tables.different-types", wanted=wanted, kinds=kinds[0], kinds_2=kinds[1])
-    target, training = _traces_of(tables, asked[0][1].domain, progress)
-    return Split(training, target)
+    target, training = _traces_of(tables, asked[0][1].domain, progress, keep_times=True, keep_labels=True, unit=unit)
+    return Split(training, target, of_two_tables=True)
 
 
 def _traces_of(

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages on identification risk: for an assessment, for linked tables and for defences."""
+"""Self-contained HTML pages on identification risk: for an assessment of traces or reports."""
 
 from collections.abc import Mapping
 from math import log2
@@ -9,7 +9,6 @@ from discreet.core.result_table import ResultTable, json_text
 from discreet.pictures.pages import PageFigure, render
 from discreet.risk.assessment import Assessment
 from discreet.risk.bounds.identification import NO_LIMIT, limit
-from discreet.risk.linkage import Linkage
 from discreet.risk.rank_chart import rank_chart
 from discreet.risk.scores.rates import Rate, rank_curve
 from discreet.simulation.pages import written
@@ -65,12 +64,6 @@ def risk_page(
         conditions=(facts or {}).get("conditions", ()),
         evidence=_evidence(facts or {}),
     )
-
-
-def write_linkage(linkage: Linkage, facts: Mapping[str, Any], folder: Path, *, force: bool = False) -> list[Path]:
-    """Write ``risk.html`` and ``risk.json`` for a linkage into a folder, as `write_page` does."""
-    page = render("linkage.html", found=linkage, measured=linkage.view())
-    return written(folder, {"risk.html": page, "risk.json": json_text(facts, indent=2) + "\n"}, force=force)
 
 
 def tried_in_words(assessment: Assessment) -> list[str]:

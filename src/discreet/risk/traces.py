@@ -260,6 +260,7 @@ class Split:
     Attributes:
         training: the events that the attacker knows by user.
         target: the events to attribute, with the same users and codes.
+        of_two_tables: whether the two are separate tables, which may hold the same events.
 
     Example:
         >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4, ["park", "cafe"] * 2 + ["mall"] * 4)
@@ -270,6 +271,7 @@ class Split:
 
     training: Traces
     target: Traces
+    of_two_tables: bool = False
 
     def __post_init__(self) -> None:
         """Check that both traces have the same users and events.

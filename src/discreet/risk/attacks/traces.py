@@ -24,6 +24,7 @@ from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_between, checked_level
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
+from discreet.risk.attacks.contained import CONTAINED, InOrder, containment
 from discreet.risk.attacks.learned import DENSE_USERS, UNIT, Logit, Pairs, Posterior
 from discreet.risk.attacks.plain import PLAIN, plain_views
 from discreet.risk.attacks.views import View
@@ -33,7 +34,7 @@ from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitio
 from discreet.risk.kernels.matching import Problem, genuine_scores
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.rates import Rate, rate
-from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Scores, folded
+from discreet.risk.scores.scores import FEWEST_GENUINE, Ranks, Scores, as_array, folded
 from discreet.risk.traces import Split, Traces
 
 SMALLEST = 1e-8
@@ -45,6 +46,11 @@ LONGEST = 200.0
 _SECONDS_PER_ADDITION, _SECONDS_PER_SCORE = 2.5e-9, 4e-9
 _PAIRS, _TOLD, _FEW, _CLEARLY = 400_000_000, 2_000, 100, 2.6
 EVENTS_PER_PART = 1 << 21
+
+OwnAttack = Callable[[Traces, Traces], AnyArray]
+"""A function from the n users' known traces and m released traces to ``(m, n)`` scores."""
+Attacks = str | OwnAttack | Sequence[str | OwnAttack]
+"""Attacks to try: names, and functions."""
 
 Keys = Callable[[Traces], IntArray]
 """A function from traces to the ``(m,)`` keys of their events."""
@@ -440,25 +446,49 @@ class Attacker:
         return Spans.of(self.split.training, self.split.target)
 
     @cached_property
-    def plain(self) -> Mapping[str, Callable[[], View]]:
-        """The plain attacks that the columns allow; none among more than `DENSE_USERS` users."""
-        return plain_views(self.split) if self.split.training.users <= DENSE_USERS else {}
+    def views(self) -> Mapping[str, Callable[[], View | InOrder]]:
+        """The views of attacks by one column, or by few; of plain attacks none among more than `DENSE_USERS` users."""
+        sides = self.split.training, self.split.target
+        views: dict[str, Callable[[], View | InOrder]] = (
+            dict(plain_views(self.split)) if sides[0].users <= DENSE_USERS else {}
+        )
+        if self.split.of_two_tables:
+            timed = sides[0].times is not None and sides[1].times is not None
+            views |= {name: partial(containment, *sides, name) for name in CONTAINED[: 3 if timed else 1]}
+            views |= {} if timed else {CONTAINED[1]: partial(InOrder, *sides)}
+        return views
 
     def allows(self, name: str) -> bool:
         """Return true if the columns of the traces allow an attack."""
-        return self.spans is not None if name == WHEN else name in self.plain or name not in PLAIN
+        return self.spans is not None if name == WHEN else name in self.views or name not in (*PLAIN, *CONTAINED)
 
     def by_scores(self, name: str) -> Naming:
         """Attack with a plain attack, or with the time between a trace and the known events of each user."""
         if not self.allows(name):
             raise ParameterError("attack.needs-column", argument="attack", attack=name)
-        by = self.spans.scores if name == WHEN and self.spans is not None else self.plain[name]().scores
-        candidates, m = self.split.training.users, len(self.probes)
-        drawn = generator_of(self.random).permutation(m)[: max(_PAIRS // candidates, FEWEST_GENUINE)]
+        view = self.spans if name == WHEN and self.spans is not None else self.views[name]()
+        candidates, m, by = self.split.training.users, len(self.probes), view.scores
+        steps = len(self.split.training) if isinstance(view, InOrder) else candidates
+        drawn = generator_of(self.random).permutation(m)[: max(_PAIRS // steps, FEWEST_GENUINE)]
         users = self.probes[np.sort(drawn)]
         scores = Scores.from_rows(lambda start, stop: by(users[start:stop]), users, candidates)
         # Such scores do not say for which traces something was learned.
         return Naming(scores, scores.ranks, np.ones(m, np.bool_))
+
+    def by_function(self, attack: OwnAttack) -> Naming:
+        """Attack with a function; the traces come in random order and without names, so that neither says anything."""
+        order = generator_of(self.random).permutation(self.probes)
+        released = replace(self.split.target.select(order), names=None)
+        scores = as_array(attack(self.split.training, released), "scores")
+        if scores.shape != (len(order), self.split.training.users):
+            raise DataError(
+                "attack.wrong-scores", probes=len(order), users=self.split.training.users, shape=scores.shape
+            )
+        scores = scores[np.argsort(order)].astype(np.float64)
+        lowest = scores[np.isfinite(scores)].min(initial=0.0) - 1
+        scores = np.nan_to_num(scores, nan=lowest, neginf=lowest, posinf=np.finfo(np.float64).max)
+        counted = Scores.from_rows(lambda start, stop: scores[start:stop], self.probes, scores.shape[1])
+        return Naming(counted, counted.ranks, np.ones(len(order), np.bool_))
 
     @cached_property
     def told(self) -> Naming:
@@ -524,6 +554,14 @@ ATTACKS = {
             Attack(name, f"compares the {name} alone, by likelihood", partial(Attacker.by_scores, name=name))
             for name in PLAIN
         ),
+        *(
+            Attack(
+                name,
+                f"takes the user whose known rows contain the trace ({name})",
+                partial(Attacker.by_scores, name=name),
+            )
+            for name in CONTAINED
+        ),
         Attack(
             TOLD,
             "learns from the true answers of half of the traces, because the known events teach too little",
@@ -549,20 +587,67 @@ class Strongest:
     blind: BoolArray
 
 
+def own_attack(function: OwnAttack) -> Attack:
+    """Return an attack by a function from known and released traces to scores, which is named after the function.
+
+    Example:
+        >>> from discreet.core.random import SeededRandom
+        >>> from discreet.risk.traces import Traces, by_half
+        >>> def by_first_event(known, released):
+        ...     first = [side.events[side.offsets[:-1]] for side in (released, known)]
+        ...     return first[0][:, None] == first[1]
+        >>> split = by_half(Traces.of(["u1"] * 4 + ["u2"] * 4, list("abab") + list("cccc")))
+        >>> own_attack(by_first_event).outcome(Attacker(split, SeededRandom(1))).ranks.greater.tolist()
+        [0, 0]
+    """
+    name = getattr(function, "__qualname__", type(function).__name__)
+    name = f"{getattr(function, '__module__', '')}:{name}"
+    return Attack(name, f"is an attack of one's own ({name})", partial(Attacker.by_function, attack=function))
+
+
+def chosen_attacks(asked: Attacks) -> list[Attack]:
+    """Return attacks by name; functions are tried beside the named ones, or beside all others if none is named.
+
+    Raises:
+        ParameterError: if there is no attack of a name.
+
+    Example:
+        >>> [attack.name for attack in chosen_attacks(["markov", "learned"])]
+        ['markov', 'learned']
+    """
+    listed = [asked] if isinstance(asked, str) or callable(asked) else list(asked)
+    names = [each for each in listed if isinstance(each, str) and each != ALL]
+    unknown = [name for name in names if name not in ATTACKS]
+    if unknown or not listed:
+        raise ParameterError(
+            "attack.unknown", argument="attack", all=ALL, names=", ".join(ATTACKS), names_2="".join(unknown)
+        )
+    functions = [own_attack(each) for each in listed if not isinstance(each, str)]
+    return [ATTACKS[name] for name in names or ATTACKS] + functions
+
+
 def strongest(
-    split: Split, names: Sequence[str] = tuple(ATTACKS), *, level: float = 0.95, random: RandomSource | None = None
+    split: Split,
+    attacks: Attacks = ALL,
+    *,
+    alone: bool = False,
+    level: float = 0.95,
+    random: RandomSource | None = None,
 ) -> Strongest:
     """Return the attack that names the right user most often; the first one if several are equal.
 
     Args:
         split: the training traces, which the attacker knows by user, and the target.
-        names: some of `ATTACKS`; beside others, those are omitted for which the traces lack a column.
+        attacks: some of `ATTACKS`, and functions from known and released traces to scores, see `own_attack`. Beside
+            others, those are omitted for which the traces lack a column.
+        alone: whether users may have several traces, so that the joint attack is omitted.
         level: the confidence level of all attempts' intervals together.
         random: the random words that select data to learn from; None for fresh words.
 
     Raises:
         ParameterError: if no attack is named, or an unknown one, or one for which the traces lack a column.
-        DataError: if no user has an event in the target, or the unit of the times is unknown.
+        DataError: if no user has an event in the target, or the unit of the times is unknown, or scores of a function
+            have a wrong shape.
 
     Example:
         >>> from discreet.risk.traces import Traces, by_half
@@ -571,30 +656,24 @@ def strongest(
         >>> [(attempt.attack, attempt.success.value) for attempt in found.attempts], found.blind.tolist()
         ([('markov', 1.0), ('learned', 1.0)], [False, False])
     """
-    unknown = [name for name in names if name not in ATTACKS]
-    if unknown or not names:
-        raise ParameterError(
-            "attack.unknown", argument="attack", all=ALL, names=", ".join(ATTACKS), names_2="".join(unknown)
-        )
-    attacker = Attacker(split, checked_source(random))
-    if len(names) > 1:
+    attacker, tried = Attacker(split, checked_source(random)), chosen_attacks(attacks)
+    if len(tried) > 1:
+        names = {attack.name for attack in tried}
         # The answers of half of the traces are an attempt only if they identify clearly more.
-        fails = LEARNED in names and TOLD in names and attacker.lesson_fails
-        names = [name for name in names if attacker.allows(name) and (name != TOLD or fails)]
-    each = level_of_each(level, len(names))
-    outcomes = [(name, ATTACKS[name].outcome(attacker)) for name in names]
+        fails = {LEARNED, TOLD} <= names and attacker.lesson_fails
+        left_out = {name for name, out in ((JOINTLY, alone), (TOLD, not fails)) if out}
+        tried = [attack for attack in tried if attacker.allows(attack.name) and attack.name not in left_out]
+    each = level_of_each(level, len(tried))
+    outcomes = [(attack.name, attack.outcome(attacker)) for attack in tried]
     # Sorting keeps the order of equal attacks.
     outcomes.sort(key=lambda outcome: -float(outcome[1].ranks.hits().mean()))
-    blind, probes = (
-        np.logical_and.reduce([outcome.blind for _, outcome in outcomes]),
-        np.flatnonzero(split.target.lengths),
-    )
+    blind = np.logical_and.reduce([outcome.blind for _, outcome in outcomes])
     attempts = tuple(
-        Attempt(name, rate(float(hits.sum()), len(hits), level=each), len(probes))
+        Attempt(name, rate(float(hits.sum()), len(hits), level=each), len(attacker.probes))
         for name, hits in ((name, outcome.ranks.hits()) for name, outcome in outcomes)
     )
     best = outcomes[0][1]
     if outcomes[0][0] == TOLD:
         # True answers do not hide that the known events mislead.
         blind = blind | attacker.learned.ranks.misled
-    return Strongest(best, attempts, blind[np.isin(probes, best.ranks.users)])
+    return Strongest(best, attempts, blind[np.isin(attacker.probes, best.ranks.users)])

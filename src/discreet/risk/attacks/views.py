@@ -10,6 +10,7 @@ x of A, b visits of B in the trace, and the share p(x) of x in all known events:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -42,13 +43,13 @@ def gaussian(deviation: float, steps: int) -> Spread:
     return list(zip(offsets.tolist(), (weights / weights.sum()).tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class View:
     """One kind of keys for the events of both sides.
 
     Attributes:
-        known: offsets, keys and ``(k, 3)`` weights of the candidates' different keys, restricted to keys of probes.
-        asked: offsets, keys and ``(k, 3)`` weights of the probes' different keys.
+        known: offsets, keys and ``(k, f)`` weights of the candidates' different keys, restricted to keys of probes.
+        asked: offsets, keys and ``(k, f)`` weights of the probes' different keys.
         size: the number of different keys of all probes.
     """
 
@@ -96,15 +97,31 @@ class View:
         index: Any = invert(self.size, [(offsets, keys, weights[:, 0])], np.float32)
         return nearest(index, (starts, asked, counts[:, 0].copy()), users, most, _BUDGET)
 
-    def scores(self, rows: Any) -> FloatArray:
-        """Return the ``(m, n)`` likelihoods of some probes for all users, without the terms that all users share."""
+    @classmethod
+    def of_rows(cls, sides: Sequence[Traces], keys: Sequence[AnyArray], weights: FloatArray) -> Self:
+        """Return the view with one weight for each known event, above 0; no event of a user has the key of another."""
+        there, places = np.unique(keys[1], return_inverse=True)
+        place = np.minimum(np.searchsorted(there, keys[0]), max(len(there) - 1, 0))
+        same = np.flatnonzero(there[place] == keys[0]) if len(there) else np.empty(0, np.int64)
+        known = np.searchsorted(same, sides[0].offsets), place[same].astype(np.int32), weights[same, None]
+        asked = sides[1].offsets, places.astype(np.int32), np.ones((len(places), 1))
+        return cls(known, asked, max(len(there), 1))
+
+    @cached_property
+    def _matrices(self) -> tuple[Any, Any]:
+        """Sparse matrices of the first weights: of the probes, and of the keys by user."""
         from scipy.sparse import csr_array
 
-        known, asked = (
+        asked, known = (
             csr_array((side[2][:, 0], side[1], side[0]), shape=(len(side[0]) - 1, self.size))
-            for side in (self.known, self.asked)
+            for side in (self.asked, self.known)
         )
-        return np.asarray((asked[rows] @ known.T).toarray())
+        return asked, known.T.tocsr()
+
+    def scores(self, rows: Any) -> FloatArray:
+        """Return the ``(m, n)`` likelihoods of some probes for all users, without the terms that all users share."""
+        asked, known = self._matrices
+        return np.asarray((asked[rows] @ known).toarray())
 
 
 def _rows(codes: IntArray, weights: FloatArray, users: int, size: int) -> tuple[IntArray, AnyArray, FloatArray]:
@@ -118,6 +135,8 @@ def _rows(codes: IntArray, weights: FloatArray, users: int, size: int) -> tuple[
 def clocks_of(split: Split) -> tuple[bool, bool]:
     """Return two flags of a split: both sides have hours, and both have absolute times."""
     sides = [(side.times, side.unit) for side in (split.training, split.target)]
+    if any(times is None for times, _ in sides):
+        return False, False
     hours, times = ([clock(*side) is not None for side in sides] for clock in (hours_of, seconds_of))
     return all(hours), all(times) and all(len(side) > 0 for side in (split.training, split.target))
 

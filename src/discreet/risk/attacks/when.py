@@ -17,7 +17,6 @@ GAPS = 3
 """The number of features of a pair: the logarithm of the gap, no gap, and a trace that begins before the user."""
 _FINENESS = 1e7
 _NEAR = 60
-_COPIES = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,28 +26,27 @@ class Spans:
     Attributes:
         known: ``(2, n)`` first and last known times of each user; nan for a user without a known event.
         asked: ``(2, m)`` first and last times of each trace.
-        equal: sparse matrices of the probes' times, and of the users' known ones, weighted by rarity.
         scale: the unit of gaps: a ten-millionth of the time that all events cover.
         later: whether the traces are later than the known events, on average.
     """
 
     known: FloatArray
     asked: FloatArray
-    equal: tuple[Any, Any]
     scale: float
     later: bool
 
     @classmethod
     def of(cls, training: Traces, target: Traces) -> Self | None:
         """Return the spans of both sides; None without absolute times."""
+        if training.times is None or target.times is None:
+            return None
         sides = [seconds_of(side.times, side.unit) for side in (training, target)]
         known, asked = sides
         if known is None or asked is None or not len(known) or not len(asked):
             return None
         span = max(known.max(), asked.max()) - min(known.min(), asked.min())
         ends = _ends(training, known), _ends(target, asked)
-        equal = _equal((training, known), (target, asked))
-        return cls(*ends, equal, max(span / _FINENESS, 1e-9), bool(asked.mean() >= known.mean()))
+        return cls(*ends, max(span / _FINENESS, 1e-9), bool(asked.mean() >= known.mean()))
 
     def features(self, rows: slice, lists: AnyArray) -> FloatArray:
         """Return the ``(m, l, 3)`` features of some probes with the candidates on their lists."""
@@ -68,34 +66,13 @@ class Spans:
         return np.asarray(np.append(-1, order)[np.maximum(places, 0)], np.int32)
 
     def scores(self, rows: Any) -> FloatArray:
-        """Return the ``(m, n)`` scores of some probes for all users: a smaller gap and equal times make them larger."""
+        """Return the ``(m, n)`` scores of some probes for all users: a smaller gap makes them larger."""
         times, starts = (self.known[1], self.asked[0]) if self.later else (-self.known[0], -self.asked[1])
         gap = starts[rows, None] - times
         # The largest gap stands for spans that overlap, or have the other order.
         gap = np.where(gap >= 0, np.minimum(gap / self.scale, _FINENESS), _FINENESS)
-        # The mean rarity of times in common: a copy outweighs the smallest gap, and a time shared by chance does not.
-        scores: FloatArray = _COPIES * (self.equal[0][rows] @ self.equal[1].T).toarray() - np.log1p(gap)
+        scores: FloatArray = -np.log1p(gap)
         return scores
-
-
-def _equal(*sides: tuple[Traces, FloatArray]) -> tuple[Any, Any]:
-    """Return sparse matrices of the traces' different times, each row with sum 1, and of the known times by rarity."""
-    from scipy.sparse import csr_array
-
-    (training, known), (target, asked) = sides
-    there, places = np.unique(asked, return_inverse=True)
-    same = np.minimum(np.searchsorted(there, known), len(there) - 1)
-    shared = np.flatnonzero(there[same] == known)
-    matrices = []
-    for traces, columns, rows in ((target, places, slice(None)), (training, same[shared], shared)):
-        who = np.repeat(np.arange(traces.users), traces.lengths)[rows]
-        matrix = csr_array((np.ones(len(who), np.float32), (who, columns)), shape=(traces.users, len(there)))
-        matrix.sum_duplicates()
-        matrix.data = np.repeat(1 / np.maximum(np.diff(matrix.indptr), 1), np.diff(matrix.indptr)).astype(np.float32)
-        matrices.append(matrix)
-    having = np.bincount(matrices[1].indices, minlength=len(there))
-    matrices[1].data = np.log(training.users / np.maximum(having, 1))[matrices[1].indices].astype(np.float32)
-    return matrices[0], matrices[1]
 
 
 def _ends(traces: Traces, seconds: FloatArray) -> FloatArray:

@@ -20,7 +20,7 @@ candidate. A probe is then several reports, whose scores add up.
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from math import exp, log, log1p
+from math import log1p
 from typing import Any
 
 import numpy as np
@@ -86,8 +86,6 @@ class Bins:
 
 
 _Floats = NDArray[np.float64]
-
-_TINY = 1e-300
 
 # With more additions than one per this number of candidates, all sums are read; with fewer, a list of those in use.
 _CROWDED = 2
@@ -253,36 +251,6 @@ def rank_probes(parts: Any, people: Any, bins: Any, rows: Any, out: Any) -> None
         ties[probe] = equal + rest * (floor == true_score)
 
 
-@compiled(steps=lambda _, people, *__: people[0].size * people[1])
-def lead_probes(parts: Any, people: Any, unit: float, rows: Any, out: Any) -> None:
-    """Find the best score of each probe: its lead, the number of candidates with it, and whether two users have it."""
-    users, candidates = people
-    odds, ties, holds = out
-    room = _room(candidates)
-    sums, scores = room[0], room[5]
-    true_scores = np.zeros(2, np.int64)
-    for probe in range(rows[0], rows[1]):
-        crowd, floor = _add_crowd(parts, probe, room), parts[0][probe]
-        for which in range(2):
-            true_scores[which] = floor + (sums[users[which, probe]] if users[which, probe] >= 0 else 0)
-        others = _take(room, crowd, floor)
-        rest, best = candidates - others, floor
-        for i in range(others):
-            best = max(best, scores[i])
-        # One of the best is skipped, not subtracted later, when small numbers would have lost their digits.
-        left_out = best == floor
-        same, mass = rest * left_out, (rest - left_out) * exp((floor - best) * unit)
-        for i in range(others):
-            same += scores[i] == best
-            if scores[i] < best or left_out:
-                mass += exp((scores[i] - best) * unit)
-            else:
-                left_out = True
-        odds[probe], ties[probe] = -log(max(mass, _TINY)), same
-        for which in range(2):
-            holds[which, probe] = users[which, probe] >= 0 and true_scores[which] == best
-
-
 @compiled()
 def _sum_of_pair(index: Any, queries: Any, row: int, owner: int) -> int:
     offsets, owners, weights = index
@@ -430,31 +398,6 @@ def rank(
 
     map_blocks(work, genuine.size, block=rows_per_task(genuine.size), threads=threads)
     return greater, ties, total
-
-
-def leads(
-    problem: Problem, users: _Ints, unit: float, *, threads: int | None = None
-) -> tuple[_Floats, _Ints, NDArray[np.bool_]]:
-    """Return the lead of the best candidate for each probe.
-
-    Args:
-        problem: probes and candidates.
-        users: ``(2, m)`` two candidates for each probe, -1 for none.
-        unit: the unit of the scores, in nats.
-        threads: as in `map_blocks`.
-
-    Returns:
-        ``(m,)`` logarithms of the odds of the best candidate against all others, if scores are likelihoods; ``(m,)``
-        numbers of candidates with its score; and ``(2, m)`` whether each of the two users has it.
-    """
-    size = problem.constants.size
-    odds, ties, holds = np.empty(size), np.empty(size, np.int64), np.zeros((2, size), np.bool_)
-
-    def work(start: int, stop: int) -> None:
-        lead_probes(problem.parts, (users, problem.candidates), unit, (start, stop), (odds, ties, holds))
-
-    map_blocks(work, size, block=rows_per_task(size), threads=threads)
-    return odds, ties, holds
 
 
 def rows_per_task(rows: int) -> int:

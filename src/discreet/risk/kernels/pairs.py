@@ -72,6 +72,22 @@ def shared_sums(probes: Rows, candidates: Rows, lists: _Numbers, keys: int) -> _
     return sums
 
 
+def found_in_order(probes: tuple[_Ints, Any], candidates: tuple[_Ints, Any]) -> _Ints:
+    """Return the ``(m, n)`` numbers of a probe's first events that a candidate's events contain in this order.
+
+    Args:
+        probes: ``(m + 1,)`` offsets and the events.
+        candidates: ``(n + 1,)`` offsets and the events.
+    """
+    counts = np.empty((probes[0].size - 1, candidates[0].size - 1), np.int64)
+
+    def search(start: int, stop: int) -> None:
+        _found_in_order(probes, candidates, (start, stop), counts)
+
+    map_blocks(search, len(counts), block=rows_per_task(len(counts)))
+    return counts
+
+
 def balanced(
     lists: _Numbers, weights: _Floats, columns: _Doubles, unlisted: tuple[_Floats, float]
 ) -> tuple[_Doubles, _Doubles]:
@@ -184,6 +200,18 @@ def _keep_largest(owners: _Numbers, values: _Doubles, most: int) -> float:
             owners[place], values[place] = owners[i], values[i]
             place += 1
     return least
+
+
+@compiled(steps=lambda probes, candidates, *_: (probes[0].size - 1) * candidates[1].size)
+def _found_in_order(probes: Any, candidates: Any, rows: Any, counts: _Ints) -> None:
+    (starts, asked), (offsets, known) = probes, candidates
+    for probe in range(rows[0], rows[1]):
+        for candidate in range(offsets.size - 1):
+            place = starts[probe]
+            for i in range(offsets[candidate], offsets[candidate + 1]):
+                if place < starts[probe + 1] and known[i] == asked[place]:
+                    place += 1
+            counts[probe, candidate] = place - starts[probe]
 
 
 @compiled()

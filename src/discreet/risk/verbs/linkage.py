@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.cli.options import OptionGroup, option, progress_bar, refuse_idle
-from discreet.cli.output import InputFile, built_ins, record_of
+from discreet.cli.output import InputFile, built_ins
 from discreet.core.domain import Domain
 from discreet.core.result_table import ResultTable, number_of
 from discreet.risk.events import asked_columns, read_linked
 from discreet.risk.linkage import Linkage
 from discreet.risk.traces import Split
-from discreet.risk.verbs.gates import end_above
+from discreet.risk.verbs.events import Events
 
 _ONE_TABLE = "with --known the attacker knows that table, and compares with all of it"
 _NEEDS = {"known": "{} goes with --known; leave it out."}
@@ -39,63 +39,41 @@ class KnownTable(OptionGroup):
         "--known-time", metavar="COLUMN", needs=_NEEDS, help="Its column of times. [--time]"
     )
 
-    def read(
-        self, release: Sequence[str | Path], columns: tuple[str, str, str | None], domain: Domain | None, missing: str
-    ) -> Split:
+    def read(self, release: Sequence[str | Path], events: Events, domain: Domain | None) -> Split:
         """Return the traces of the release as target, and the known traces as training."""
         assert self.known is not None
-        refuse_idle(["split", "least", "attack", "alone", "largest_list"], _ONE_TABLE)
-        others = self.known_user, self.known_event, self.known_time
+        refuse_idle(["split", "least"], _ONE_TABLE)
+        columns, others = (events.user, events.event, events.time), (self.known_user, self.known_event, self.known_time)
         user, event, time = (other or column for other, column in zip(others, columns, strict=True))
         asked = asked_columns(*columns, domain), asked_columns(str(user), str(event), time, domain)
         with progress_bar("reading the events") as progress:
             how = partial(progress, "reading the events")
-            return read_linked(release, self.known, asked=asked, missing=missing, progress=how)
-
-
-_NAMING = ("rule", "named", "precision", "recall", "false")
-_FACTS: dict[str, Any] = {
-    "attack": "attack",
-    "known": "known",
-    "traces": lambda linkage: linkage.inside + linkage.outside,
-    "traces_of_known_users": "inside",
-    "risk": "risk",
-    "success": "recall",
-    "identification_at_most": "bound",
-    "named": "namings",
-    "named_by_permuted_names": "chance",
-    "traces_of_which_nothing_was_learned": "unlearned",
-    "level": "level",
-    "in_words": "sentences",
-}
+            about: dict[str, Any] = {"missing": events.missing, "unit": events.unit, "progress": how}
+            return read_linked(release, self.known, asked=asked, **about)
 
 
 def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:
-    """Return the figures of a linkage for programs."""
-    left_out = {"rows_left_out": split.target.left_out, "known_rows_left_out": split.training.left_out}
-    record: dict[str, Any] = built_ins({**record_of(linkage, _FACTS), **left_out})
+    """Return the figures of a linkage for programs, beside the assessment's."""
+    inside = len(linkage.assessment.places.users)
+    record: dict[str, Any] = built_ins(
+        {
+            "known": linkage.assessment.users,
+            "traces": inside + linkage.strangers,
+            "traces_of_known_users": inside,
+            "claims": linkage.claims,
+            "known_rows_left_out": split.training.left_out,
+            "users_left_out": 0,
+        }
+    )
     return record
 
 
 def linkage_parts(linkage: Linkage, split: Split) -> list[str | ResultTable]:
-    """Return the table of outcomes and the sentences."""
-    sides = (("release", split.target.left_out), ("known table", split.training.left_out))
-    left_out = [
-        f"Left out of the {side}: {number_of(rows, 'row')} in which a user, an event or a time is missing."
-        for side, rows in sides
-        if rows
-    ]
-    return [*left_out, linkage.view()]
-
-
-def gate_linkage(linkage: Linkage, fail_above: float | None) -> None:
-    """Exit with 1 if the identification risk of a user in both tables may exceed the limit."""
-    if fail_above is None or linkage.risk <= fail_above:
-        return
-    asked = "what no attack exceeds"
-    if linkage.bound is None:
-        nothing = f", and the {linkage.unlearned:.2%} of which nothing was learned" if linkage.unlearned else ""
-        asked = f"upper limit of what is named right if all traces are named{nothing}"
-    end_above(
-        f"The identification risk of users in both tables, {linkage.risk:.4g} ({asked}), is above {fail_above:g}."
+    """Return the sentence on the users in both tables, and the table of claims."""
+    inside, rows = linkage_record(linkage, split)["traces_of_known_users"], split.training.left_out
+    left_out = f" Left out of the known table: {number_of(rows, 'row')} in which something is missing."
+    both = (
+        f"{inside:,} of the {inside + linkage.strangers:,} traces have a known user, and all figures above are of "
+        f"these. The attacker does not know which traces these are.{left_out if rows else ''}"
     )
+    return [both, *([linkage.table()] if linkage.claims else [])]

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,28 +32,31 @@ from discreet.cli.output import (
 from discreet.cli.removed import refuse_removed
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
-from discreet.core.random import RandomSource, SecureRandom, SeededRandom
+from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.result_table import ResultTable, number_of
 from discreet.errors import ParameterError
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.risk.assessment import Assessment, TraceAssessment, assess
-from discreet.risk.attacks.traces import ATTACKS, JOINTLY
+from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY
 from discreet.risk.linkage import link
-from discreet.risk.pages import measured, tried_in_words, write_linkage, write_page
+from discreet.risk.pages import measured, tried_in_words, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
 from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of
+from discreet.risk.verbs.functions import function_of
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
-from discreet.risk.verbs.linkage import KnownTable, gate_linkage, linkage_parts, linkage_record
+from discreet.risk.verbs.linkage import KnownTable, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
 from discreet.tables.columns import read_scores
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
 _AS_THEY_ARE = "events are published as they are."
+_OWN = "uses a function of one's own"
+_VERDICTS = ("within the limit", "above the limit")
 
 
 class _RiskGroup(SubcommandGroup):
@@ -90,12 +92,12 @@ risk.add_command(plan_for_risk)
 class _Attack(OptionGroup):
     """The attack, and the mechanism of the reports to attack."""
 
-    attack: str = option(
+    attack: tuple[str, ...] = option(
         "--attack",
-        default="all",
-        show_default=True,
+        multiple=True,
+        metavar="ATTACK",
         bars={"plan epsilon": "{} is for events as they are; reports are attacked by their likelihood."},
-        help=f"Attack on traces: the strongest, or one of {', '.join(ATTACKS)}.",
+        help=f"Only some attacks on traces: {', '.join(ATTACKS)}. MODULE:FUNCTION is tried beside all. [all]",
     )
     alone: bool = option(
         "--alone",
@@ -128,6 +130,18 @@ class _Attack(OptionGroup):
         help="Reports of each user, with a mechanism.",
     )
     largest_list: int = option("--list", type=Count(1), default=10, show_default=True, help="Longest list of guesses.")
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the arguments of an assessment."""
+        attacks = [function_of(name) if ":" in name else name for name in self.attack]
+        about = {"alone": self.alone, "reports": self.reports, "largest_list": self.largest_list}
+        return {"attack": attacks or ALL, **about}
+
+    def refuse_one_of_many(self) -> None:
+        """Refuse an attack that would take the place of all others."""
+        for name in self.attack:
+            if ":" not in name and name != ALL:
+                raise ParameterError("attack.one-of-many", argument="attack", attack=name)
 
     def of_plan(self) -> tuple[BlockMechanism | None, Domain | None]:
         """Return the mechanism and the domain of the plan, if there is one."""
@@ -208,69 +222,43 @@ def traces(
     one table. The result compares the strongest attack with bounds for every attack. With --known
     the tables are a release, and some of its users are known.
     """
-    random = _random(seed)
-    if aux.known is not None:
-        _link(tables, events, how, aux, out, fail_above=fail_above, random=random)
-        return
+    random, linkage = SecureRandom() if seed is None else SeededRandom(seed), None
     mechanism, domain = how.of_plan()
-    read = events.read(tables, domain, keep_labels=True)
-    parts, knowledge = split_of(read, events.split, least=events.least)
+    if fail_above is not None:
+        how.refuse_one_of_many()
+    if aux.known is None:
+        read = events.read(tables, domain, keep_labels=True)
+        parts, knowledge = split_of(read, events.split, least=events.least)
+    else:
+        parts = aux.read(tables, events, domain)
+        read, knowledge = parts.target, "the known table"
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
-    chosen: dict[str, Any] = {
-        "attack": how.attack,
-        "alone": how.alone,
-        "reports": how.reports,
-        "largest_list": how.largest_list,
-    }
     with progress_bar("comparing every trace with every user"):
-        assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
-    verdict = None if fail_above is None else "above the limit" if assessment.risk > fail_above else "within the limit"
-    record = _assessment_record(assessment, parts, knowledge, read)
-    record |= {"seed": seed, "limit": fail_above, "verdict": verdict}
+        if aux.known is None:
+            assessment = assess(parts, mechanism=mechanism, random=random, **how.chosen())
+        else:
+            linkage = link(parts, mechanism=mechanism, random=random, **how.chosen())
+            assessment = linkage.assessment
+    record = _assessment_record(assessment, parts, knowledge, read) | {"seed": seed, "limit": fail_above}
+    record["verdict"] = None if fail_above is None else _VERDICTS[assessment.risk > fail_above]
     record["conditions"] = _conditions(assessment, record)
+    if linkage is not None:
+        record |= linkage_record(linkage, parts)
     if prints_json() or out.output is not None:
         record["evidence"] = evidence_of(tables, filter(None, [how.plan]), read)
     with out.naming(assessment, parts.target.names) as files:
         if out.output is not None:
             files.extend(write_page(assessment, knowledge, record, out.output, force=out.force))
-    lines = chain(
-        _assessment_parts(assessment, parts, knowledge, read),
-        written(*files),
-        [] if seed is not None else [VARIES],
-    )
+    lines = [
+        *_assessment_parts(assessment, parts, knowledge, read),
+        *([] if linkage is None else linkage_parts(linkage, parts)),
+        *written(*files),
+        *([] if seed is not None else [VARIES]),
+    ]
     show(record | {"files": files}, lines)
-    _gate(assessment, fail_above)
-
-
-def _gate(assessment: Assessment, fail_above: float | None) -> None:
-    """Exit with 1 if the identification risk exceeds the limit."""
     if fail_above is not None and assessment.risk > fail_above:
         risk = f"{assessment.risk:.4g}{assessment.risk_note}"
         end_above(f"The identification risk, {risk}, is above {fail_above:g}.")
-
-
-def _link(
-    release: tuple[str | Path, ...],
-    events: Events,
-    how: _Attack,
-    aux: KnownTable,
-    out: _Pages,
-    *,
-    fail_above: float | None,
-    random: RandomSource,
-) -> None:
-    """Link the traces of a release to its known users."""
-    mechanism, domain = how.of_plan()
-    split = aux.read(release, (events.user, events.event, events.time), domain, events.missing)
-    mechanism = mechanism or how.of_epsilon(split.target.event_count)
-    with progress_bar("comparing every trace with every known user"):
-        linkage = link(split, mechanism=mechanism, reports=how.reports, random=random)
-    record, files = linkage_record(linkage, split), []
-    if out.output is not None:
-        files = write_linkage(linkage, record, out.output, force=out.force)
-    seeded = isinstance(random, SeededRandom)
-    show(record | {"files": files}, chain(linkage_parts(linkage, split), written(*files), [] if seeded else [VARIES]))
-    gate_linkage(linkage, fail_above)
 
 
 _ASSESSMENT: dict[str, Any] = {
@@ -292,7 +280,7 @@ _ASSESSMENT: dict[str, Any] = {
 
 _OF_TRACES: dict[str, Any] = {
     "attacks_tried": "tried",
-    "attacker": lambda assessment: ATTACKS[assessment.attack].words,
+    "attacker": lambda assessment: ATTACKS[assessment.attack].words if assessment.attack in ATTACKS else _OWN,
     "traces_of_which_nothing_was_learned": "unlearned",
     "hours_not_used": "clock",
     "numbers_not_used": "unused",
@@ -366,10 +354,6 @@ def _assessment_parts(
         yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
 
 
-def _random(seed: int | None) -> RandomSource:
-    return SecureRandom() if seed is None else SeededRandom(seed)
-
-
 @dataclass(frozen=True, slots=True)
 class _Scores(OptionGroup):
     """The columns of the table of scores, and options for reading them."""
@@ -395,7 +379,12 @@ def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, see
     """
     score, failed = columns.score, columns.failed
     matrix = read_scores(table, score, probe=columns.probe, template=columns.template, failed=failed)
-    matcher = biometric({score: matrix}, distances=columns.distance, failed=failed, random=_random(seed))[score]
+    matcher = biometric(
+        {score: matrix},
+        distances=columns.distance,
+        failed=failed,
+        random=SecureRandom() if seed is None else SeededRandom(seed),
+    )[score]
     show(_matcher_record(matcher), [str(matcher)])
     if matcher.det.equal_error_rate > _WORSE_THAN_CHANCE:
         way = "leave out --distance" if columns.distance else "pass --distance"
