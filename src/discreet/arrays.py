@@ -31,7 +31,7 @@ def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
 
 
 def sealed(array: AnyArray) -> AnyArray:
-    """Return an array that nobody else uses, after making it and its bases read-only."""
+    """Return an array after making it read-only, and also the arrays that own its memory."""
     owner: AnyArray | None = array
     while owner is not None:
         owner.flags.writeable = False

@@ -57,7 +57,7 @@ class DiscreetError(Exception):
         return self
 
     def of_kind(self, kind: type[_Other]) -> _Other:
-        """Return an error of another class with the same message and the same place."""
+        """Return an error of another class with the same message and the same place of the fault."""
         other = kind(str(self.args[0]), argument=self.argument, **self._values)
         other._place = self._place
         return other

@@ -16,7 +16,7 @@ _EXTRAS = {
 
 
 def optional(module: str) -> Any:
-    """Return an optional module.
+    """Import and return an optional module; raise an error that names the missing extra.
 
     Raises:
         MissingExtraError: if the module is not installed; the message names the extra to install.

@@ -135,7 +135,7 @@ def test_refusals_name_their_argument(name: str, check: Callable[[Any], float]) 
 
 
 @each(
-    "given, quoted",
+    "given, text",
     [
         (2**64 - 1, str(2**64 - 1)),
         (1 - 2**64, str(1 - 2**64)),
@@ -151,8 +151,8 @@ def test_refusals_name_their_argument(name: str, check: Callable[[Any], float]) 
         ([1], "list"),
     ],
 )
-def test_refusals_quote_numbers_and_short_texts_and_of_others_the_type(given: Any, quoted: str) -> None:
-    assert quoted(given) == quoted
+def test_refusals_quote_numbers_and_short_texts_and_of_others_the_type(given: Any, text: str) -> None:
+    assert quoted(given) == text
 
 
 KNOWN = ["linear", "norm-sub", "MLE"]

@@ -57,7 +57,7 @@ class NamedBatch:
 
     @classmethod
     def of_entry(cls, entry: Any) -> "NamedBatch":
-        """Return the batch that an entry of a tally's file stores; a digest in entries of earlier versions is ignored.
+        """Return the batch that an entry of a tally's file stores. A digest in entries of earlier versions is ignored.
 
         Raises:
             ValueError: if the entry lists no batch.
@@ -139,7 +139,7 @@ def batch_name(facts: Mapping[str, Any]) -> str:
 
 
 def batch_in(facts: Mapping[str, Any], n: int) -> NamedBatch | None:
-    """Return the batch of n reports that the metadata of their file identify; None if the metadata identify no batch.
+    """Return the batch that a file's metadata name, with the file's n reports; None if the metadata name no batch.
 
     A file whose metadata do not give the size of the batch is assumed to hold the whole batch.
 

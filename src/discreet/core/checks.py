@@ -116,7 +116,7 @@ def checked_between(name: str, argument: object, low: float = 0, high: float = 1
     """Return a number strictly between ``low`` and ``high`` as a float; raise an error for anything else.
 
     Raises:
-        ParameterError: if it is not a number between the two.
+        ParameterError: if it is not a number between ``low`` and ``high``.
     """
     return _checked_real(name, argument, lambda number: low < number < high, "argument.not-between", low=low, high=high)
 
@@ -179,7 +179,7 @@ def checked_epsilon(epsilon: object) -> float:
 def check_truth_possible(epsilon: float, threshold: float) -> None:
     """Raise an error if epsilon is so small that the truth would never be sent.
 
-    Then the sampler's threshold, S or another integer, is below 1.
+    Such an epsilon makes the sampler's threshold, an integer, less than 1.
 
     Raises:
         ParameterError: if the threshold is below 1.

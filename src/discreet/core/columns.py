@@ -25,9 +25,9 @@ MISSING = -2
 OUTSIDE = -1
 """Code of a value that is not in the domain."""
 CLIPPED = "lie outside the range, and count as its nearest end"
-"""Words about clipped numbers in the summary of a run."""
+"""Text about clipped numbers in the summary of a run."""
 READ = "are taken for the label that they read like"
-"""Words about texts that are no labels in the summary of a run."""
+"""Text in the summary of a run about texts that count as the label that they read like."""
 
 
 # Span per entry up to which integers are marked in an array instead of sorted.
@@ -93,7 +93,7 @@ def floats(values: Any, wanted: str = "values") -> AnyArray:
 
 
 def _narrow(kind: Any) -> np.dtype[Any] | None:
-    """Return a type of floats narrower than float64 in the machine's byte order; None for any other type."""
+    """Return a float type narrower than float64, in the machine's byte order; None for any other type."""
     kind = np.dtype(kind)
     is_narrow = kind.kind == "f" and kind.itemsize < np.dtype(np.float64).itemsize
     return kind.newbyteorder("=") if is_narrow else None
@@ -115,7 +115,7 @@ def _floats_of(objects: Any, wanted: str) -> AnyArray:
 
 
 def _converted(kind: Any, numbers: AnyArray) -> AnyArray:
-    """Return numbers converted to another type of floats; numbers that are too large for the type become infinite."""
+    """Return numbers converted to another float type; numbers that are too large for the type become infinite."""
     with np.errstate(over="ignore"):
         return numbers.astype(kind)
 
@@ -135,11 +135,10 @@ def float32(values: Any, wanted: str = "values") -> AnyArray:
 
 
 def were_float32(numbers: AnyArray) -> bool:
-    """Return true if an array of float64 numbers was float32 before.
+    """Return true if float64 numbers were converted from float32.
 
-    Then every number is a float32, and at least one has more than 12 significant digits as a float64.
-
-    As a float64, a float32 of 0.7 is 0.699999988079071.
+    Every number must be a float32, and at least one must have more than 12 significant digits as a float64. The float32
+    of 0.7 is 0.699999988079071 as a float64.
     """
     for part in (numbers[:_HEAD], numbers):
         if not ((_converted(np.float32, part) == part) | np.isnan(part)).all():
@@ -197,7 +196,7 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
 
 
 def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return the given rows whose entry is missing; raise an error if any other of these entries is no text.
+    """Return the given rows whose entry is missing; raise an error if an entry of another given row is not text.
 
     Raises:
         DataError: if an entry is neither missing nor text; the message says how many and where.
@@ -233,7 +232,7 @@ def reals(values: Any, wanted: str) -> FloatArray:
         ParameterError: if it holds anything but real numbers.
     """
     array = None
-    # Swallowed, not chained: the library's error quotes what it cannot take.
+    # The library's error is not chained, because it quotes the value.
     with suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(unmasked(values, f"entries of {wanted}"))
         if array.dtype.kind == "O" and all(isinstance(value, Real) for value in array.flat):
@@ -246,8 +245,8 @@ def reals(values: Any, wanted: str) -> FloatArray:
 def absent(values: Any, wanted: str = "values") -> BoolArray:
     """Return ``(n,)`` booleans: true where a value of a column is missing.
 
-    Missing are null in Arrow and polars; None, nan, NaT and NA in other columns; and masked entries. An empty text is
-    not missing: only the reader of a text file knows that nothing was written.
+    Missing values are null in Arrow and polars; None, nan, NaT and NA in other columns; and masked entries. An empty
+    text is not missing, because only the reader of a text file knows whether a cell was empty.
 
     Raises:
         DataError: if this is no column of values of one kind.
@@ -291,12 +290,12 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
 
 
 def category_order(values: Any) -> list[Any]:
-    """Return the ordered categories of a categorical column (pandas, polars, Arrow); empty for any other column."""
+    """Return the categories of an ordered categorical column (pandas, polars, Arrow); an empty list otherwise."""
     import pyarrow as pa
 
     kind: Any = getattr(values, "dtype", None)
     if type(kind).__module__.startswith("polars") and str(kind) == "Categorical":
-        # polars numbers these categories by first appearance, which is no order.
+        # polars numbers these categories in the order of their first appearance.
         return []
     if type(kind).__name__ == "CategoricalDtype":
         return list(kind.categories)
@@ -361,7 +360,7 @@ def _check_column(values: Any, wanted: str) -> None:
     if is_single(values):
         raise DataError("column.not-sequence", wanted=wanted, kind=type(values).__name__)
     if isinstance(values, Set | Mapping):
-        # The rows of a set or mapping have no order of people.
+        # The entries of a set or a mapping cannot be matched to people, because they have no order.
         raise DataError("column.unordered", wanted=wanted, kind=type(values).__name__)
 
 
@@ -458,7 +457,7 @@ def refuse_missing(gone: BoolArray, wanted: str = "values") -> None:
 
 @contextmanager
 def of_parameter(place: str = "") -> Iterator[None]:
-    """Turn an error about data into an error about the parameter that holds the data.
+    """Raise an error about data as an error about the parameter that holds the data.
 
     The new error names the parameter, or a place in it.
 
@@ -485,7 +484,7 @@ def missing_error(
 
 
 def outside_error(count: int, total: int, row: int | str, alike: int, advice: str = "filter them out") -> DataError:
-    """Return the error for values outside the domain: it gives their number and the row of the first one, but no value.
+    """Return the error for values outside the domain. It gives their number and the row of the first one, but no value.
 
     Args:
         count: number of values outside the domain.

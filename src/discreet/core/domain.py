@@ -26,7 +26,7 @@ from discreet.core.labels.text_forms import as_composed, composed, composed_name
 from discreet.errors import DataError, DiscreetError, ParameterError
 
 SIGN = "⊥"
-"""Stands before a tag where a placeholder is shown among values."""
+"""The sign before a tag in the name of a placeholder."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,8 +127,8 @@ def value_mask(space: LabelSpace, values: Any, name: str = "sensitive", *, close
         space: the labels.
         values: as for `sensitive_mask`, but never None.
         name: the argument's name in messages.
-        closed: whether ranges of numbers are sensitive ones, which include their upper ends and may be narrower than
-            a bin.
+        closed: whether ranges of numbers are sensitive ranges, which include their upper bounds and may be narrower
+            than a bin.
 
     Raises:
         ParameterError: if a value is not in the domain.
@@ -310,7 +310,7 @@ class Domain:
         allow_unprotected: bool = False,
         exact: bool = False,
     ) -> Self:
-        """Make a domain of all combinations of the attributes' labels.
+        """Make a domain of all combinations of the labels of several attributes.
 
         Args:
             attributes: name of each attribute and its labels; the last one varies fastest in the codes.
@@ -369,7 +369,7 @@ class Domain:
         return cls._of(Grid(borders[0], borders[1], rows, cols), sensitive, allow_unprotected)
 
     def for_attribute(self, attribute: str) -> Self:
-        """Return the same domain as the domain of a survey's attribute."""
+        """Return a copy of the domain that stores the name of a survey's attribute."""
         domain = self._of(self.space, self._mask, True, self.exact)
         object.__setattr__(domain, "attribute", composed(attribute))
         return domain
@@ -515,7 +515,7 @@ class Domain:
         if len(codes) and codes.min() < 0:
             columns.refuse_missing(codes == MISSING)
             outside = np.flatnonzero(codes == OUTSIDE)
-            # An iterator was consumed.
+            # An iterator is used up now, so its values cannot be encoded again.
             read = self.space_as_read.encode(values)[outside] >= 0 if isinstance(values, Sized) else outside < 0
             raise columns.outside_error(len(outside), len(codes), int(outside[0]), int(np.count_nonzero(read)))
         return codes
@@ -541,7 +541,7 @@ class Domain:
         """Return ``codes`` as ``(n,)`` integers; raise an error unless all are in 0..|X| - 1.
 
         Raises:
-            DataError: otherwise.
+            DataError: if an entry is not an integer in this range.
         """
         plain = isinstance(codes, np.ndarray) and codes.dtype.kind in "iu"
         checked = columns.unmasked(codes, "codes") if plain else columns.integers(codes, "codes")
@@ -582,7 +582,7 @@ class Domain:
         return self._of(space, mask, False, self.exact).for_attribute(self.attribute)
 
     def distribution(self, values: Any, probabilities: Any) -> FloatArray:
-        """Return the ``(|X|,)`` distribution with the given probabilities of the listed values, and 0 for all others.
+        """Return the ``(|X|,)`` distribution with the given probabilities of some values, and 0 for all others.
 
         Args:
             values: ``(n,)`` different values; see `encode`.
@@ -590,7 +590,7 @@ class Domain:
 
         Raises:
             DataError: if a value is not in the domain.
-            ParameterError: if a value is listed twice, or this is no distribution.
+            ParameterError: if a value is listed twice, or the probabilities are no distribution.
         """
         codes, shares = self._checked(self.space.encode(values)), columns.numbers(probabilities, "probabilities")
         if len(shares) != len(codes) or len(np.unique(codes)) != len(codes):
@@ -602,7 +602,7 @@ class Domain:
         return self.check_distribution(whole)
 
     def arrange(self, sensitive: FloatArray, clear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` numbers of X_S and ``(N,)`` of X_N.
+        """Return ``(|X|,)`` numbers in the order of the codes, from ``(v,)`` for X_S and ``(N,)`` for X_N.
 
         Rows are arranged in the same way: ``(g, |X|)`` from ``(g, v)`` and ``(g, N)``.
         """

@@ -72,7 +72,7 @@ class Grouping:
         return cls(tuple(names), labels, codes.reshape(-1))
 
     def take(self, rows: IntArray) -> "Grouping":
-        """Return the grouping of some of the reports; groups without any of these reports are dropped."""
+        """Return the grouping of the reports in some rows; groups without any of these reports are dropped."""
         places, codes = np.unique(self.codes[rows], return_inverse=True)
         return Grouping(self.names, [self.labels[place] for place in places.tolist()], codes.reshape(-1))
 
@@ -136,7 +136,7 @@ class ValueCells(ABC):
 
     @abstractmethod
     def total(self, each: FloatArray) -> FloatArray:
-        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
+        """Return ``(m,)`` totals: the sum of the ``(|X|,)`` numbers ``each`` over the values of each cell."""
 
     @abstractmethod
     def lifted(self, weights: FloatArray) -> FloatArray:
@@ -160,7 +160,7 @@ class CellPartition(ValueCells):
     cells: IntArray
 
     def total(self, each: FloatArray) -> FloatArray:
-        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
+        """Return ``(m,)`` totals: the sum of the ``(|X|,)`` numbers ``each`` over the values of each cell."""
         return np.asarray(np.bincount(self.cells, each[self.codes], self.size), np.float64)
 
     def lifted(self, weights: FloatArray) -> FloatArray:
@@ -172,7 +172,9 @@ class CellPartition(ValueCells):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AxisPartition(ValueCells):
-    """Cells of a marginal of an array: one for each combination of indices on some axes, the last axis fastest.
+    """Cells of a marginal of an array: one cell for each combination of indices of the axes that remain.
+
+    The last of these axes varies fastest.
 
     Attributes:
         size: m, the number of cells.
@@ -189,7 +191,7 @@ class AxisPartition(ValueCells):
         return tuple(axis for axis in range(len(self.shape)) if axis not in self.kept)
 
     def total(self, each: FloatArray) -> FloatArray:
-        """Return ``(m,)`` totals: the ``(|X|,)`` numbers summed over the values of each cell."""
+        """Return ``(m,)`` totals: the sum of the ``(|X|,)`` numbers ``each`` over the values of each cell."""
         summed = each.reshape(self.shape).sum(axis=self._dropped)
         return np.ascontiguousarray(summed.transpose(np.argsort(np.argsort(self.kept)))).reshape(-1)
 

@@ -90,7 +90,7 @@ def posterior_percent(epsilon: float, prior: float = 0.5, digits: int = 2) -> st
 
 
 def posterior_share(epsilon: float) -> float:
-    """Return `posterior_percent` as a share: a number below 1.
+    """Return the largest posterior probability as a number, rounded up as `posterior_percent` does.
 
     Beyond 99.99% it is `largest_posterior`, or the largest float below 1.
     """
@@ -249,7 +249,7 @@ _EXACT_DIGITS = 120
 
 
 def likelihood_ratio(threshold: int, inclusion: Fraction) -> Fraction:
-    """Return e^epsilon as it follows exactly from the sampler's integers: 1 + s / ((1 - s) pi)."""
+    """Return e^epsilon of a sampler as an exact fraction, from the sampler's integers: 1 + s / ((1 - s) pi)."""
     return 1 + Fraction(threshold, WORD_RANGE - threshold) / inclusion
 
 

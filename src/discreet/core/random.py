@@ -1,4 +1,4 @@
-"""Random words, and the random booleans ("coins") and integers that are drawn from them.
+"""Random words, and the random booleans and integers that are drawn from these words.
 
 A source gives 64-bit words of AES-256 in counter mode. A mechanism compares the words with integers, so that every
 probability is an exact fraction. The secure source takes its key from the operating system. The seeded source, for
@@ -6,10 +6,10 @@ simulation only, runs the same code, and its reports are marked as simulated. Ca
 draw goes through `fresh_words` and every source through `checked_source`, because words of a wrong type would make
 devices report the truth.
 
-A coin is true with the probability S / 2^64 exactly. A large batch needs fewer random bits than single reports: a half
-word, 32 bits, nearly always decides both the coin and the noise. If it does not, more bits are drawn for that report.
-The probabilities are exactly as for whole words. With N = 2^64 - S, a word W means truth if W >= N. With v symbols of
-noise and the width w = N // (v 2^32), the first half h of a word is one of three kinds:
+The decision of a report, its coin, is true with the probability S / 2^64 exactly. A large batch needs fewer random bits
+than single reports: a half word, 32 bits, nearly always gives both the decision and the noise. Otherwise more bits are
+drawn for the report. The probabilities are exactly as for whole words. With N = 2^64 - S, a word W means truth if W >=
+N. With v symbols of noise and the width w = N // (v 2^32), the first half h of a word is one of three kinds:
 
 - h >= N / 2^32: W >= N for every second half, so the report is the truth.
 - h < v w: W < N for every second half, so the report is noise. The symbol is h // w, and each symbol has w halves.
@@ -346,7 +346,7 @@ def fresh_lanes(n: int, random: RandomSource, lane: Any) -> AnyArray:
 
 
 BATCH = 1 << 12
-"""Size of a batch from which on coins and noise are drawn together."""
+"""Size of a batch from which on decisions and noise are drawn together."""
 
 _HALF_BITS = WORD_BITS // 2
 # Fewer symbols than this fit into half a word.
@@ -367,16 +367,16 @@ class Coins(NamedTuple):
     noise: AnyArray | None = None
 
     def take(self, rows: IntArray) -> "Coins":
-        """Return the coins of some reports, with their noise."""
+        """Return the decisions on some reports, with the noise of these reports."""
         return Coins(self.truth.take(rows), None if self.noise is None else self.noise.take(rows))
 
 
 def bernoulli(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw ``n`` booleans that are True with probability ``threshold / 2^64`` exactly, each from one word.
+    """Draw ``n`` booleans that are true with probability ``threshold / 2^64`` exactly, each from one word.
 
     Args:
-        n: the number of coins.
-        threshold: 0..2^64; at 0 and at 2^64 the coin is certain and needs no word.
+        n: the number of booleans.
+        threshold: 0..2^64; at 0 and at 2^64 the result is certain and needs no word.
         random: the words.
 
     Returns:
@@ -388,12 +388,12 @@ def bernoulli(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def bernoulli32(n: int, threshold: int, random: RandomSource) -> BoolArray:
-    """Draw booleans with the probabilities of `bernoulli`, from half a word each.
+    """Draw ``n`` booleans that are true with probability ``threshold / 2^64`` exactly, mostly from half a word each.
 
     A second half is drawn only if the first half equals the high half of the threshold.
 
     Args:
-        n: the number of coins.
+        n: the number of booleans.
         threshold: 0..2^64.
         random: the words.
 
@@ -406,7 +406,7 @@ def bernoulli32(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray:
-    """Return the ``(n,)`` booleans of `bernoulli32` for given first halves; the threshold is neither 0 nor 2^64."""
+    """Return the ``(n,)`` booleans that `bernoulli32` draws if its first halves of words are given."""
     high, low = divmod(threshold, 1 << _HALF_BITS)
     truth: BoolArray = halves < np.uint32(high)
     tied = np.flatnonzero(halves == np.uint32(high))
@@ -416,7 +416,7 @@ def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray
 
 
 def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
-    """Draw coins that are True with probability ``threshold / 2^64`` exactly, and uniform noise, from the same words.
+    """Draw decisions, true with probability ``threshold / 2^64`` exactly, and uniform noise, from one word each.
 
     Args:
         n: the number of reports.
@@ -425,7 +425,7 @@ def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
         random: the words.
 
     Returns:
-        The coins and the noise, which is in 0..v - 1 where the report is noise.
+        The decisions and the noise, which is in 0..v - 1 where the report is noise.
     """
     if not 0 < threshold < WORD_RANGE:
         lane = np.uint32 if symbols <= _FEW else np.uint64
@@ -442,7 +442,7 @@ def joint(n: int, threshold: int, symbols: int, random: RandomSource) -> Coins:
 
 @dataclass(frozen=True, slots=True)
 class WordShares:
-    """Boundaries that divide the first parts of words into symbols of noise, truth, and undecided parts.
+    """Boundaries by which the first part of a random word means a symbol of noise, means the truth, or is undecided.
 
     Attributes:
         noise: N, the number of words that mean noise, at least 1.
@@ -466,7 +466,7 @@ class WordShares:
         return cls(noise, rest, width, symbols * width, -(-noise >> rest))
 
     def decide(self, words: AnyArray) -> tuple[BoolArray, AnyArray, IntArray]:
-        """Return coins and symbols by the first parts of words, and the rows that also need the second parts."""
+        """Return decisions and noise from the first parts of words, and the rows that also need a second part."""
         lane = words.dtype.type
         noise = words // lane(max(self.width, 1))
         truth: BoolArray = words > lane(self.top - 1)
@@ -476,12 +476,12 @@ class WordShares:
         return truth, noise, within
 
     def truth_of(self, words: AnyArray, rest: AnyArray) -> BoolArray:
-        """Return the coins of whole words, which first parts and as many second parts make up."""
+        """Return the truth-or-noise decisions of whole words, each composed of a first part and a second part."""
         return (words.astype(np.uint64) << np.uint64(self.rest) | rest) >= np.uint64(self.noise)
 
 
 def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
-    """Return words whose bits are True with probability ``threshold / 2^depth`` exactly, each from ``depth`` words.
+    """Return words with bits that are true with probability ``threshold / 2^depth``, from ``depth`` bits each.
 
     Args:
         words: ``(depth, ...)`` words, which are overwritten. The bits at one position of the ``depth`` words are the
@@ -498,16 +498,16 @@ def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
 def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
     """Return the ranks where the report is the truth, and -1 elsewhere.
 
-    There is no branch, because its running time would reveal the coin.
+    There is no branch, because its running time would reveal the decision.
     """
     members: IntArray = np.bitwise_or(ranks, truth.view(np.int8) - np.int8(1), dtype=np.int64)
     return members
 
 
 def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
-    """Write the values where the report is the truth, and noise elsewhere.
+    """Write the person's value where the report is the truth, and noise elsewhere.
 
-    There is no branch, because its running time would reveal the coin.
+    There is no branch, because its running time would reveal the decision.
 
     Args:
         truthful: ``(n,)`` booleans.

@@ -43,7 +43,7 @@ class Column:
     """The format of one column of a block.
 
     Attributes:
-        name: the field's name on the wire.
+        name: the column's name in files and messages.
         dtype: an unsigned NumPy integer type; ``uint8`` with a width is a string of bytes.
         width: entries per block; None for a plain number.
         bound: every entry is below it.
@@ -221,7 +221,7 @@ class Reports:
         return type(self)(self.fingerprint, n, in_clear, clear, blocks, self.simulated, self.columns, batches)
 
     def _batches_of(self, n: int) -> tuple[NamedBatch, ...]:
-        """Return the batches to which n of the reports belong, as far as their number determines it."""
+        """Return the batches of n selected reports: all batches, or a part of the only batch."""
         if n == self.n:
             return self.batches
         batch = self.batch
@@ -274,7 +274,7 @@ class Reports:
     def sealed(self) -> Self:
         """Return the reports in canonical order: sorted by their contents, so that the order of people is lost.
 
-        Files of them, of any number of reports, are written by `discreet.formats.sealed_files.write_sealed`.
+        `discreet.formats.sealed_files.write_sealed` writes files of such reports, of any number of reports.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
@@ -334,7 +334,7 @@ def _slice_bounds(rows: slice, n: int) -> tuple[int, int, int]:
 
 
 def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
-    """Return columns of blocks as read-only; all must have the same length, one of the two given."""
+    """Return columns of blocks as read-only arrays; raise an error unless all have the same, allowed length."""
     if not isinstance(blocks, Mapping) or not blocks:
         raise DataError("blocks.empty", argument="blocks")
     sealed = {}
@@ -529,7 +529,7 @@ def stamp(kind: str, fingerprint: str, **facts: Any) -> dict[bytes, bytes]:
 def report_schema(
     columns: Sequence[Column], fingerprint: str, *, simulated: bool = False, facts: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return the Arrow schema of reports with such columns; its metadata also hold the ``facts``."""
+    """Return the Arrow schema of reports with these columns; its metadata also contain ``facts``."""
     import pyarrow as pa
 
     entries = {**(facts or {}), "simulated": simulated}

@@ -44,7 +44,7 @@ def p_value_text(p_value: float, *, sign: bool = False) -> str:
 
 
 def rounded_by(value: float, error: float) -> str:
-    """Return a number with two significant digits of its standard error; with five digits where that is 0 or infinite.
+    """Return a number with two significant digits of its error; five digits if the error is 0 or infinite.
 
     Example:
         >>> rounded_by(0.0000123456, 0.0000021), rounded_by(1234.5, 310.0), rounded_by(2.0, 0.0)
@@ -54,7 +54,7 @@ def rounded_by(value: float, error: float) -> str:
         return f"{value:.5g}"
     places = 1 - math.floor(math.log10(error))
     if places <= _MOST_PLACES and abs(value) < _LARGE:
-        # No minus before 0.
+        # Adding 0.0 removes the minus of -0.0.
         return f"{round(value, places) + 0.0:.{max(places, 0)}f}"
     digits = 1 + places + (math.floor(math.log10(abs(value))) if value else 0)
     return f"{value:.{max(digits, 1)}g}"
@@ -78,7 +78,7 @@ _FORMATS: Mapping[Kind, Format] = {
 _PERCENTAGES: Mapping[Format, str] = {"%": "", "+%": "+"}
 """Formats of shares and of differences of shares, with their sign: a table chooses the decimals."""
 _MOST_DECIMALS = 4
-# Of a number by its standard error: longer ones have an exponent.
+# Longer numbers are written with an exponent.
 _MOST_PLACES, _LARGE = 8, 1e6
 _LEFT = ("text", "mark")
 
@@ -96,7 +96,7 @@ class ResultColumn:
         format: format of a value, or a function that returns its text; if empty, the kind's. ``"+%"`` is a signed
             percentage.
         shown: whether people see it; programs and files get every column.
-        errors: ``(rows,)`` standard errors, by which numbers are rounded; None where the format says it.
+        errors: ``(rows,)`` standard errors, by which numbers are rounded; None if the format decides.
     """
 
     name: str

@@ -97,12 +97,12 @@ class Tally:
 
     @property
     def square_parts(self) -> tuple[tuple[float, "Tally"], ...]:
-        """The counts by squared weights, as pairs of a factor and a tally to add up; here all weights are 1."""
+        """The tally with squared weights, as pairs (factor, tally) to multiply and add up; here all weights are 1."""
         return ((1.0, self),)
 
     @property
     def unnamed(self) -> int:
-        """Number of reports that belong to no known batch."""
+        """Number of reports that belong to no named batch."""
         return self.n - sum(batch.n for batch in self.batches)
 
     @property
@@ -134,7 +134,7 @@ class Tally:
         return cls(first.fingerprint, n, support, clear, simulated, tuple(batches))
 
     def without(self, other: Self) -> Self:
-        """Return the tally without the reports of batches that it counted.
+        """Return the difference of this tally and the tally of some of its batches.
 
         Args:
             other: the tally of those batches, and of no other report.
@@ -163,7 +163,7 @@ class Tally:
 
 def total(counts: IntArray, largest: int | None = None) -> int:
     """Return the exact sum of counts of at least 0, of any size. ``largest`` is the largest count, if it is known."""
-    # A sum of forged counts could wrap.
+    # A sum of forged counts could overflow.
     small = not len(counts) or int(counts.max() if largest is None else largest) * len(counts) < _SAFE
     return int(counts.sum() if small else counts.sum(dtype=object))
 
@@ -197,7 +197,7 @@ class WeightedTally:
 
     @property
     def square_parts(self) -> tuple[tuple[float, Tally], ...]:
-        """The counts by squared weights, as pairs of a factor and a tally to add up."""
+        """The tally with squared weights, as pairs (factor, tally) to multiply and add up."""
         return tuple((times, square) for times, square in zip((1.0, 2.0**DIGIT), self.squares, strict=True) if square.n)
 
     def __add__(self, other: Self) -> Self:

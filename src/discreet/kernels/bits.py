@@ -1,4 +1,4 @@
-"""Compiled kernels for packed bits: column counts, products with the matrix of bits, and subsets as marks.
+"""Compiled kernels for packed bits: column counts, products with the matrix of bits, and subsets stored as bits.
 
 A batch of m reports of v bits is ``rows``: uint8, shape ``(m, ceil(v/8))``. Bit j of a report is bit ``j % 8`` (bit 0
 is the least significant) of byte ``j // 8``, and the bits beyond v are zero. Words are little endian, as on every
@@ -31,7 +31,7 @@ _BYTES_SIDE_BY_SIDE, _PAGE = 1 << 9, 1 << 12
 
 
 def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1) -> NDArray[np.int64]:
-    """Return the number of ones in every column.
+    """Return the number of ones in each column of packed bits.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.
@@ -230,7 +230,7 @@ def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None =
 def tiles_dot(
     tiles: NDArray[np.uint32], values: NDArray[_Float], rows: int, *, threads: int | None = None
 ) -> NDArray[_Float]:
-    """Return, for every report, the sum of the values of its ones.
+    """Return, for every report, the sum of the values whose bits are 1 in the report.
 
     Args:
         tiles: shape ``(ceil(m/32), v)``.
@@ -360,7 +360,7 @@ def _swap_halves(source: NDArray[np.uint32], target: NDArray[np.uint32], shift: 
 
 @compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot)
 def row_sums(tiles: NDArray[np.uint32], values: NDArray[Any], span: int, sums: NDArray[Any]) -> None:
-    """Write the ``(t, 32)`` sums of the values of each report's ones, from tiles."""
+    """Write, for every report, the sum of the values whose bits are 1 in the report, from tiles."""
     # Float64 sums of a few tiles at a time: a second large array would cause page faults.
     totals = np.empty((_TILES_PER_PASS, 32))
     for start in range(0, tiles.shape[0], _TILES_PER_PASS):
@@ -461,7 +461,7 @@ _ABREAST = 4
 
 @compiled()
 def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArray[np.int64]) -> None:
-    """Set or clear drawn places in marks, in place, and reduce ``missing`` for each change."""
+    """Set or clear the bits at drawn places of subsets, in place, and reduce ``missing`` for each change."""
     unit, six, low = np.uint64(1), np.uint64(6), np.uint64(63)
     for i in range(marks.shape[0]):
         row = marks[i]
@@ -479,7 +479,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[Any]) -> None:
-    """List the marked places of each row in ascending order."""
+    """List the members of each subset in ascending order, from the bits of its row."""
     _list(marks, np.empty(64 * marks.shape[1] + 64, out.dtype), out)
 
 

@@ -67,7 +67,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
 
 def cache_of(function: Any) -> KernelCache | None:
-    """Return the cache of a function; None if there is no safe folder."""
+    """Return the cache on disk for a kernel; None if there is no safe folder."""
     try:
         cache = KernelCache(function)
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""Counts of symbols and bits, subsets as marks, and the Walsh-Hadamard transform, by NumPy or by compiled kernels.
+"""Counts of symbols and bits, subsets stored as bits, and the Walsh-Hadamard transform, by NumPy or compiled kernels.
 
 Compiled kernels count symbols four times as fast, add bits ten times as fast, and draw subsets thirty times as fast.
 They are used if there is enough work (`compiled_pays`), and give exactly the same results.
@@ -133,7 +133,7 @@ def count_columns(rows: NDArray[np.uint8], size: int) -> NDArray[np.int64]:
 
 
 def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return the ``(8 width,)`` column sums of bits."""
+    """Return the ``(8 width,)`` column sums of packed bits."""
     count, width = rows.shape
     whole = 1 << max((count - 1).bit_length(), 3)
     if whole > count:
@@ -149,7 +149,7 @@ def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sums of the first and the second half of the numbers, one digit longer.
+    """Return the sums of the first and the second half of numbers, whose binary digits are in separate words.
 
     Args:
         digits: ``(digits, numbers, width)`` words: bit u of word [p, i, j] is digit p of the i-th number of its column.
@@ -269,7 +269,7 @@ def repair(marks: NDArray[np.uint64], places: NDArray[np.uint32], missing: NDArr
 
 
 def list_members(marks: NDArray[np.uint64], out: NDArray[np.unsignedinteger]) -> None:
-    """List the marked places of each row in ascending order.
+    """List the members of each subset in ascending order, from the bits of its row.
 
     Args:
         marks: shape ``(m, lanes)``, k set in each row.

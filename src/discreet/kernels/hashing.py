@@ -1,4 +1,4 @@
-"""Compiled kernels for local hashing: blocks of hash functions, with one function per report or a pool of functions.
+"""Compiled kernels for local hashing: one hash function per report, or a pool of functions for all reports.
 
 A report with its own function is ``(alpha, beta, bucket)``, three uint32 arrays of shape ``(m,)``. Its block is
 
@@ -247,7 +247,7 @@ def column_sums(
 
 @compiled()
 def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
-    """Return the first value of each report's block, the steps between values, and the numbers of values."""
+    """Return the first value in each report's block, the steps between the values, and the numbers of values."""
     alpha, beta, bucket = columns
     count = min(_LANES, alpha.size - start)
     x, step = np.empty(count, np.uint32), np.empty(count, np.uint32)

@@ -24,7 +24,7 @@ def members_dot(
     *,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every report, the sum of the values of its members.
+    """Return, for every report, the sum of the values of the members that the report lists.
 
     Args:
         members: shape ``(m, k)``.
@@ -110,7 +110,7 @@ def row_sums(
     values: NDArray[np.float64],
     sums: NDArray[np.float64],
 ) -> None:
-    """Write the ``(m,)`` sums of the values of each report's members."""
+    """Write the ``(m,)`` sums of the values of the members that each report lists."""
     for i in range(members.shape[0]):
         total = 0.0
         for k in range(members.shape[1]):

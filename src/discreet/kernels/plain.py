@@ -74,7 +74,7 @@ def scatter(coefficients: AnyArray, values: FloatArray, prime: int, sums: FloatA
 
 
 def _chunks(rows: int, width: int) -> Iterator[slice]:
-    """Yield chunks of rows, for rows of the given width."""
+    """Yield chunks of consecutive rows whose arrays fit into the cache, for rows of the given width."""
     step = max(_ENTRIES_AT_ONCE // max(width, 1), 1)
     return (slice(start, start + step) for start in range(0, rows, step))
 
@@ -101,7 +101,7 @@ def _reduce(numbers: AnyArray, modulus: int) -> None:
 
 
 def members_dot(members: AnyArray, values: FloatArray, sums: FloatArray) -> None:
-    """Write, for every report, the sum of its members' values."""
+    """Write, for every report, the sum of the values of the members that the report lists."""
     padded = np.append(values, 0.0)
     for rows in _chunks(*members.shape):
         sums[rows] = padded[np.minimum(members[rows], values.size)].sum(axis=1)
@@ -125,7 +125,7 @@ def transpose_rows(rows: AnyArray, tiles: AnyArray) -> None:
 
 
 def tiles_dot(tiles: AnyArray, values: AnyArray, _: int, sums: AnyArray) -> None:
-    """Write, for every report, the sum of the values of its ones."""
+    """Write, for every report, the sum of the values whose bits are 1 in the report."""
     for rows, bits in _bits(tiles):
         sums[rows] = np.einsum("j,ijk->ik", values, bits, dtype=np.float64)
 

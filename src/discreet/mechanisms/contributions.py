@@ -30,7 +30,7 @@ from discreet.core.domain import Domain
 from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockLaw, ListedLaw, joint_inclusion
 from discreet.mechanisms.evidence import Membership
-from discreet.theory.always import scattered_means, subset_means
+from discreet.theory.always import independent_means, subset_means
 from discreet.theory.limits import Moments
 from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients, PoolBias
 
@@ -411,7 +411,7 @@ class SymmetricContributions(Contributions):
         tilts = np.where(covered, step * each, 0.0)[:, None] * slopes[:, :, None]
         count = self._fixed_size(joint)
         inside = np.broadcast_to((sizes * covered)[:, None], tilts.shape)
-        noise, truthful = scattered_means(tilts, inside, joint)
+        noise, truthful = independent_means(tilts, inside, joint)
         if 1 < count < self.domain.sensitive_count:
             noise, truthful = subset_means(tilts, inside, count)
         at_base = np.exp(slopes * base[:, None])[:, :, None]

@@ -7,9 +7,9 @@ at t. With S the sum of n contributions,
     (1/J) sum over j of exp(l_j S - n ln C(l_j, t))
 
 is a nonnegative supermartingale that starts at 1, so that it ever exceeds 2/alpha with probability alpha/2 at most
-[Ville 1939]. The t at which it exceeds this are below the interval; with -l_j they are above. In t its logarithm is
-convex, and it is at most 1 at t = S/n, so that bisection finds the only end on either side. Any l_j are valid; these
-suit numbers of reports from 1 to 4^12.
+[Ville 1939]. A sum t at which the supermartingale exceeds 2/alpha lies below the interval; with -l_j it
+lies above. The logarithm is convex in t, and at most 0 at t = S/n, so bisection finds the only limit on either side.
+Any l_j are valid. The l_j used here suit numbers of reports from 1 to 4^12.
 """
 
 from collections.abc import Sequence
@@ -21,17 +21,19 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.theory.binomial import Ends
 
 _SLOPES, _BASE = 13, 4.0
-# The most of l |W|, and the standard deviations beyond which |W| does not count there.
+# The largest l |W| of a slope l. The largest |W| counts up to this number of standard deviations only.
 _STEEPEST, _FAR = 3.0, 8.0
 _LEVEL = 0.05
 _ROUNDS = 60
 _NEVER = 1e-12
-# Complex numbers at a time.
+# Complex numbers that are computed at a time.
 _ENTRIES = 1 << 20
 
 
 def slopes(second: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ``(m, J)`` l_j, and the logarithms of their weights; minus infinity for equal ones but the first.
+    """Return the ``(m, J)`` numbers l_j of the martingales and the logarithms of their weights.
+
+    Of equal l_j only the first has a weight above 0.
 
     Args:
         second: ``(m,)`` the largest E[W^2 | x].
@@ -73,38 +75,39 @@ def _hull(points: FloatArray, heights: FloatArray) -> FloatArray:
     return np.asarray(np.interp(points, *np.array(corners).T))
 
 
-def scattered_means(tilts: FloatArray, sizes: FloatArray, joint: Sequence[float]) -> tuple[FloatArray, FloatArray]:
-    """Return the means of e^(sum of the tilts of the members) where members are independent, given that there is one.
+def independent_means(tilts: FloatArray, sizes: FloatArray, joint: Sequence[float]) -> tuple[FloatArray, FloatArray]:
+    """Return E e^(sum of the members' tilts) of blocks in which values are independent given one member.
 
     Args:
-        tilts: ``(..., g)`` of a value of each group.
+        tilts: ``(..., g)`` the tilt of the values of each group.
         sizes: ``(..., g)`` numbers of values.
         joint: the probabilities that one given value is a member, and that two are.
 
     Returns:
-        ``(...)`` means over all blocks, and ``(..., g)`` over those that hold a given value of a group.
+        ``(...)`` means over all noise blocks, and ``(..., g)`` means over blocks that contain a given value of each
+        group.
     """
     rest = joint[1] / joint[0]
     beside = np.log1p(rest * np.expm1(tilts))
     together = (sizes * beside).sum(axis=-1)
-    # With probability pi/rho values are in a block with probability rho each, else it is empty; rho may be 0.
+    # A block is empty with probability 1 - pi/rho. Otherwise each value is in it with probability rho, which may be 0.
     some = np.expm1(together) / rest if rest > _NEVER else (sizes * np.expm1(tilts)).sum(axis=-1)
     return 1 + joint[0] * some, np.exp(tilts + together[..., None] - beside)
 
 
 def subset_means(tilts: FloatArray, sizes: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Return the means of e^(sum of the tilts of the members) of uniform subsets of a number of values.
+    """Return E e^(sum of the members' tilts) of uniform subsets of ``count`` values.
 
-    With z = e^tilt they are coefficients of u^k in the product of 1 + z u over the values: the mean around a circle
-    through the saddle point, whose points are enough for 16 digits.
+    With z = e^tilt, the sum over subsets is the coefficient of u^k in the product of 1 + z u over the values. It is a
+    mean over points on a circle through the saddle point; the number of points suffices for 16 digits.
 
     Args:
-        tilts: ``(..., g)`` of a value of each group.
+        tilts: ``(..., g)`` the tilt of the values of each group.
         sizes: ``(..., g)`` numbers of values.
         count: k, at least 2 and below the number of values.
 
     Returns:
-        ``(...)`` means over all subsets, and ``(..., g)`` over those that hold a given value of a group.
+        ``(...)`` means over all subsets, and ``(..., g)`` means over subsets that contain a given value of each group.
     """
     from scipy.special import gammaln
 
@@ -135,7 +138,7 @@ def subset_means(tilts: FloatArray, sizes: FloatArray, count: int) -> tuple[Floa
 
 
 def _saddles(tilts: FloatArray, sizes: FloatArray, count: int) -> FloatArray:
-    """Return the ``(r,)`` logarithms of u at which members are expected in the number that there are."""
+    """Return the ``(r,)`` logarithms of the saddle points u, at which the expected number of members is ``count``."""
     odds = np.log(count / (sizes[0].sum() - count))
     low, high = odds - tilts.max(axis=1), odds - tilts.min(axis=1)
     for _ in range(_ROUNDS):
@@ -147,13 +150,13 @@ def _saddles(tilts: FloatArray, sizes: FloatArray, count: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlwaysLimits:
-    """The limits of m sums with one set of weights of values.
+    """Confidence limits of m weighted sums that hold at all looks at once; the sums have the same set of weights.
 
     Attributes:
         points: ``(q,)`` the different weights, ascending.
         bounds: ``(2, m, J, q)`` C(l_j, t) and C(-l_j, t) at the weights.
         slopes: ``(m, J)`` l_j.
-        shares: ``(m, J)`` logarithms of the weights of the l_j.
+        shares: ``(m, J)`` logarithms of the weights that the l_j have.
         n: number of reports.
     """
 
@@ -167,10 +170,11 @@ class AlwaysLimits:
     def of(
         cls, weights: FloatArray, exponentials: FloatArray, slopes: FloatArray, shares: FloatArray, n: float
     ) -> "AlwaysLimits":
-        """Return the limits.
+        """Return the limits of weighted sums, from E e^(l W) of reports' contributions W.
 
         Args:
-            weights: ``(m, g)`` the weights of values of each group, which all sums have in common but for their order.
+            weights: ``(m, g)`` the weight of the values of each group; every sum has the same weights, in another
+                order.
             exponentials: ``(2, m, J, g)`` M_x(l_j) and M_x(-l_j); 0 for groups without values.
             slopes: ``(m, J)``.
             shares: ``(m, J)``.
@@ -181,11 +185,11 @@ class AlwaysLimits:
         return cls(points, least_concave(points, np.stack(largest, axis=-1)), slopes, shares, n)
 
     def at(self, places: IntArray) -> "AlwaysLimits":
-        """Return the limits of more sums, each with the law of one of these."""
+        """Return the limits of other sums, each with the same distribution as the sum at the given place."""
         return AlwaysLimits(self.points, self.bounds[:, places], self.slopes[places], self.shares[places], self.n)
 
     def _excess(self, side: int, estimates: FloatArray, t: FloatArray, alpha: float) -> FloatArray:
-        """Return the ``(m,)`` logarithms of the martingales over 2/alpha."""
+        """Return the ``(m,)`` logarithms of the martingales at t, minus ln(2/alpha); a number above 0 excludes t."""
         if len(self.points) > 1:
             after = np.clip(np.searchsorted(self.points, t, side="right"), 1, len(self.points) - 1)
             low, high = self.points[after - 1], self.points[after]
@@ -199,7 +203,7 @@ class AlwaysLimits:
         return np.asarray(np.logaddexp.reduce(exponents, axis=1) - np.log(2 / alpha))
 
     def limits(self, estimates: FloatArray, alpha: float) -> Ends:
-        """Return the ``(m,)`` limits of sums with these estimates, within the possible sums."""
+        """Return the ``(m,)`` confidence limits of sums with these estimates; they are possible values of the sums."""
         ends = []
         inside = np.clip(estimates, self.points[0], self.points[-1])
         for side, border in enumerate((self.points[0], self.points[-1])):

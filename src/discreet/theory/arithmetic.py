@@ -39,7 +39,7 @@ def bisected(holds: Callable[[float], bool], low: float, high: float, halvings: 
 def bisected_each(
     holds: Callable[[FloatArray], AnyArray], low: FloatArray, high: FloatArray, halvings: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the results of `bisected` for each entry of arrays of one shape; all have the same number of halvings."""
+    """Return the results of `bisected` for each entry of arrays of one shape, with the same number of halvings."""
     for _ in range(halvings):
         middle = (low + high) / 2
         held = holds(middle)

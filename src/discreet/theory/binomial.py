@@ -60,7 +60,7 @@ def miss_probability(level: float, size: int, *, simultaneous: bool, shown: int 
 
 
 def distinct_cells(cells: AnyArray, *beside: Any) -> tuple[tuple[IntArray, ...], IntArray]:
-    """Return the positions of the distinct cells, and the index of each cell among the distinct cells.
+    """Return the positions of the distinct entries of an array, and the index of each entry among them.
 
     A result that depends only on a cell and on the numbers of its row is then computed once for each distinct cell.
 
@@ -160,9 +160,9 @@ def rejections(below: Callable[[float], BoolArray], size: int, rate: float, cont
 
 
 def _repeated_rejections(below: Callable[[float], BoolArray], count: int, alpha: Callable[[int], float]) -> BoolArray:
-    """Return the rejections at a threshold that depends on their number.
+    """Return the hypotheses rejected at a threshold that depends on the number of rejections.
 
-    They are computed again until the number is stable.
+    The rejections are computed again until their number is stable.
     """
     while True:
         is_below = below(alpha(count))
@@ -200,7 +200,10 @@ def upper_bound(successes: int, trials: int, error: float) -> float:
 
 
 def _first_holding(p: Any, end: float, holds: Any) -> float:
-    """Return the first number from p to an end for which a condition holds; each step is twice as long as the last."""
+    """Return the first number from p to an end for which a condition holds.
+
+    Each step is twice as long as the step before.
+    """
     step = abs(float(np.spacing(p)))
     while not holds(p):
         p = max(p - step, end) if end < p else min(p + step, end)
@@ -211,9 +214,8 @@ def _first_holding(p: Any, end: float, holds: Any) -> float:
 def cornish_fisher_quantile(skewness: FloatArray, excess: Floats, tail: float) -> FloatArray:
     """Return the quantile of a standardized variable that is exceeded with probability ``tail``.
 
-    It is Cornish and Fisher's expansion in the skewness and the excess kurtosis.
-
-    The error is of the third order in the skewness: 1e-7 at a skewness of 0.02.
+    The quantile is Cornish and Fisher's expansion in the skewness and the excess kurtosis. The error is of the third
+    order in the skewness: 1e-7 at a skewness of 0.02.
 
     Args:
         skewness: ``(m,)`` gamma, of either sign.
@@ -302,7 +304,7 @@ def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
     """Return mid-P confidence limits of the probabilities of binomial counts with different numbers of trials.
 
     Half of the probability of the observed count is in either tail. For a share among answers in clear, whose total is
-    random too, these limits miss with at most alpha, also at small counts. Longer intervals would have no advantage.
+    random too, the limits miss the true share with probability at most alpha, also at small counts.
 
     Args:
         counts: ``(m,)`` t.
@@ -313,7 +315,7 @@ def share_limits(counts: IntArray, n: IntArray, alpha: float) -> Ends:
 
 
 def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> Ends:
-    """Return confidence limits of a binomial probability; the lower is 0 if t = 0, and the upper is 1 if t = n.
+    """Return confidence limits of a binomial probability; the lower limit is 0 if t = 0, the upper limit is 1 if t = n.
 
     Args:
         counts: ``(m,)`` t, in 0..n.
@@ -394,7 +396,10 @@ def _step(
 
 
 def _limited_steps(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
-    """Return steps of limited length; an undefined step, where a tail vanishes, becomes a longest step."""
+    """Return Newton steps of limited length.
+
+    An undefined step, where the tail is 0, becomes the longest allowed step.
+    """
     towards = np.where(heavy == upper, _LONGEST_STEP, -_LONGEST_STEP)
     return np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
 
@@ -419,11 +424,11 @@ class ContributionMoment(NamedTuple):
     beyond: Floats = 0.0
 
     def at(self, p: Floats, mass: Floats) -> FloatArray:
-        """Return the ``(m,)`` moments of the contribution at frequencies p; ``mass`` is a."""
+        """Return the ``(m,)`` moments of the contribution at the frequencies p, with the estimated mass a."""
         return self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
 
     def line(self, p: FloatArray, mass: Floats) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of the linear piece of the moment that contains p; ``mass`` is a."""
+        """Return constant and slope of the moment's linear piece that contains p, with the estimated mass a."""
         past = (p > mass) * self.beyond
         return np.broadcast_to(self.constant - past * mass, p.shape), np.broadcast_to(self.slope + past, p.shape)
 

@@ -143,7 +143,7 @@ class HitDistribution:
         return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
 
     def mean(self, values: FloatArray) -> float:
-        """Return the mean of a function of the share, given its values at the shares."""
+        """Return the mean of a function of the share z, from the function's values at all possible shares."""
         return float(self.probabilities @ values)
 
 
@@ -206,12 +206,12 @@ def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
 
 
 def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
-    """Return ln t, as in the module's formulas, for w = 1 - e^rest."""
+    """Return ln t of the module's formula for I(w), where w = 1 - e^rest."""
     return np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
 
 
 def _gain(inputs: Inputs, hits: HitDistribution, rest: float) -> float:
-    """Return I'(w)/s, as in the module's formulas, for w = 1 - e^rest."""
+    """Return I'(w)/s by the module's formula, where w = 1 - e^rest."""
     weights = hits.probabilities * hits.shares
     biased = float(weights @ _log_t(inputs, hits, rest)) / float(weights.sum())
     return log_odds_gain(inputs.epsilon) - log(inputs.clear) + rest - biased
@@ -239,7 +239,7 @@ def _of_order(order: float, gain: float) -> float:
 
 
 def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
-    """Return F - 1, as in `order_capacity`, for w = 1 - e^rest."""
+    """Return F - 1 by the formula of `order_capacity`, where w = 1 - e^rest."""
     clear_term = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
     share = -expm1(rest) * hits.shares
     power = order * inputs.epsilon
@@ -330,7 +330,7 @@ def capacity_of_users(matrix: FloatArray, users: int, eta: float) -> Interval:
 
 
 def _spread_out(matrix: FloatArray, users: int) -> list[int]:
-    """Return n inputs, chosen one by one: each adds most to the sum over outputs of the largest probability."""
+    """Return n inputs chosen greedily: each next input adds most to the sum over outputs of the largest probability."""
     chosen = [int(np.argmax(matrix.max(axis=1)))]
     best = matrix[chosen[0]]
     while len(chosen) < users:
@@ -415,7 +415,7 @@ def contraction(matrix: FloatArray) -> Contraction:
     low = high = 0.0
     for piece in pieces:
         pairs = order[piece]
-        # The other pairs differ less than the largest one so far.
+        # The value of a pair is at most its total variation, so the other pairs cannot exceed the largest value so far.
         pairs = pairs[apart[pairs] > low]
         if not len(pairs):
             break
@@ -426,7 +426,7 @@ def contraction(matrix: FloatArray) -> Contraction:
 
 
 def _largest_values(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the maximum of f(b), as in the module, for each pair of rows, by bisection on the slope."""
+    """Return bounds on the maximum over b of the module's f(b), for each pair of rows, by bisection on the slope."""
     both = first * second
     ends = np.zeros((len(first), 1)), np.ones((len(first), 1))
     low, high = bisected_each(lambda b: _slope(first, second, both, b) > 0, *ends, _CONTRACTION_HALVINGS)
@@ -447,7 +447,7 @@ def _slope(first: FloatArray, second: FloatArray, both: FloatArray, b: FloatArra
 
 
 def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
-    """Return f(b), as in the module, in a form without cancellation.
+    """Return f(b) of the module's formula for eta_KL, in a form without cancellation.
 
     It is b (1 - b) sum of (Q_x - Q_x')^2 / (b Q_x + (1 - b) Q_x').
     """
@@ -486,7 +486,7 @@ def uniform_success(inputs: Inputs, hit: float, users: int) -> float:
 
 
 def leakage(inputs: Inputs, hit: float) -> float:
-    """Return the maximal leakage of the values in use: the sum over outputs of their largest probability."""
+    """Return the maximal leakage of the values in use: the sum over outputs y of the largest probability Q(y|x)."""
     return inputs.truth * inputs.clear + inputs.noisy + inputs.truth / inputs.inclusion * hit
 
 

@@ -90,7 +90,7 @@ class Instance:
         return mass**2 / self.size + ((1 - mass) ** 2 / self.clear_size if self.clear_size else 0.0)
 
     def costs(self, alpha: float) -> Three:
-        """Return (c_1, c_2, c_3), the factors of the three terms of M, at mass alpha."""
+        """Return (c_1, c_2, c_3), the factors of the three terms of the error bound M, at sensitive mass alpha."""
         v, others = self.size, self.clear_size
         among_sensitive = (v - 1) ** 2 / v
         if others == 0:
@@ -99,7 +99,10 @@ class Instance:
         return among_sensitive, (others - 1) * rest / others, self.total * rest / (v * others)
 
     def information(self, alpha: float, k: Any) -> tuple[Any, Any, Any]:
-        """Return (s_1, s_2, s_3), the information in blocks of size k at mass alpha; arrays for an array of sizes."""
+        """Return (s_1, s_2, s_3), the Fisher information in blocks of size k at sensitive mass alpha.
+
+        For an array of sizes, the results are arrays.
+        """
         noise = self.size * self.tau
         near, far = k / (k + noise), alpha * k + noise
         return near * (self.size - k) / far, near, k / far
@@ -118,22 +121,22 @@ class Mixture:
     shares: tuple[float, ...]
 
     def sums(self, instance: Instance, alpha: float) -> Three:
-        """Return (S_1, S_2, S_3), the mean information of the mixture at mass alpha."""
+        """Return (S_1, S_2, S_3), the mean Fisher information of the mixture's blocks at sensitive mass alpha."""
         rows = [instance.information(alpha, k) for k in self.sizes]
         first, second, third = (self.mean(column) for column in zip(*rows, strict=True))
         return first, second, third
 
     def mean(self, numbers: Sequence[float]) -> float:
-        """Return the mean over the block sizes, given a number for each size."""
+        """Return the mean of a quantity over the block sizes, from one number for each size."""
         return sum(share * number for share, number in zip(self.shares, numbers, strict=True))
 
     def bound(self, instance: Instance, alpha: float) -> float:
-        """Return M(alpha, t): n times the smallest mean squared error at mass alpha."""
+        """Return the error bound M(alpha, t): n times the smallest mean squared error at sensitive mass alpha."""
         sums = self.sums(instance, alpha)
         return sum(cost / mean for cost, mean in zip(instance.costs(alpha), sums, strict=True) if cost)
 
     def slope(self, instance: Instance, alpha: float) -> float:
-        """Return the derivative of M(alpha, t) with respect to alpha."""
+        """Return the derivative of the error bound M(alpha, t) with respect to alpha."""
         v, w, others = instance.size, instance.total, instance.clear_size
         rows = [instance.information(alpha, k) for k in self.sizes]
         first, second, third = self.sums(instance, alpha)
@@ -145,7 +148,7 @@ class Mixture:
         return rising - (others - 1) / (others * second) - w / (v * others * third)
 
     def gap(self, instance: Instance, alpha: float) -> float:
-        """Return an upper bound on the relative distance of M from its minimum over all mixtures of all sizes.
+        """Return an upper bound on the relative distance of M from its minimum over all mixtures of block sizes.
 
         M is convex in t. Its derivative by t_k is minus the sum of c_i s_i(k) / S_i^2, and the mean of this sum over t
         is M. So no mixture is better than M (1 - gap) [Karush, Kuhn, Tucker].
@@ -220,7 +223,7 @@ class Design(DecoderCoefficients):
 
     @cached_property
     def value(self) -> float:
-        """M(alpha, t): n times the mean squared error at mass alpha, spread evenly within each class.
+        """M(alpha, t): n times the mean squared error at sensitive mass alpha, if p is uniform within each class.
 
         For the worst alpha this is M*, the largest over all distributions. Even if the search failed,
         ``value * (1 - gap) <= M* <= worst_case_mse(1)``.
@@ -239,10 +242,8 @@ class Design(DecoderCoefficients):
             return "mixture"
         return "randomized response" if self.mixture.sizes == (1,) else "subsets"
 
-    # Probabilities of the mechanism
-
     def noise(self, k: int) -> float:
-        """Return v / (k e^eps + v - k), the probability of a block from a value in clear, given block size k."""
+        """Return v / (k e^eps + v - k): the probability of a block if the value is not sensitive, given size k."""
         hidden = self.size * self.instance.tau
         return hidden / (k + hidden)
 
@@ -250,7 +251,7 @@ class Design(DecoderCoefficients):
 
     @property
     def noisy(self) -> float:  # type: ignore[override]
-        """The probability that a value that is not sensitive sends a block."""
+        """The probability that a report on a value that is not sensitive is a block."""
         return self.mixture.mean([self.noise(k) for k in self.mixture.sizes])
 
     @property
@@ -267,8 +268,6 @@ class Design(DecoderCoefficients):
             pair, joint = (k - 1) / max(v - 1, 1), partial(joint_share, v, k)
             kinds.append(BlockKind(share, k / (k + hidden), self.noise(k), k / v, pair, joint, self.contributions(k)))
         return tuple(kinds)
-
-    # Contributions and estimates
 
     def contributions(self, k: int) -> tuple[float, float, float]:
         """Return the contributions of a block of size k to the estimates of three kinds of values.

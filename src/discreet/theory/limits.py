@@ -28,7 +28,7 @@ LEAST_REPORTS = 10
 """Least number of reports for limits of sums: three moments do not describe the mean of fewer contributions."""
 # In reports: a smaller standard error means that all reports agree, and not that the truth is known.
 _AGREE = 0.5
-# Points in which a limit is looked for, in the whole and then between the two that enclose it.
+# Numbers of points at which tails are computed: over the whole range, and between the two points around the limit.
 _GRIDS = (33, 17, 17)
 _LEAST_TAIL = 1e-16
 # A variance below this share of the largest second moment counts as 0; so does a smaller difference of estimate and t.
@@ -76,7 +76,7 @@ def crossing(tail_at: Callable[[FloatArray], FloatArray], low: FloatArray, high:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """Moments of a report's contributions to m sums, interpolated between two or three distributions for each sum.
+    """Moments of a report's contributions to m sums, as functions of the true sum.
 
     Attributes:
         at: ``(2, m)`` or ``(3, m)`` the sums under the distributions, ascending: the least possible sum, a sum between,
@@ -124,7 +124,7 @@ class Moments:
         return self._lower_limits(estimate, alpha / 2), -mirrored._lower_limits(-estimate, alpha / 2)
 
     def room(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(m,)`` least lengths of intervals at the least and at the largest possible sum."""
+        """Return the ``(m,)`` least lengths of confidence intervals at the least and at the largest possible sum."""
         low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[-1]))
         return low, high
 
@@ -146,7 +146,7 @@ def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
 
 
 def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
-    """Return ``(m,)`` variances that are at least the variance of half a report.
+    """Return ``(m,)`` variances, increased to the variance of half a report where they are smaller.
 
     A smaller variance means that all n reports agree.
     """
@@ -176,7 +176,7 @@ def plausible_variances(
 
 
 def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> FloatArray:
-    """Return ``(m,)`` standard errors, which are at least ``others`` where ``few`` is true: where all reports agree."""
+    """Return ``(m,)`` standard errors: the larger of two errors where ``few`` is true, because all reports agree."""
     bare = np.flatnonzero(few)
     if len(bare):
         errors = errors.copy()
@@ -213,7 +213,7 @@ def difference_limits(first: Estimated, second: Estimated, r: FloatArray) -> End
 
 
 def share_ends(first: Estimated, second: Estimated, r: FloatArray) -> Ends:
-    """Return limits within [0, 1] of the share q = first / (first + second).
+    """Return confidence limits within [0, 1] of the share q = first / (first + second).
 
     A share q is plausible if MOVER's limits of (1 - q) first - q second contain 0.
 

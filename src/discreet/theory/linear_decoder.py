@@ -40,7 +40,9 @@ class ContributionRanges(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PoolBias:
-    """The pool bias of a linear estimate: the coefficients u and w of E b_x^2; 0 without a pool.
+    """The bias of a linear estimate that a shared pool of hash functions causes: the coefficients u and w of E b_x^2.
+
+    Both are 0 without a pool.
 
     If blocks come from a pool of public hash functions, two values x and x' collide under a fraction R_xx' of the
     functions, and then share a block. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over
@@ -60,7 +62,7 @@ class PoolBias:
 
     Attributes:
         squares: u, the coefficient of the summed squares of the other sensitive frequencies.
-        mass: w, the coefficient of the square of their sum.
+        mass: w, the coefficient of the squared sum of the other sensitive frequencies.
     """
 
     squares: float = 0.0
@@ -68,7 +70,7 @@ class PoolBias:
 
     @classmethod
     def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
-        """Return u and w from the mean, variance and covariance of R; both are 0 if rho is 1."""
+        """Return u and w from the mean, the variance and the covariance of R; both are 0 if the mean is 1."""
         apart = (1 - conditional_inclusion) ** 2
         return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
 
@@ -77,7 +79,7 @@ class PoolBias:
 
     @property
     def most(self) -> float:
-        """The largest E b_x^2 over all distributions, attained if all users have the same other value."""
+        """The largest E b_x^2 over all distributions: all users have the same value, which is not x."""
         return self.squares + self.mass
 
     def remaining_information(self, size: int) -> float:
@@ -150,7 +152,7 @@ class BlockKind(NamedTuple):
     contributions: tuple[float, float, float]
 
     def mean_power(self, inclusion: float, power: int = 2) -> float:
-        """Return the mean of a power of the contribution to a value.
+        """Return the mean of a power of a block's contribution to the estimate of a sensitive value.
 
         The block contains the value with probability ``inclusion``.
         """
@@ -187,7 +189,7 @@ class DecoderCoefficients(ABC):
     @property
     @abstractmethod
     def clear_contributions(self) -> tuple[float, float, float]:
-        """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
+        """The contributions of a report in clear to the estimates of a sensitive, another and the reported value."""
 
     @abstractmethod
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
@@ -206,7 +208,7 @@ class DecoderCoefficients(ABC):
 
     @property
     def noisy_inclusion(self) -> float:
-        """The probability that a value in clear sends a block of noise that contains a given value."""
+        """The probability that a report on a value in clear has a noise block that contains a given value."""
         return sum(kind.share * kind.noisy * kind.inclusion for kind in self.kinds)
 
     def _blocks(self, kind: BlockKind, sensitive_mass: Floats) -> tuple[Floats, Floats]:
@@ -248,7 +250,7 @@ class DecoderCoefficients(ABC):
         return np.where(contained, inside, outside), np.full((len(contained), 1), beside)
 
     def sensitive_moment(self, power: int, sensitive_mass: Floats) -> tuple[Floats, float]:
-        """Return constant and slope of E w^k, affine in p_x, where w is a report's contribution to a sensitive x."""
+        """Return constant and slope in p_x of E w^k, for a report's contribution w to the estimate of a sensitive x."""
         clear_mass, (silent_share, silent) = 1 - sensitive_mass, self._silent
         constant, slope = clear_mass * (silent_share * silent**power), 0.0
         for kind in self.kinds:
@@ -260,7 +262,7 @@ class DecoderCoefficients(ABC):
         return constant, slope
 
     def variances(self, sensitive_mass: Floats) -> Variances:
-        """Return the coefficients of the variances, given p(X_S)."""
+        """Return the coefficients A and B of the estimates' variances, given the sensitive mass p(X_S)."""
         sensitive = self.sensitive_moment(2, sensitive_mass)
         if not self.clear_size:
             return Variances(sensitive, (0.0, 0.0))
@@ -274,7 +276,7 @@ class DecoderCoefficients(ABC):
 
     @cached_property
     def sensitive_loss(self) -> float:
-        """g_S, the summed mean squared contributions of a report on a sensitive value."""
+        """g_S: the sum over all estimates of the mean squared contribution of a report on a sensitive value."""
         loss = 0.0
         for kind in self.kinds:
             inside, _, beside = kind.contributions
@@ -285,7 +287,7 @@ class DecoderCoefficients(ABC):
 
     @cached_property
     def clear_loss(self) -> float:
-        """g_N, the summed mean squared contributions of a report on a value that may be in clear."""
+        """g_N: the sum over all estimates of the mean squared contribution of a report on another value."""
         _, other, reported = self.clear_contributions
         silent_share, silent = self._silent
         own_square = reported * (1 + self.truth * other)
@@ -379,7 +381,7 @@ class DecoderCoefficients(ABC):
         return total
 
     def _crossed(self, kind: BlockKind, triple: float, mass: float) -> FloatArray:
-        """Return the cross moments of a report with one kind of block."""
+        """Return the `cross_moments` of a report whose block is of one kind."""
         inside, o, beside = kind.contributions
         silent, other, _ = self.clear_contributions if self.clear_size else (0.0, 0.0, 0.0)
         s, noisy, pi, rho, rest = kind.truth, kind.noisy, kind.inclusion, kind.conditional_inclusion, 1 - mass
@@ -452,17 +454,17 @@ class LinearDecoder(DecoderCoefficients):
 
     @cached_property
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The only kind of block."""
+        """The kinds of blocks: one kind."""
         numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
         return (BlockKind(1.0, *numbers, None, (*self.contributions[:2], 0.0)),)
 
     @property
     def clear_contributions(self) -> tuple[float, float, float]:
-        """The contributions of a report in clear to a sensitive value, to another value, and to its own value."""
+        """The contributions of a report in clear to the estimates of a sensitive, another and the reported value."""
         return self.contributions[2], 0.0, 1 / self.truth
 
     def estimate(self, support: AnyArray, clear: AnyArray, n: float) -> tuple[FloatArray, FloatArray]:
-        """Return the unbiased estimates; see `DecoderCoefficients`. A number shared by all values is computed once."""
+        """Return unbiased estimates of the sensitive and of the other frequencies; see `DecoderCoefficients`."""
         blocks = n if self.clear_blocks else n - clear.sum(axis=-1, keepdims=True)
         frequencies: FloatArray = support - (self.conditional_inclusion * blocks + self.offset * n)
         if self.size == 1:

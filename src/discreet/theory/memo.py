@@ -1,4 +1,4 @@
-"""Memoized reports ("memos") with a coin in every round: the exact epsilon of several rounds.
+"""Memoized reports ("memos") with a second coin in every round: the exact epsilon of several rounds.
 
 A *memo* is a stored report, drawn with truth probability s_1. In each round the device sends it with probability s_2,
 and otherwise fresh noise from the block law Lambda, which may also replace a value in clear. The truth passes both
@@ -29,7 +29,7 @@ CHANGES_ARE_VISIBLE = (
 
 
 def second_threshold(truth: int, memo: int) -> int:
-    """Return S_2, the threshold of each round's coin: the largest integer with S_1 S_2 / 2^128 at most S / 2^64.
+    """Return S_2, the threshold of the second coin: the largest integer with S_1 S_2 / 2^128 at most S / 2^64.
 
     Args:
         truth: S, the truth threshold of one round.
@@ -39,7 +39,7 @@ def second_threshold(truth: int, memo: int) -> int:
 
 
 def ratio_after(rounds: int, coins: tuple[Fraction, Fraction], chance: Fraction, inclusion: Fraction) -> Fraction:
-    """Return the exact likelihood ratio of one block in all t rounds.
+    """Return e^epsilon of t rounds if all rounds show the same block: an exact likelihood ratio.
 
     It compares a value inside the block with a value outside.
 

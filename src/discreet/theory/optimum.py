@@ -94,7 +94,7 @@ def _best_mixture(instance: Instance, alpha: float) -> Mixture:
 
 
 def _decrease_of_bound(instance: Instance, alpha: float, k: int) -> Callable[[float], float]:
-    """Return -dM/du for a mixture of k and k + 1 with the share u of size k + 1, as a function of u."""
+    """Return the derivative -dM/du as a function of u, the share of size k + 1 in a mixture of k and k + 1."""
     lower, upper = instance.information(alpha, k), instance.information(alpha, k + 1)
     terms = [(c, s, t - s) for c, s, t in zip(instance.costs(alpha), lower, upper, strict=True) if c]
     return lambda share: sum(cost * step / (start + share * step) ** 2 for cost, start, step in terms)

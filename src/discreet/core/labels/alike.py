@@ -117,7 +117,7 @@ def alike_sentences(alike: Collection[AlikeLabels], *, exact: bool) -> list[str]
 
 
 def _rows(space: LabelSpace, mask: BoolArray, axis: int, codes: IntArray) -> BoolArray:
-    """Return a row of booleans for each label of an attribute: true for each sensitive combination with the label."""
+    """Return a row of booleans for each label of one attribute: true for each sensitive combination with this label."""
     shape = [part.size for part in space.flat_parts.values()]
     rows: AnyArray = np.moveaxis(mask.reshape(shape), axis, 0)[codes]
     return rows.reshape(len(codes), -1)

@@ -40,11 +40,10 @@ def are_pairs(values: Any) -> bool:
 
 
 def borders_at(low: float, high: float, count: int, places: IntArray) -> FloatArray:
-    """Return the borders with the given indices, where ``count`` parts of one width divide the range.
+    """Return some of the borders that divide the range from low to high into ``count`` parts of equal width.
 
-    Each border is the float nearest to its exact decimal value.
-
-    0.3 must not lie below the border 0.1 + 0.1 + 0.1.
+    Each border is the float nearest to its exact decimal value. For example, 0.3 must not lie below a border that was
+    computed as 0.1 + 0.1 + 0.1.
     """
     first, last = Fraction(repr(low)), Fraction(repr(high))
     each = (last - first) / count
@@ -89,7 +88,7 @@ class Numbers(LabelSpace):
             ParameterError: if the range is empty or the bins are invalid.
         """
         for name in ("low", "high"):
-            # No -0.0: one range, one description.
+            # -0.0 becomes 0.0, so that equal ranges have equal descriptions.
             object.__setattr__(self, name, checked_finite(name, getattr(self, name), -float_info.max) + 0.0)
         if not self.low < self.high:
             raise ParameterError("range.empty", argument="low", low=self.low, high=self.high)
@@ -147,7 +146,7 @@ class Numbers(LabelSpace):
         return away
 
     def _unknown(self, numbers: AnyArray) -> BoolArray:
-        """Return ``(n,)`` booleans: true for infinite floats, if their type cannot represent the whole range."""
+        """Return ``(n,)`` booleans: true for infinite numbers, if their float type cannot represent low and high."""
         is_small = np.isinf(self._rounded((self.low, self.high), numbers.dtype)).any()
         return np.isinf(numbers) if is_small else np.zeros(len(numbers), dtype=np.bool_)
 
@@ -157,11 +156,11 @@ class Numbers(LabelSpace):
             return np.asarray(numbers, dtype=np.float64).astype(kind)
 
     def _steps(self, kind: np.dtype[Any]) -> AnyArray:
-        """Return ``(bins - 1,)`` numbers in a type of floats: the least number of each bin but the first."""
+        """Return the ``(bins - 1,)`` least numbers of all bins but the first, in a float type."""
         steps = self._rounded(self.borders[1:-1], kind)
         ends, bins = self._rounded(self.ends, kind), self._bins(self.ends)
         inner = bins < self.bins - 1
-        # A number that may be the bound of a sensitive range is not above it. In float64 no border is that near.
+        # In a narrow type, the next bin begins above the bound of a sensitive range. In float64 no border is that near.
         np.maximum.at(steps, bins[inner], np.nextafter(ends[inner], kind.type(np.inf)))
         steps = np.maximum.accumulate(steps)
         starts = np.searchsorted(steps, self._rounded(self.starts, kind), side="right")
@@ -222,7 +221,7 @@ class Numbers(LabelSpace):
             return np.flatnonzero(self.ranges(wanted, "pattern", closed=closed, narrow=closed))
 
     def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "Numbers":
-        """Return the same bins, with the upper bounds of the sensitive ranges.
+        """Return a copy of the bins that stores the upper bounds of the sensitive ranges.
 
         Args:
             chosen: ``(bins,)`` or ``(bins, m)`` booleans: the sensitive bins, of a product for each of m combinations

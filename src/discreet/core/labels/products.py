@@ -75,7 +75,7 @@ class Product(LabelSpace):
         return self.attributes
 
     def as_read(self) -> "Product":
-        """Return the product that also encodes texts which read like exactly one label of their attribute."""
+        """Return a product that also accepts other spellings of the labels of its attributes."""
         return Product({name: part.as_read() for name, part in self.attributes.items()})
 
     def as_float32(self, values: Any) -> Any:
@@ -87,7 +87,7 @@ class Product(LabelSpace):
         return table | {name: columns.float32(table[name]) for name in numbers}
 
     def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> LabelSpace:
-        """Return the product with the upper bounds of the sensitive ranges of its numeric attributes."""
+        """Return a copy of the product that stores the upper bounds of sensitive ranges of numbers."""
         if not any(part.holds == NUMBERS for part in self.attributes.values()):
             return self
         cells, known = chosen.reshape([part.size for part in self.attributes.values()]), list(numbers)
@@ -147,7 +147,7 @@ class Grid(LabelSpace):
                 raise ParameterError("grid.empty-extent", argument=name, low=low, high=high)
         for name in ("rows", "cols"):
             object.__setattr__(self, name, checked_whole(name, getattr(self, name)))
-        # One map, one description: plain numbers, and no -0.0.
+        # Plain numbers without -0.0, so that equal maps have equal descriptions.
         for name, pair in {"lat": self.lat, "lon": self.lon}.items():
             object.__setattr__(self, name, (float(pair[0]) + 0.0, float(pair[1]) + 0.0))
 
@@ -204,7 +204,7 @@ def _cells(coordinates: AnyArray, ends: tuple[float, float], count: int) -> IntA
     # Clipped first: coordinates far outside must not overflow.
     scaled = (np.clip(np.where(inside, coordinates, low), low, high, dtype=np.float64) - low) / (high - low) * count
     cells = np.minimum(scaled.astype(np.int64), count - 1)
-    # Coordinates so near to a border that rounding may have moved them across it.
+    # Rounding may have moved coordinates near a border across the border.
     step = 4 * float(np.spacing(np.abs(np.asarray(ends)).max().astype(kind))) / (high - low) * count
     if step >= 0.5 and kind != np.float64:
         raise DataError("grid.too-coarse", kind=kind)

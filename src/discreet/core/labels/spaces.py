@@ -90,7 +90,7 @@ class LabelSpace(ABC):
         ]
 
     def as_read(self) -> "LabelSpace":
-        """Return a label space with the same codes that also encodes texts which read like exactly one label.
+        """Return a label space with the same codes that also accepts other spellings of a label.
 
         Spaces of numbers, integers and grids are returned unchanged.
 
@@ -113,7 +113,7 @@ class LabelSpace(ABC):
         raise ParameterError("float32.no-numbers", argument="float32")
 
     def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
-        """Return a label space that stores the upper bounds of sensitive ranges; see `Numbers.ending` in `bins`."""
+        """Return a label space that stores the upper bounds of sensitive ranges; see `Numbers.bounded` in `bins`."""
         return self
 
     def first_labels(self) -> str:
@@ -176,7 +176,7 @@ class LabelSpace(ABC):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IntegerRange(LabelSpace):
-    """The integers start..start + size - 1, stored as two numbers."""
+    """A label space of the integers start..start + size - 1, which stores two numbers instead of a list."""
 
     start: int
     size: int
@@ -220,7 +220,7 @@ class IntegerRange(LabelSpace):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Integers(LabelSpace):
-    """A list of integer labels in the order given."""
+    """A label space of a list of integers, in the order given."""
 
     labels: IntArray
     order: IntArray
@@ -253,7 +253,7 @@ class Integers(LabelSpace):
 
 @dataclass(frozen=True, eq=False)
 class Texts(LabelSpace):
-    """A list of text labels in the order given, in normal form C, stored as variable-length strings."""
+    """A label space of a list of texts in normal form C, in the order given."""
 
     labels: AnyArray
     holds: ClassVar[str] = TEXT
@@ -327,7 +327,7 @@ class Texts(LabelSpace):
         return codes
 
     def _codes_of_others(self, texts: Sequence[str]) -> list[int]:
-        """Return the codes of different texts that are no labels.
+        """Return the codes of distinct texts that are not labels.
 
         The code is the label's with the same normal form C, or OUTSIDE.
         """
@@ -362,7 +362,7 @@ class Texts(LabelSpace):
         return texts_of(self.labels.tolist(), large=True)
 
     def as_read(self) -> "ReadTexts":
-        """Return the labels as a space that also encodes texts which read like exactly one label."""
+        """Return a label space of the same labels that also accepts other spellings of a label."""
         return ReadTexts(self.labels)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
@@ -376,7 +376,7 @@ class Texts(LabelSpace):
 
 
 class ReadTexts(Texts):
-    """Text labels that also encode texts which read like exactly one label.
+    """A label space of texts that also accepts other spellings of a label.
 
     A text that is no label gets the code of the one label that reads alike. If several labels read alike, the text gets
     the code of the one that differs from the text only by spaces and invisible characters.

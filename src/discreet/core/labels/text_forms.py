@@ -1,9 +1,9 @@
-"""The reading of a text: its form without case, extra spaces and other details of writing.
+"""Normal forms of texts, and the key by which texts in different spellings are compared.
 
-Two labels read alike if their readings are equal. A reading ignores case, width, invisible characters, surrounding and
-repeated spaces, kinds of dashes and quotes, and compatibility forms such as ligatures and superscripts. Readings are
-never stored, shown or sent. Devices compute the same readings, so every list of characters here is fixed: the standard
-tables of spaces differ between Python and JavaScript.
+Two labels read alike if their match keys are equal. A match key ignores case, width, invisible characters, surrounding
+and repeated spaces, kinds of dashes and quotes, and compatibility forms such as ligatures and superscripts. Match keys
+are never stored, shown or sent. Devices compute the same match keys, so every list of characters here is fixed: the
+standard tables of spaces differ between Python and JavaScript.
 
 Lower case followed by upper case makes the same characters equal as case folding, and also i and the dotless i.
 JavaScript has no case folding.
@@ -20,7 +20,7 @@ INVISIBLE = (
     "\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u0640\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     "\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-"""The characters that a reading drops, as the content of a character class of a regular expression."""
+"""The characters that a match key omits, as the content of a character class of a regular expression."""
 DASHES = "\u2010-\u2015\u2212\ufe58\ufe63\uff0d"
 SINGLE_QUOTES = "\u2018\u2019\u201a\u201b\u2032\u00b4\u0060\u02bc"
 DOUBLE_QUOTES = "\u201c-\u201f\u00ab\u00bb\u2033"
@@ -35,7 +35,7 @@ _ODD = re.compile(f"[{INVISIBLE}{DASHES}{SINGLE_QUOTES}{DOUBLE_QUOTES}{UNUSUAL_S
 _INVISIBLE = _MARKS[0][0]
 _UNUSUAL_SPACE = re.compile(f"[{UNUSUAL_SPACES}]")
 _ANY_SPACE = re.compile(f"[ \n{UNUSUAL_SPACES}]+")
-# Lone surrogates cannot be printed. Quotes are left out: they look alike, but labels seldom differ by them.
+# Lone surrogates cannot be printed. Quotes are not listed: labels seldom differ by their quotes.
 _UNSEEN = re.compile(f"[\n{UNUSUAL_SPACES}{INVISIBLE}{DASHES}\ud800-\udfff]")
 _SPACES = re.compile(" {2,}")
 _ASCII = {code: None if _INVISIBLE.match(chr(code)) else " " for code in (*range(10), *range(11, 32), 127)} | {
@@ -71,7 +71,7 @@ def composed_names(names: Iterable[str]) -> list[str]:
 
 
 def match_key(text: str) -> str:
-    r"""Return the reading of a text: its form without case, extra spaces and other details of writing.
+    r"""Return the key by which a text is compared: the text without case, extra spaces and other details of writing.
 
     Example:
         >>> match_key("krank") == match_key("\u00a0Krank ")
@@ -83,7 +83,7 @@ def match_key(text: str) -> str:
 
 
 def match_keys(texts: Sequence[str]) -> list[str]:
-    r"""Return the readings of many texts, ten times faster than one by one.
+    r"""Return the keys by which many texts are compared, ten times faster than one by one.
 
     Example:
         >>> match_keys(["ja", "JA\u200b", "½"])
@@ -91,7 +91,7 @@ def match_keys(texts: Sequence[str]) -> list[str]:
     """
     if not texts:
         return []
-    # Line feeds separate the texts: no step changes them, or anything beside one.
+    # Line feeds separate the texts. No step changes a line feed, or joins characters across a line feed.
     joined = "\n".join(texts)
     if joined.count("\n") >= len(texts):
         joined = "\n".join([text.replace("\n", " ") for text in texts])
@@ -127,7 +127,7 @@ def _folded(text: str) -> str:
     is_plain = not _ODD.search(text) and is_normalized("NFKC", text)
     text = text if is_plain else normalize("NFKC", _plain(text))
     text = text.lower().upper().replace("I\u0307", "I").replace("\u2044", "/")
-    # A change of case brings no marks or spaces into a text that has none.
+    # A change of case adds no dashes, quotes or spaces to a text without them.
     return normalize("NFKC", text) if is_plain else _UNUSUAL_SPACE.sub(" ", normalize("NFKC", _plain(text)))
 
 
