@@ -25,7 +25,7 @@ from bench.measure import Cell, Group, Row, judged, progress, seconds
 from bench.memory import peak_bytes
 from discreet import Domain, RandomizedResponse, Reports, SeededRandom, UnaryEncoding
 from discreet.core.reports import Column
-from discreet.engines import gather, tally
+from discreet.engines import LocalEngine, tally
 from discreet.formats.reports import write_reports
 from discreet.kernels.parallel import thread_count
 from discreet.mechanisms import BlockMechanism
@@ -248,7 +248,7 @@ def _pass_on_disk(mechanism: BlockMechanism, path: Path) -> float:
     """Make the tiles, estimate as `mle` does, and return the time of a pass."""
     from discreet.estimators import estimate
 
-    data, _ = gather(mechanism, path, memory=0)
+    data, _ = LocalEngine(memory=0).evidence(mechanism, path)
     moments: list[tuple[float, float]] = []
     estimate(mechanism, data, method="mle", progress=lambda passes, _: moments.append((passes, time.perf_counter())))
     return _pass_seconds(data.membership)

@@ -20,7 +20,7 @@ import numpy as np
 from bench.measure import Group, Row, progress
 from bench.scale import made_up
 from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding
-from discreet.engines import gather, tally
+from discreet.engines import LocalEngine, tally
 from discreet.estimators import estimate
 from discreet.formats.reports import write_reports
 from discreet.mechanisms import BlockMechanism
@@ -100,7 +100,7 @@ def measured(name: str, folder: Path) -> dict[str, Any]:
     if name.startswith("mle"):
 
         def ours() -> Any:
-            return estimate(mechanism, gather(mechanism, folder)[0], method="mle")
+            return estimate(mechanism, LocalEngine().evidence(mechanism, folder)[0], method="mle")
 
         def theirs() -> Any:
             return estimate(mechanism, engine.SparkEngine(spark).evidence(mechanism, folder)[0], method="mle")

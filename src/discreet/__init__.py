@@ -48,6 +48,7 @@ _HOMES = {
     "plan_survey": "discreet.surveys.planning",
     "published": "discreet.privacy.publication",
     "shuffled": "discreet.privacy.shuffling",
+    "tally_sql": "discreet.sql.query",
     "read_reports": "discreet.formats.reports",
     "write_reports": "discreet.formats.reports",
 }
@@ -93,6 +94,7 @@ __all__ = [
     "read_reports",
     "regress",
     "shuffled",
+    "tally_sql",
     "write_reports",
 ]
 

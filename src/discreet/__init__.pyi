@@ -33,6 +33,7 @@ from discreet.planning.compare import best as best
 from discreet.privacy.publication import published as published
 from discreet.privacy.shuffling import shuffled as shuffled
 from discreet.results.estimate import Estimate as Estimate
+from discreet.sql.query import tally_sql as tally_sql
 from discreet.surveys.documents import Questionnaire as Questionnaire
 from discreet.surveys.estimating import estimate_survey as estimate_survey
 from discreet.surveys.planning import plan_survey as plan_survey

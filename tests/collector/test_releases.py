@@ -26,7 +26,7 @@ from discreet.collector.sealing import sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.storage.store import SealRow
 from discreet.collector.working import JobError, Workers
-from discreet.engines import gather, tally
+from discreet.engines import LocalEngine, tally
 from json_rows import columns
 
 PATH = "/v1/collections/habits/estimates"
@@ -50,7 +50,7 @@ def test_an_estimate_is_that_of_the_sealed_folder(tmp_path: Path, method: str) -
         put(tmp_path, entry, [(ids(80), records(entry, 80, seed=epoch))], epoch)
         seal(tmp_path, entry, epoch)
     place = sealed_folder(DataFolder(tmp_path), entry)
-    data = gather(entry.mechanism, place)[0] if method == "mle" else tally(entry.mechanism, place).tally
+    data = LocalEngine().evidence(entry.mechanism, place)[0] if method == "mle" else tally(entry.mechanism, place).tally
     wanted = estimate(entry.mechanism, data, method=method)
     with serving(tmp_path, demo=True) as served:
         path = f"/v1/collections/habits/estimates?method={method}"

@@ -10,7 +10,7 @@ import pytest
 from sealed_folders import EPOCHS, N, Sealed, sealed_of
 
 from discreet import estimate
-from discreet.engines import gather, tally
+from discreet.engines import LocalEngine, tally
 from discreet.errors import DataError
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.results.estimate import estimate_facts
@@ -26,7 +26,7 @@ def test_discreet_estimate_reads_it(tmp_path: Path, plan: str) -> None:
     said = sealed.estimated()
     assert said["n"] == EPOCHS * N
     assert {name: said[name] for name in expected} == expected
-    reports, left_out = gather(sealed.mechanism, sealed.place)
+    reports, left_out = LocalEngine().evidence(sealed.mechanism, sealed.place)
     assert left_out == {}
     found = estimate(sealed.mechanism, reports, method="mle")
     assert columns(sealed.estimated("mle"))["frequency"] == found.frequencies.tolist()

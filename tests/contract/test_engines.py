@@ -14,7 +14,6 @@ from discreet import Reports, Sources, estimate, write_reports
 from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, TallyFold
 from discreet.formats import scanned
-from discreet.formats.reports import write_beside
 from discreet.formats.scanned import CheckedBatch
 from discreet.formats.sealed_files import check_sealed, write_sealed
 from discreet.formats.sources import RowCounts
@@ -24,6 +23,7 @@ from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.laws.singletons import Singletons
 from laws import MEDIUM, Case, cases, sampled
 from packing import each
+from reports_beside import write_beside
 
 N = 500
 ONE, SEVERAL = LocalEngine(threads=1), LocalEngine(threads=3)

@@ -20,9 +20,9 @@ import pytest
 from damage import BATCHES, EACH, MECHANISM, bare_bytes, written
 from discreet import Domain, Plan, Reports, SeededRandom, Sources, read_reports, write_reports
 from discreet.device.protocol.collection import open_envelope
-from discreet.engines import LocalEngine, TallyFold, gather, tally
+from discreet.engines import LocalEngine, TallyFold, tally
 from discreet.errors import DataError, DiscreetError, MismatchError
-from discreet.formats.reports import iterate_reports, read_public, write_beside
+from discreet.formats.reports import iterate_reports, read_public
 from discreet.formats.scanned import part_of_ticket
 from discreet.formats.sealed_files import write_sealed
 from discreet.formats.tallies import read_tally, write_tally
@@ -36,6 +36,7 @@ from laws import BUILDERS
 from object_store import behind_urls
 from packing import each
 from refusals import refused
+from reports_beside import write_beside
 from signed import PLAIN, TRUST, envelope, plan_of
 from table_files import save_table
 
@@ -144,7 +145,7 @@ LAWS = ("rr", "unary", "unary-clear-bits", "subset-k2", "hashing", "hadamard")
 KINDS = [
     *(Kind(f"r.{suffix}", written, counted) for suffix in ("parquet", "arrow", "jsonl.gz")),
     Kind("r.jsonl", written, counted, lambda found: found.n <= 2 * BATCHES * EACH),
-    Kind("gathered.jsonl.gz", written, lambda path: gather(MECHANISM, path)[0].n),
+    Kind("gathered.jsonl.gz", written, lambda path: LocalEngine().evidence(MECHANISM, path)[0].n),
     *(Kind(f"t.tally.{suffix}", tallied, lambda path: read_tally(path, MECHANISM)) for suffix in ("parquet", "arrow")),
     Kind("sealed.parquet", sealed, counted),
     *(Kind(f"kept.{suffix}", kept, landmarks) for suffix in ("parquet", "arrow")),

@@ -16,13 +16,14 @@ import pytest
 import discreet as dc
 from discreet import Sources, read_reports, write_reports
 from discreet.core.batches import NamedBatch
-from discreet.engines import LocalEngine, gather, seal, tally
+from discreet.engines import LocalEngine, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
-from discreet.formats.reports import iterate_reports, read_public, write_beside
+from discreet.formats.reports import iterate_reports, read_public
 from discreet.formats.sealed_files import put_sealed, write_sealed
 from discreet.formats.tallies import read_tally, write_tally
 from refusals import refused
+from reports_beside import write_beside
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
 COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
@@ -88,10 +89,9 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
     ways: list[Callable[[Any], Any]] = [
         partial(tally, mechanism),
         partial(tally, mechanism, threads=1),
-        partial(gather, mechanism),
-        partial(gather, mechanism, memory=0),
-        partial(gather, mechanism, memory=0),
-        lambda named: seal(mechanism, named, tmp_path / "sealed.parquet", force=True),
+        partial(LocalEngine().evidence, mechanism),
+        partial(LocalEngine(memory=0).evidence, mechanism),
+        lambda named: LocalEngine().seal(mechanism, named, tmp_path / "sealed.parquet", force=True),
         lambda named: LocalEngine().tally_by(mechanism, named, "region"),
         lambda named: read_public(mechanism, named, ["region"]),
         lambda named: read_reports(named, mechanism),
@@ -102,7 +102,7 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         assert wanted in refused(DataError, lambda way=way: way(folder))
         way(folder / "a.parquet")
     (tmp_path / "sealed.parquet").unlink()
-    refused(DataError, lambda: ways[5](folder))
+    refused(DataError, lambda: ways[4](folder))
     assert not (tmp_path / "sealed.parquet").exists()
 
 

@@ -19,7 +19,7 @@ from discreet import (
     estimate,
     write_reports,
 )
-from discreet.engines import gather
+from discreet.engines import LocalEngine
 from discreet.mechanisms.evidence import StoredBlocks
 from laws import Case, sampled
 
@@ -83,7 +83,7 @@ def test_stretches_of_rows_change_nothing(
     whole = estimate(case.mechanism, reports, method=method)
     monkeypatch.setattr("discreet.estimators.likelihood.STRETCH", 160)
     monkeypatch.setattr("discreet.estimators.likelihood.PIECE", 50)
-    data, _ = gather(case.mechanism, spread(case.mechanism, reports), folder=temporary, memory=0)
+    data, _ = LocalEngine(folder=temporary, memory=0).evidence(case.mechanism, spread(case.mechanism, reports))
     inside, outside = (estimate(case.mechanism, found, method=method) for found in (reports, data))
     np.testing.assert_array_equal(outside.frequencies, inside.frequencies)
     assert (outside.gap, outside.passes) == (inside.gap, inside.passes)
@@ -99,7 +99,7 @@ def test_nothing_as_long_as_all_rows_is_in_memory(
     monkeypatch.setattr("discreet.estimators.likelihood.STRETCH", 1 << 13)
     n = 200_000
     write_reports(tmp_path / "a.parquet", MECHANISM, reports_of(n))
-    data, _ = gather(MECHANISM, tmp_path / "a.parquet", folder=temporary, memory=0)
+    data, _ = LocalEngine(folder=temporary, memory=0).evidence(MECHANISM, tmp_path / "a.parquet")
     if not on_disk:
         data = StoredBlocks(data.tally, data.membership)
     estimate(MECHANISM, data, method=method)
@@ -119,7 +119,7 @@ def test_nothing_as_long_as_all_rows_is_in_memory(
 
 
 def test_files_have_no_names_and_end_with_their_arrays(spread: Any, temporary: Path) -> None:
-    data, _ = gather(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary, memory=0)
+    data, _ = LocalEngine(folder=temporary, memory=0).evidence(MECHANISM, spread(MECHANISM, reports_of(2000)))
     assert list(temporary.iterdir()) == []
     assert mapped_from(temporary) > 0 or sys.platform != "linux"
     estimate(MECHANISM, data, method="mle")
@@ -138,7 +138,7 @@ def test_whatever_ends_the_reading_leaves_nothing(error: type[BaseException], sp
             raise error
 
     with pytest.raises(error):
-        gather(MECHANISM, Sources(folder, progress=interrupt), folder=temporary, memory=0)
+        LocalEngine(folder=temporary, memory=0).evidence(MECHANISM, Sources(folder, progress=interrupt))
     gc.collect()
     assert calls[-1][1] == 2000
     assert list(temporary.iterdir()) == []
@@ -149,7 +149,7 @@ def test_an_interrupted_pass_leaves_nothing(spread: Any, temporary: Path) -> Non
     def interrupt(passes: float, gap: float) -> None:
         raise KeyboardInterrupt
 
-    data, _ = gather(MECHANISM, spread(MECHANISM, reports_of(2000)), folder=temporary, memory=0)
+    data, _ = LocalEngine(folder=temporary, memory=0).evidence(MECHANISM, spread(MECHANISM, reports_of(2000)))
     with pytest.raises(KeyboardInterrupt):
         estimate(MECHANISM, data, method="em", progress=interrupt)
     del data

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 import discreet as dc
 from discreet import write_reports
-from discreet.engines import seal
+from discreet.engines import LocalEngine
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.reports import write_beside
 from discreet.formats.sealed_files import put_sealed, write_sealed
 from discreet.formats.tallies import write_tally
 from refusals import refused
+from reports_beside import write_beside
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
 COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
@@ -49,7 +49,7 @@ def test_the_same_reports_give_the_same_bytes(
     suffix = ("parquet", "arrow", "jsonl.gz")[kind]
     for place, (start, stop) in enumerate(pairwise(ends)):
         write_reports(folder / f"in/{place}.{suffix}", mechanism, mixed.part(start, stop))
-    found = seal(mechanism, folder / "in", folder / "found.parquet", name="monday")
+    found = LocalEngine().seal(mechanism, folder / "in", folder / "found.parquet", name="monday")
     assert (found.n, found.simulated, found.dropped) == (60, True, ())
     assert (folder / "found.parquet").read_bytes() == (folder / "wanted.parquet").read_bytes()
 
@@ -57,7 +57,7 @@ def test_the_same_reports_give_the_same_bytes(
 def test_nothing_of_a_person_is_left_beside_the_reports(tmp_path: Path) -> None:
     owners = pa.table({"owner": [f"alice-{row}" for row in range(300)], "arrived": list(range(300))})
     write_beside(tmp_path / "in.parquet", COUNTED, [(reports_of(COUNTED), owners)], owners.schema)
-    found = seal(COUNTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
+    found = LocalEngine().seal(COUNTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
     assert found.dropped == ("owner", "arrived")
     data = (tmp_path / "sealed.parquet").read_bytes()
     assert pq.read_schema(tmp_path / "sealed.parquet").names == ["clear", "symbol"]
@@ -71,7 +71,7 @@ def test_batches_that_are_not_sealed(mechanism: Any, tmp_path: Path) -> None:
     write_reports(source / "real.parquet", mechanism, reports_of(mechanism))
 
     def attempt(**given: Any) -> None:
-        seal(mechanism, source, target, **given)
+        LocalEngine().seal(mechanism, source, target, **given)
 
     assert "batch.too-small" in refused(DataError, lambda: attempt(least=301))
     assert "least.not-integer" in refused(ParameterError, lambda: attempt(least=0))
@@ -104,7 +104,7 @@ def test_an_interrupted_sealing_leaves_nothing(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("discreet.files.stored.TableFile.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
+        LocalEngine().seal(SORTED, tmp_path / "in.parquet", tmp_path / "sealed.parquet")
     assert names(tmp_path) == ["in.parquet"]
     monkeypatch.undo()
     with pytest.raises(DataError, match=r"batch.changed"):

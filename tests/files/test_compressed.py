@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, SeededRandom, Sources, UnaryEncoding, write_reports
-from discreet.engines import TallyResult, gather, tally
+from discreet.engines import LocalEngine, TallyResult, tally
 from discreet.errors import DataError
 from discreet.files.paths import lines_of
 from refusals import refused
@@ -51,7 +51,7 @@ def test_a_compressed_line_of_256_megabytes_takes_no_memory(tmp_path: Path) -> N
 REPORTING = UnaryEncoding(Domain(range(30)), 1.0)
 
 
-@pytest.mark.parametrize("read", [tally, gather])
+@pytest.mark.parametrize("read", [tally, LocalEngine().evidence])
 def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl.gz"
     write_reports(path, REPORTING, REPORTING.obfuscate_codes(np.arange(30), random=SeededRandom(1)))

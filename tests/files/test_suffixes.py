@@ -7,7 +7,7 @@ import pytest
 
 import discreet as dc
 from discreet import SeededRandom, read_reports, write_reports
-from discreet.engines import gather, tally
+from discreet.engines import LocalEngine, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files import paths
 from discreet.formats.tallies import read_tally, write_tally
@@ -48,7 +48,7 @@ def test_reports_of_every_ending(tmp_path: Path, ending: str) -> None:
     assert write_reports(path, MECHANISM, REPORTS) == 200
     assert MECHANISM.tally(read_reports(path, MECHANISM)) == MECHANISM.tally(REPORTS)
     assert tally(MECHANISM, tmp_path).tally == MECHANISM.tally(REPORTS)
-    assert gather(MECHANISM, tmp_path)[0].n == 200
+    assert LocalEngine().evidence(MECHANISM, tmp_path)[0].n == 200
 
 
 @pytest.mark.parametrize("ending", paths.TALLIES)

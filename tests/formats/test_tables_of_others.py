@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 import discreet as dc
 from discreet import Sources, read_reports, write_reports
-from discreet.engines import LocalEngine, gather, obfuscate, seal, tally
+from discreet.engines import LocalEngine, obfuscate, tally
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.formats.reports import iterate_reports, read_public
 from discreet.mechanisms.report_tables import to_arrow
@@ -142,7 +142,8 @@ def test_reports_survive_other_tools(case: Case, name: str, tmp_path: Path) -> N
     with notes():
         found = tally(mechanism, trusted)
         again, in_memory = (
-            mechanism.tally(one) for one in (read_reports(trusted, mechanism), gather(mechanism, trusted)[0])
+            mechanism.tally(one)
+            for one in (read_reports(trusted, mechanism), LocalEngine().evidence(mechanism, trusted)[0])
         )
     assert (found.rows, found.left_out, found.tally.simulated) == (120, {}, False)
     for one in (found.tally, again, in_memory):
@@ -177,10 +178,10 @@ def test_rows_that_say_their_plan_are_reports(mechanism: Any, holder: str, tmp_p
 
     assert tally(mechanism, held()).tally == wanted
     assert mechanism.tally(read_reports(held(), mechanism)) == wanted
-    seal(mechanism, held(), tmp_path / "sealed.parquet")
+    LocalEngine().seal(mechanism, held(), tmp_path / "sealed.parquet")
     assert mechanism.tally(read_reports(tmp_path / "sealed.parquet", mechanism)) == wanted
     if mechanism is not CHANNEL:
-        assert gather(mechanism, held(), memory=0)[0].tally == wanted
+        assert LocalEngine(memory=0).evidence(mechanism, held())[0].tally == wanted
     if mechanism is not CHANNEL and holder not in FILES:
         many = [dc.estimate(mechanism, data, method="mle").frequencies for data in (held(), reports)]
         assert many[0].tolist() == many[1].tolist()
@@ -188,7 +189,7 @@ def test_rows_that_say_their_plan_are_reports(mechanism: Any, holder: str, tmp_p
 
 @every_holder
 def test_a_table_that_does_not_say_its_plan_needs_the_word(holder: str, tmp_path: Path) -> None:
-    reads = [tally, gather, lambda mechanism, data: read_reports(data, mechanism)]
+    reads = [tally, LocalEngine().evidence, lambda mechanism, data: read_reports(data, mechanism)]
     for read in [*reads, *([] if holder in FILES else [dc.estimate])]:
         assert "report-table.no-plan" in refused(
             DataError, lambda read=read: read(RR, HOLDERS[holder](bare(RR), tmp_path))
@@ -358,7 +359,7 @@ def test_what_writes_anew_neither_reads_counts_nor_keeps_them(tmp_path: Path) ->
     )
     with notes():
         assert "report-table.has-counts" in refused(
-            DataError, lambda: seal(YES_NO, Sources(counts, trust_plan=True), sealed)
+            DataError, lambda: LocalEngine().seal(YES_NO, Sources(counts, trust_plan=True), sealed)
         )
     (tmp_path / "people.csv").write_text("answer,count\nyes,1\nno,2\n")
     columns = ValueColumns(YES_NO.domain, "answer", keep=("count",))

@@ -39,7 +39,6 @@ from discreet.errors import (
     ParameterError,
 )
 from discreet.estimators import em
-from discreet.formats.reports import write_beside
 from discreet.formats.sealed_files import check_sealed
 from discreet.formats.tallies import write_tally
 from discreet.mechanisms import BLOCK_MECHANISMS
@@ -49,6 +48,7 @@ from discreet.tables.values import ValueColumns
 from laws import MEDIUM, Case, cases, sampled
 from object_store import object_store
 from refusals import refused
+from reports_beside import write_beside
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

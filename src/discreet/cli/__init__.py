@@ -25,6 +25,7 @@ VERBS = {
     "seal": "Write REPORTS into one file, sorted by their content.",
     "serve": "Run a collector: take reports in, and seal them.",
     "simulate": "Obfuscate known values, estimate, and compare with the truth.",
+    "sql": "Print the query that counts reports in a warehouse.",
     "survey": "Plan and analyse surveys of several questions.",
     "tally": "Add SEALED batches to a tally, each exactly once.",
     "verify": "Recompute the epsilon of PLAN from the sampler's integers.",
@@ -34,7 +35,7 @@ VERBS = {
 GROUPS = {
     "Plan": "init plan verify attest examples",
     "Collect": "obfuscate seal tally collection device",
-    "Analyse": "estimate compare regress simulate",
+    "Analyse": "estimate compare regress sql simulate",
     "Surveys": "survey",
     "Risk": "risk",
     "Operate": "serve collector",
@@ -51,6 +52,7 @@ _WINGS = {
     "device": "discreet.collector.verbs.device",
     "risk": "discreet.risk.verbs.risk",
     "serve": "discreet.collector.verbs.collector",
+    "sql": "discreet.sql.verbs.sql",
     "survey": "discreet.surveys.verbs.survey",
 }
 """Modules of the wings' verbs: names only, since the core imports no wing."""

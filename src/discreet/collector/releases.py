@@ -332,11 +332,11 @@ def covering(seals: Sequence[SealRow], epochs: Sequence[int] | None) -> list[Sea
 
 def estimate_files(plan: Path, files: Sequence[Path], method: MethodName) -> Estimate:
     """Return an estimate from files of reports; run in a process of its own."""
-    from discreet.engines import gather
+    from discreet.engines import LocalEngine
     from discreet.formats.plan import Plan
 
     mechanism = Plan.load(plan).mechanism()
-    data, _ = gather(mechanism, files)
+    data, _ = LocalEngine().evidence(mechanism, files)
     return estimate(mechanism, data, method=method)
 
 

@@ -33,6 +33,10 @@ RESERVED = frozenset([CLEAR, PLAN, SIMULATED])
 """Names of columns that have a meaning in tables of reports of every plan."""
 
 
+COUNTS = frozenset(["part", "place", "count", "of_rows", "plan"])
+"""Names of the columns of counts that a warehouse made; other columns of such a table are groups."""
+
+
 def is_count(name: str) -> bool:
     """Return true if a column's name is ``count`` in any case: such a column may count the people of a row."""
     return name.strip().lower() == "count"

@@ -8,41 +8,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine, LocalEngine, SealResult, gather, seal, tally
-    from discreet.engines.folds import Fold, TallyFold, TallyResult
-    from discreet.engines.obfuscation import ObfuscationResult, obfuscate
-    from discreet.files.reading import Progress
-    from discreet.formats.sources import Sources
+    from discreet.engines.engine import Engine, LocalEngine, tally
+    from discreet.engines.folds import TallyFold, TallyResult
+    from discreet.engines.obfuscation import obfuscate
 
 _HOMES = {
     "TallyResult": "engines.folds",
     "Engine": "engines.engine",
-    "Fold": "engines.folds",
     "LocalEngine": "engines.engine",
-    "ObfuscationResult": "engines.obfuscation",
-    "Progress": "files.reading",
-    "SealResult": "engines.engine",
-    "Sources": "formats.sources",
     "TallyFold": "engines.folds",
-    "gather": "engines.engine",
     "obfuscate": "engines.obfuscation",
-    "seal": "engines.engine",
     "tally": "engines.engine",
 }
 
 __all__ = [
     "Engine",
-    "Fold",
     "LocalEngine",
-    "ObfuscationResult",
-    "Progress",
-    "SealResult",
-    "Sources",
     "TallyFold",
     "TallyResult",
-    "gather",
     "obfuscate",
-    "seal",
     "tally",
 ]
 

@@ -168,7 +168,8 @@ class Engine(ABC):
                 columns, or labels are missing.
         """
         names = checked_names(by)
-        return self.fold_groups(GroupFold(mechanism, names), self.scan(mechanism, sources, names))
+        scan = self.scan(mechanism, sources, names)
+        return sum(scan.counts.values(), start=self.fold_groups(GroupFold(mechanism, names), scan))
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
         """Return the evidence for an estimate by likelihood: the reports, or their blocks in temporary files.
@@ -374,60 +375,6 @@ def tally(mechanism: Mechanism, sources: Any, *, threads: int | None = None) -> 
         80
     """
     return LocalEngine(threads=threads).tally(mechanism, sources)
-
-
-def gather(
-    mechanism: Mechanism,
-    sources: Any,
-    *,
-    memory: int | None = None,
-    folder: str | Path | None = None,
-    threads: int | None = None,
-) -> Observed:
-    """Read the sources on this machine, and return their evidence; see `Engine.evidence`.
-
-    Args:
-        mechanism: the mechanism that made the reports.
-        sources: `Sources`, or files, folders, URLs and tables.
-        memory: as for `LocalEngine`; 0 for no reports in memory.
-        folder: as for `LocalEngine`.
-        threads: as for `LocalEngine`.
-
-    Example:
-        >>> import discreet as dc
-        >>> from discreet.formats.reports import write_reports
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.UnaryEncoding(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = write_reports(f"{folder}/monday.parquet", mechanism, mechanism.obfuscate(["yes"] * 50))
-        ...     reports, left_out = gather(mechanism, folder)
-        >>> reports.n, dict(left_out)
-        (50, {})
-    """
-    return LocalEngine(memory=memory, folder=folder, threads=threads).evidence(mechanism, sources)
-
-
-def seal(
-    mechanism: Mechanism,
-    sources: Any,
-    target: str | Path,
-    *,
-    name: str | None = None,
-    least: int = LEAST,
-    force: bool = False,
-) -> SealResult:
-    """Write all reports of sources into one sealed file, on this machine; see `Engine.seal`.
-
-    Example:
-        >>> import discreet as dc
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     written = dc.write_reports(f"{folder}/monday.jsonl", mechanism, mechanism.obfuscate(["yes"] * 50))
-        ...     seal(mechanism, f"{folder}/monday.jsonl", f"{folder}/sealed.parquet", least=20).n
-        50
-    """
-    return LocalEngine().seal(mechanism, sources, target, name=name, least=least, force=force)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from discreet.core.random import SecureRandom, SeededRandom
 from discreet.core.reports import Reports
 from discreet.files.paths import File
 from discreet.files.reading import Progress, prefetched
-from discreet.formats.reports import reports_ending, write_beside, write_reports
+from discreet.formats.reports import facts_of, reports_ending, write_batches
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.obfuscation import CHUNK
 from discreet.tables.kept import check_writable, joined_schema, recast
@@ -105,15 +105,13 @@ def obfuscate(
     def reports() -> Iterator[tuple[Reports, Any]]:
         nonlocal done
         for batch, public_rows in prefetched(drawn, threads):
-            yield batch, public_rows
+            yield batch, public_rows if columns.keep else None
             done += batch.n
             if progress is not None:
                 progress(done, total)
 
-    if columns.keep:
-        written = write_beside(target, mechanism, reports(), public, force=force)
-    else:
-        written = write_reports(target, mechanism, (batch for batch, _ in reports()), force=force)
+    schema = public if columns.keep else None
+    written = write_batches(target, mechanism, reports(), facts=facts_of(None), public=schema, force=force)
     left_out = sum((table.left_out for table in tables), start=Counter[str]())
     read_as = sum((table.read_as for table in tables), start=ReadAs())
     return ObfuscationResult(written, dict(left_out), seed is not None, dict(read_as))

@@ -82,7 +82,7 @@ def estimate(
             people `discreet.estimate_groups`.
         data: one of: reports; a table of reports (pandas, polars, DuckDB or Arrow) that identifies its plan, otherwise
             see `discreet.read_reports`; a tally, which suffices for every method but ``mle`` and ``em``, and for these
-            two if blocks are single values; or the result of `discreet.engines.observe` for reports larger than memory.
+            two if blocks are single values; or the result of `LocalEngine.evidence` for reports larger than memory.
         method: one of `METHODS`:
 
             - ``linear``: unbiased, with exact standard errors; for averages, comparisons and intervals.

@@ -84,7 +84,7 @@ def estimate_groups(
     rule = SmallGroups(minimum, small)
     if shares is not None and rule.treatment != "refuse":
         raise ParameterError("small.needs-every-group", argument="small")
-    batch = batch_of(mechanism, reports_from_table(mechanism, data), groups, weights)
+    batch = batch_of(mechanism, reports_from_table(mechanism, data, grouped=True), groups, weights)
     large = rule.check(batch.sizes)
     estimates: Mapping[Any, Estimate]
     if weights is not None:

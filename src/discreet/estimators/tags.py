@@ -94,7 +94,7 @@ def estimate_personalized(
 
     Args:
         personalized: the mechanism of the reports.
-        data: reports of any number of users, a tally of them, or the result of `discreet.engines.observe`.
+        data: reports of any number of users, a tally of them, or the result of `LocalEngine.evidence`.
         method: the method of r_hat; see `discreet.estimators.estimate`.
         background: the distributions of the values behind placeholders, by tag, or one word for all tags. A tag that is
             missing has "in-clear".

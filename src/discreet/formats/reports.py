@@ -20,7 +20,6 @@ from discreet.formats.plan import Plan
 from discreet.formats.scanned import plain
 from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
-from discreet.tables.kept import check_writable
 
 _BATCH = 1 << 18
 # The number of copies of the reports in memory at once; the bytes of a public column's cell, or of a weight.
@@ -81,35 +80,6 @@ def facts_of(batches: Any, name: str | None = None) -> dict[str, Any]:
         return {NAME: checked_name(name)}
     batch = batches.batch if name is None else None
     return batch_facts(checked_name(name), batches.n) if batch is None else batch_facts(batch.name, batch.size)
-
-
-def write_beside(
-    path: str | Path,
-    mechanism: Mechanism,
-    batches: Iterable[tuple[Reports, pa.Table]],
-    public: pa.Schema,
-    *,
-    force: bool = False,
-) -> int:
-    """Write reports with public columns beside them, row by row, as Parquet or Arrow IPC; see `write_reports`.
-
-    Args:
-        path: the file.
-        mechanism: the mechanism that made the reports.
-        batches: the reports, each with a table of the public columns that has the same number of rows.
-        public: the schema of the public columns. The file's metadata list them.
-        force: whether a file that exists is replaced.
-
-    Returns:
-        The number of reports written.
-
-    Raises:
-        DataError: if a table does not have one row for each report.
-        OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if such a file cannot have public columns, or a column has the name of a column of reports.
-    """
-    check_writable(public.names, mechanism, reports_ending(path))
-    return write_batches(path, mechanism, batches, facts=facts_of(None), public=public, force=force)
 
 
 def reports_ending(path: str | Path) -> str:
@@ -284,6 +254,7 @@ def read_public(
             the reports do not fit into the memory.
     """
     scan = sources_of(sources).scan(mechanism, names)
+    scan.refuse_tallies()
     each = sum(column.bytes for column in mechanism.columns) + _CELL * (1 + len(names))
     total = scan.rows or 0
     if memory is not None and _COPIES * total * each > memory:

@@ -7,6 +7,7 @@ lines. Every report from a source passes `ScannedSource.batches`, where it is ch
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
@@ -14,11 +15,13 @@ import pyarrow as pa
 
 from discreet.core.arrow import value_type
 from discreet.core.batches import NamedBatch
-from discreet.core.reports import Reports
+from discreet.core.reports import COUNTS, Reports
+from discreet.core.tally import GroupedTally
 from discreet.errors import DataError
 from discreet.files.paths import (
+    COLUMNS,
     LINES,
-    REPORTS,
+    TABLES,
     File,
     RemoteFile,
     checked,
@@ -31,7 +34,14 @@ from discreet.files.reading import readable
 from discreet.files.stored import FileState, HeldTable, look, no_rows
 from discreet.formats import json_reports
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.report_tables import Form, batch_reports, form_of, stamped_public, table_of
+from discreet.mechanisms.report_tables import (
+    Form,
+    batch_reports,
+    counts_in,
+    form_of,
+    stamped_public,
+    table_of,
+)
 
 # Rows of a part: enough work for a task. Rows and bytes of a batch: it stays in the processor's cache while it is
 # checked and counted.
@@ -39,6 +49,9 @@ PART_ROWS = 1 << 21
 BATCH_ROWS, _BATCH_BYTES = 1 << 20, 1 << 22
 LINES_AT_ONCE, _LETTERS = 1 << 16, 1 << 25
 _NOTHING: Mapping[str, int] = MappingProxyType({})
+
+TEXTS = "discreet.sql.text_tables"
+"""The module that reads CSV files: a name only, since the core imports no wing."""
 
 Place: TypeAlias = File | HeldTable
 """A file, or a table in memory."""
@@ -168,7 +181,7 @@ def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
     path, content, trusted, public, groups, rows = ticket
     # The metadata are read again, because they may be large and another machine reads the file now.
     source = scanned_file(path, mechanism, trust_plan=trusted, public=public)
-    if source.content != content:
+    if not isinstance(source, ScannedSource) or source.content != content:
         raise DataError("source.changed", path=path)
     return SourcePart(source, groups, rows)
 
@@ -288,24 +301,29 @@ def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
         yield texts
 
 
-def scanned_table(name: str, table: Any, mechanism: Mechanism, *, trust_plan: bool, public: Sequence[str]) -> Any:
-    """Return a table in memory as a source, after checks of its columns and metadata; errors as for `scanned_file`."""
+def scanned_table(
+    name: str, table: Any, mechanism: Mechanism, *, trust_plan: bool, public: Sequence[str], bad_share: float
+) -> "TableSource | GroupedTally":
+    """Return a table in memory as a source, or the counts in it; errors as for `scanned_file`."""
     held = HeldTable(name, table_of(table))
     with readable(held):
+        if {*held.schema.names} >= COUNTS:
+            return counts_in(mechanism, held.table, public, bad_share=bad_share)
         form = form_of(mechanism, held.schema, trust_plan=trust_plan, public=public)
         return TableSource(held, mechanism, form, sum(held.rows), public=tuple(public), table=held)
 
 
 def scanned_file(
-    path: File, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = ()
-) -> ScannedSource:
-    """Return a file of reports as a source, after checks of its metadata.
+    path: File, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = (), bad_share: float = 0.0
+) -> ScannedSource | GroupedTally:
+    """Return a file of reports as a source, after checks of its metadata, or the counts in a file of counts.
 
     Args:
         path: the file.
         mechanism: the mechanism that made the reports.
         trust_plan: as for `discreet.formats.sources.Sources`.
         public: the names of public columns that the file must have.
+        bad_share: the share of rows that counts may leave out.
 
     Raises:
         DataError: if the file is missing or truncated, has no fingerprint of a plan, or has the wrong columns. The
@@ -317,14 +335,19 @@ def scanned_file(
             raise FileNotFoundError
         if isinstance(path, RemoteFile):
             path.hold()
-        if checked(path, REPORTS, "reports") in LINES:
+        kind = checked(path, TABLES, "reports")
+        if kind in LINES:
             refuse_public(public)
             return _scanned_lines(path, mechanism, trust_plan)
-        table = look(path)
+        state = FileState.of(path)
+        table = look(path) if kind in COLUMNS else import_module(TEXTS).text_table(path, mechanism, public, trust_plan)
         folders = {name: cell for name, cell in folder_columns(path).items() if name not in table.schema.names}
         inside = [name for name in public if name not in folders]
+        if {*table.schema.names} >= COUNTS:
+            whole = pa.Table.from_batches(table.read(range(len(table.rows)), BATCH_ROWS), schema=table.schema)
+            return counts_in(mechanism, whole, public, bad_share=bad_share)
         form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=inside)
-        content = table.state.size, table.footer
+        content = state.size, table.footer
         return TableSource(path, mechanism, form, sum(table.rows), content, tuple(public), table, folders)
 
 

@@ -10,8 +10,9 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -23,9 +24,9 @@ from discreet.arrays import IntArray
 from discreet.core.batches import NamedBatch, merged
 from discreet.core.checks import checked_share
 from discreet.core.reports import PLAN, STAMP
-from discreet.core.tally import Tally
+from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, ParameterError
-from discreet.files.paths import LINES, REPORTS, File, RemoteFile, checked, is_tally, matched, opened_text
+from discreet.files.paths import LINES, REPORTS, TABLES, File, RemoteFile, checked, is_tally, matched, opened_text
 from discreet.files.reading import Progress, files_in, prefetched, readable
 from discreet.files.stored import look
 from discreet.formats.scanned import (
@@ -156,18 +157,21 @@ class Sources:
             self.with_all_rows()
         if len(set(map(id, tables))) < len(tables):
             raise ParameterError("sources.table-twice")
-        asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public}
-        sources, held = list[ScannedSource](), 0
+        asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public, "bad_share": self.bad_share}
+        scanned, held = dict[Any, ScannedSource | GroupedTally](), 0
         for path in (path for path in files if path not in tallies):
-            sources.append(scanned_file(path, mechanism, **asked))
+            scanned[path] = scanned_file(path, mechanism, **asked)
             if isinstance(path, RemoteFile):
                 held += path.held
                 if held > _MOST_HELD:
                     path.release()
-        sources += [scanned_table(f"table {at}", each, mechanism, **asked) for at, each in enumerate(tables, start=1)]
+        named = {f"table {at}": table for at, table in enumerate(tables, start=1)}
+        scanned |= {name: scanned_table(name, table, mechanism, **asked) for name, table in named.items()}
+        counts = {place: source for place, source in scanned.items() if isinstance(source, GroupedTally)}
+        sources = [source for source in scanned.values() if isinstance(source, ScannedSource)]
         forms = [source.form for source in sources]
         warn_about_tables(forms, mechanism.fingerprint, kind="tables" if not files else "files")
-        scan = ScannedSources(mechanism, self, tallies, sources)
+        scan = ScannedSources(mechanism, self, tallies, sources, counts)
         scan.refuse_twice()
         return scan
 
@@ -183,7 +187,7 @@ def sources_of(reports: Any) -> Sources:
 
 def report_files(sources: Iterable[str | File]) -> list[File]:
     """Return the files of reports and tallies among the sources; arguments and errors as for `files_in`."""
-    return files_in(sources, REPORTS, "reports")
+    return files_in(sources, TABLES, "reports")
 
 
 def stamped_plan(file: File) -> str:
@@ -212,12 +216,14 @@ class ScannedSources:
         asked: the sources as the caller gave them.
         tallies: the tallies by file, in order.
         sources: the files of reports and the tables, in order.
+        counts: the tallies by group in files and tables of counts that a warehouse made.
     """
 
     mechanism: Mechanism
     asked: Sources
     tallies: Mapping[File, Tally]
     sources: Sequence[ScannedSource]
+    counts: Mapping[Place, GroupedTally] = field(default_factory=dict)
 
     @cached_property
     def parts(self) -> list[SourcePart]:
@@ -245,8 +251,8 @@ class ScannedSources:
         Raises:
             ParameterError: if there is a tally.
         """
-        if self.tallies:
-            raise ParameterError("sources.with-tallies", n=len(self.tallies))
+        if n := len(self.tallies) + len(self.counts):
+            raise ParameterError("sources.with-tallies", n=n)
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -283,7 +289,8 @@ class ScannedSources:
         files = [
             (s.place, () if s.batch is None else (s.batch,), s.batch is None and s.rows != 0) for s in self.sources
         ]
-        return [*files, *((path, tally.batches, tally.unnamed > 0) for path, tally in self.tallies.items())]
+        tallies = [(path, tally.batches, tally.unnamed > 0) for path, tally in self.tallies.items()]
+        return [*files, *tallies, *((place, (), True) for place in self.counts)]
 
     @property
     def all_batches(self) -> tuple[NamedBatch, ...]:
@@ -303,7 +310,8 @@ class ScannedSources:
         Args:
             reports: the tally of all parts, after reading them.
         """
-        return sum(self.tallies.values(), start=replace(reports, batches=self.batches))
+        groups = (tally for counts in self.counts.values() for tally in counts.values())
+        return sum(chain(self.tallies.values(), groups), start=replace(reports, batches=self.batches))
 
     def beyond(self, counted: Tally) -> "ScannedSources":
         """Return the sources whose batches a tally has not counted yet.

@@ -17,6 +17,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +30,7 @@ from discreet.core.batches import NamedBatch, batch_in, batch_name
 from discreet.core.columns import absent
 from discreet.core.reports import (
     CLEAR,
+    COUNTS,
     FORMAT,
     PLAN,
     RESERVED,
@@ -41,6 +43,7 @@ from discreet.core.reports import (
     report_schema,
     report_table,
 )
+from discreet.core.tally import GroupedTally
 from discreet.errors import DataError, MismatchError, SourceWarning
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.row_checks import (
@@ -424,12 +427,26 @@ def table_of(data: Any) -> pa.Table:
     raise DataError("report-table.unreadable", failed=failed)
 
 
-def reports_from_table(mechanism: Mechanism, data: Any) -> Any:
+_COUNTS = "discreet.sql.counts"
+"""The module that reads counts from a warehouse: a name only, since the core imports no wing."""
+
+
+def counts_in(
+    mechanism: Mechanism, table: pa.Table, by: Sequence[str] | None = None, *, bad_share: float = 0.0
+) -> GroupedTally:
+    """Return the tallies of groups in the result of a warehouse's query; see `discreet.sql.counts.read_counts`."""
+    counts: GroupedTally = import_module(_COUNTS).read_counts(mechanism, table, by, bad_share=bad_share)
+    return counts
+
+
+def reports_from_table(mechanism: Mechanism, data: Any, *, grouped: bool = False) -> Any:
     """Return the checked reports of a table that Arrow can read; any other argument is returned unchanged.
 
     Args:
         mechanism: the mechanism that the reports claim.
-        data: a tally, or a table of reports with its plan in the metadata or in a column ``plan``.
+        data: a tally, a table of reports with its plan in the metadata or in a column ``plan``, or a table of counts
+            that a warehouse made.
+        grouped: whether counts become a tally for each group; otherwise they become one tally.
 
     Raises:
         DataError: if a table does not identify its plan, cannot hold its reports, or has a row that no device can
@@ -446,6 +463,9 @@ def reports_from_table(mechanism: Mechanism, data: Any) -> Any:
     if isinstance(data, Reports) or not hasattr(data, "__arrow_c_stream__"):
         return data
     table = table_of(data)
+    if {*table.column_names} >= COUNTS:
+        counts = counts_in(mechanism, table)
+        return counts if grouped else sum(counts.values(), start=mechanism.empty_tally())
     form = form_of(mechanism, table.schema)
     warn_about_tables([form], mechanism.fingerprint, kind="tables")
     batches = table.select(form.names(mechanism)).combine_chunks().to_batches()

@@ -1,0 +1,16 @@
+"""Files of reports with public columns beside them, as `discreet obfuscate --keep` writes them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from discreet import Reports
+from discreet.formats.reports import facts_of, write_batches
+from discreet.mechanisms import Mechanism
+
+
+def write_beside(
+    path: Path, mechanism: Mechanism, batches: Iterable[tuple[Reports, Any]], public: Any, *, force: bool = False
+) -> int:
+    """Write batches of reports, each with a table of the public columns, and return the number of reports."""
+    return write_batches(path, mechanism, batches, facts=facts_of(None), public=public, force=force)
