@@ -17,7 +17,7 @@ PYTHON ?= $(shell for python in python3 python3.15 python3.14 python3.13 python3
 
 help:
 	@echo "make demo      obfuscate 1.7 million people, estimate, compare with the truth (writes out/census)"
-	@echo "make demo-system  a collector, 300 simulated devices, a browser that takes the survey, an analyst's page (pictures in out/system)"
+	@echo "make demo-system  a collector, 300 simulated devices, a browser that takes the survey, the page of its estimate (pictures in out/system)"
 	@echo "make test      run the tests, all of them, with the same seeds every time"
 	@echo "make lint      check format, style, types, walls between rooms, words and sizes"
 	@echo "make bench     measure speed and memory beside other packages (writes docs/evidence/performance.md)"

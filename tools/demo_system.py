@@ -1,9 +1,9 @@
-"""Shows the whole system on this machine: a collector, 300 simulated devices, a browser that answers, and an analyst's.
+"""Shows the whole system on this machine: a collector, 300 simulated devices, a browser that answers, and the page of an estimate.
 
     python tools/demo_system.py [--devices 300] [--out out/system]
 
 Starts ``discreet serve --demo``, lets a headless Chromium answer on the page that it serves, waits until the epoch is
-sealed and its estimate is shown, opens the analyst's page, and ends the collector. Pictures are written to the folder.
+sealed and its estimate is shown, opens the page of the estimate, and ends the collector. Pictures are written to the folder.
 Exits with 1 if something was not shown. Without a Chromium the devices answer alone.
 """
 
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
-    """Print what the collector shows; answer when the page is there, and look at the estimate as an analyst does."""
+    """Print what the collector shows; answer when the page is there, and look at the page of the estimate."""
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(server, lines), daemon=True).start()
     deadline, answered, estimated = time.monotonic() + _DEADLINE, "", False
@@ -62,7 +62,7 @@ def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
             return _looked(answered, out)
         if not answered and (found := re.search(r"(http://\S+)/take/(\S+)", line)):
             _take(found[0], out)
-            answered = f"{found[1]}/analyst/{found[2]}"
+            answered = f"{found[1]}/collections/{found[2]}/estimates"
     return False
 
 
@@ -99,7 +99,7 @@ def _take(address: str, out: Path) -> None:
 
 
 def _looked(address: str, out: Path) -> bool:
-    """Look at an analyst's page, wide and on a phone; return whether its pictures are there."""
+    """Look at the page of the first estimate, wide and on a phone; return whether it has a share."""
     chromium = _chromium()
     if chromium is None:
         return True
@@ -107,14 +107,15 @@ def _looked(address: str, out: Path) -> bool:
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, width in (("4-analyst", 1280), ("5-analyst-phone", 360)):
+        for name, width in (("4-estimate", 1280), ("5-estimate-phone", 360)):
             page = browser.new_page(viewport={"width": width, "height": 900})
-            page.goto(address, wait_until="load", timeout=1000 * _DEADLINE)
+            page.goto(address)
+            page.get_by_role("link", name="Epoch").first.click()
+            is_shown = page.get_by_text("The largest share is").is_visible()
             page.screenshot(path=out / f"{name}.png", full_page=True)
-        drawn = page.evaluate("[...document.images].every((image) => image.naturalWidth > 0)")
         browser.close()
-    print(f"An analyst's page: {address}. Pictures: {out}/4-analyst.png, {out}/5-analyst-phone.png")
-    return bool(drawn)
+    print(f"The page of an estimate: {address}. Pictures: {out}/4-estimate.png, {out}/5-estimate-phone.png")
+    return bool(is_shown)
 
 
 def _chromium() -> str | None:

@@ -36,7 +36,7 @@ def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
     with serving(tmp_path) as served:
         assert {name: ask(folder, name) for name in alone} == alone
         token = ask(folder, "token add", name="ana", role="analyst", days=None)["token"]
-        path = "/v1/collections/habits/facts"
+        path = "/collections/habits/estimates"
         assert served.client.get(path, Authorization=f"Bearer {token}").status == 200
         assert ask(folder, "token end", name="ana") == {"name": "ana", "ended": True}
         assert served.client.get(path, Authorization=f"Bearer {token}").status == 401

@@ -1,14 +1,12 @@
-"""What is answered beside the path of reports: collections, estimates, facts, health, metrics; and who may see it."""
+"""What is answered beside the path of reports: collections, pages, health, metrics; and who may see it."""
 
 import json
 import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from collectors import Served, added, added_envelope, frame, serving, stored, wait_until
-from test_releases import sealed
 
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
@@ -61,23 +59,6 @@ def test_only_what_its_author_marks_as_public_is_listed(tmp_path: Path) -> None:
 # Tokens
 
 
-def test_estimates_and_facts_need_a_token(tmp_path: Path, token: str) -> None:
-    sealed(tmp_path, 60)
-    with serving(tmp_path) as served:
-        for path in ("/v1/collections/habits/estimates", "/v1/collections/habits/facts"):
-            assert served.client.get(path).status == 401
-            assert served.client.get(path, Authorization="Basic abc").status == 401
-            assert served.client.get(path, Authorization=f"Bearer {token}x").status == 401
-            assert served.client.get(path, Authorization=f"Bearer {token}").status == 200
-        # An analyst is no operator, and who operates may see what analysts see.
-        assert served.client.get("/metrics", Authorization=f"Bearer {token}").status == 403
-        with stored(tmp_path) as store:
-            operator = new_token(store, "op", "operator", days=1, actor="test")
-        served.app.keeper.load()
-        assert served.client.get("/metrics", Authorization=f"Bearer {operator}").status == 200
-        assert served.client.get("/v1/collections/habits/facts", Authorization=f"Bearer {operator}").status == 200
-
-
 def test_only_hashes_of_tokens_are_kept(tmp_path: Path, token: str) -> None:
     added(tmp_path)
     with stored(tmp_path) as store:
@@ -110,37 +91,10 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
         wait_until(lambda: b"was withdrawn" in served.client.get("/take/habits").body)
 
 
-def test_facts(tmp_path: Path) -> None:
-    entry = sealed(tmp_path, 60, 0)
+def test_an_example_of_a_page_has_the_survey_in_it(tmp_path: Path) -> None:
+    added(tmp_path)
     with serving(tmp_path, demo=True) as served:
-        assert served.client.post(frame(entry, 3, epoch=2)).status == 409
-        assert served.client.post(frame(entry, 3)).status == 202
-        said = served.client.get("/v1/collections/habits/facts").json
-        # An example of a page that has the survey in it.
-        example = served.client.get("/embed/habits").body.decode()
-        assert f'key="{spelled_key(PUBLIC)}">' in example
-    assert said["guarantee"]["realised"] <= said["guarantee"]["epsilon"] == 1.0
-    assert said["budgets"] == {"answers": "once", "per_answer": 1.0, "lifetime": 4.0, "answers_in_lifetime": 1}
-    assert said["precision"]["n"] == 63
-    linear = entry.mechanism.decoder.mse(63, np.full(4, 0.25))
-    assert said["precision"]["standard_error"] == pytest.approx(np.sqrt(linear / 4))
-    assert said["reports"] == {
-        "sealed": 60,
-        "waiting": 3,
-        "duplicates": 0,
-        "conflicts": 0,
-        "epochs": [{"epoch": 0, "last": 0, "n": 60}],
-    }
-    inside, outside, silent = entry.mechanism.decoder.coefficients.contributions
-    assert said["influence"] == {
-        "largest_contribution_of_a_report": pytest.approx(max(inside, 1 / entry.mechanism.decoder.coefficients.truth)),
-        "least_contribution_of_a_report": pytest.approx(min(outside, silent)),
-        "large": False,
-    }
-    assert said["identification"][0]["probability_at_most"] > said["identification"][0]["by_guessing"]
-
-
-# Health
+        assert f'key="{spelled_key(PUBLIC)}">' in served.client.get("/embed/habits").body.decode()
 
 
 def test_health_says_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,8 +151,8 @@ def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         raise ValueError("the secret of somebody")
 
     with serving(tmp_path, demo=True) as served:
-        monkeypatch.setattr(app, "facts_of", broken)
-        answer = served.client.get("/v1/collections/habits/facts")
+        monkeypatch.setattr(app, "attestation_of", broken)
+        answer = served.client.get("/collections/habits/about")
     assert (answer.status, answer.json["error"]) == (500, "defect")
     printed = "".join(capfd.readouterr())
     assert "secret" not in printed + answer.body.decode()

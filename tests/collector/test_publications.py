@@ -7,23 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from collectors import added, ids, put, records, serving
+from collectors import added, ids, put, records
 from test_sealing import seal
 
-import discreet as dc
 from chances import beyond_among
 from discreet.collector import app
 from discreet.collector.documents.publications import collection_publication as planned
 from discreet.collector.documents.publications import most_answers, sentences_on_published
 from discreet.collector.keeper import Entry
-from discreet.collector.releases import Counts, facts_of, publication
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.device.protocol.collection import Collection, Epochs, rebuild
 from running import done, refusal, told
 from signed import EPOCH, START, collection
 
-FACTS, ESTIMATES = "/v1/collections/habits/facts", "/v1/collections/habits/estimates"
 TWO_OF_SIX = {"epsilon": 2.0, "domain": {"range": [0, 6], "sensitive": [0, 1]}, "mechanism": {"name": "rr"}}
 
 
@@ -34,50 +31,19 @@ def sealed(folder: Path, n: int, epoch: int = 1, *, entry: Entry | None = None, 
     return entry
 
 
-def counted(*sizes: int) -> Counts:
-    return Counts(sealed=sum(sizes), epochs=[{"epoch": epoch, "last": epoch, "n": n} for epoch, n in enumerate(sizes)])
-
-
 def of_thirty(**terms: Any) -> Collection:
     return collection(TWO_OF_SIX, epochs=Epochs(START, EPOCH, 30), lifetime=60.0, least=1000, **terms)
 
 
-def entry_of(one: Collection, mechanism: Any) -> Entry:
-    """Return an entry without a row, for what is worked out from the terms alone."""
-    entry = object.__new__(Entry)
-    for name, part in {"collection": one, "mechanism": mechanism, "row": None, "codec": None}.items():
-        object.__setattr__(entry, name, part)
-    return entry
-
-
-def test_facts_and_estimates_state_all_batches_published_so_far(tmp_path: Path) -> None:
-    """Estimates can be subtracted: whichever is asked for, the smallest sealed epoch decides."""
-    entry = sealed(tmp_path, 60, 0, least=20)
-    sealed(tmp_path, 45, 1, entry=entry)
-    with serving(tmp_path, demo=True) as served:
-        facts = served.client.get(FACTS).json["publication"]
-        release = served.client.get(f"{ESTIMATES}?epochs=0").json
-        both = served.client.get(f"{ESTIMATES}?epochs=0-1").json
-    assert facts == release["publication"] == both["publication"]
-    assert (facts["n"], facts["batches"], facts["rounds"], facts["planned"]) == (45, 2, 1, False)
-    assert facts["central"] == dc.shuffled(entry.mechanism, 45).to_dict()
-    assert release["local_epsilon"] == facts["local_epsilon"] == entry.mechanism.guarantee.realised
-    assert "epsilon = 1 for each report" in facts["sentences"]["local"]
-    assert "different people" not in " ".join(facts["sentences"]["person"])
-    assert any("not trusted: 0" in one for one in facts["sentences"]["conditions"])
-
-
 def test_before_anything_is_sealed_the_terms_are_stated(tmp_path: Path) -> None:
     entry = added(tmp_path, least=1000)
-    facts = facts_of(entry, Counts())
-    assert facts["publication"] == facts["planned_publication"]
-    assert facts["publication"]["planned"] is True
-    assert facts["publication"]["n"] == 1000
+    facts = planned(entry.collection, entry.mechanism).to_dict()
+    assert (facts["planned"], facts["n"]) == (True, 1000)
 
 
 def test_fresh_answers_of_a_thousand_people_in_thirty_epochs_are_thirty_rounds() -> None:
     one = of_thirty(answers="fresh")
-    facts = publication(entry_of(one, rebuild(one)), counted(*[1000] * 30)).to_dict()
+    facts = planned(one, rebuild(one), [(1000, 1)] * 30).to_dict()
     assert facts["central"]["among"]["epsilon"] >= 2.456
     assert facts["among"]["epsilon"] > 2.456
     assert "30,000" not in str(facts["sentences"])
@@ -85,7 +51,7 @@ def test_fresh_answers_of_a_thousand_people_in_thirty_epochs_are_thirty_rounds()
 
 def test_fresh_answers_count_at_most_what_the_budget_allows() -> None:
     few = collection(TWO_OF_SIX, answers="fresh", epochs=Epochs(START, EPOCH, 30), lifetime=8.0, least=400)
-    made = publication(entry_of(few, rebuild(few)), counted(*[449] * 6))
+    made = planned(few, rebuild(few), [(449, 1)] * 6)
     assert (made.rounds, made.n) == (4, 440)
 
 
@@ -103,12 +69,12 @@ def test_answers_are_counted_as_a_device_counts_its_budget(
 
 def test_permanent_answers_have_the_local_guarantee_unless_all_is_one_batch() -> None:
     one = of_thirty(answers="permanent", linkable=True)
-    entry = entry_of(one, rebuild(one))
-    facts = publication(entry, counted(400, 400, 400)).to_dict()
+    mechanism = rebuild(one)
+    facts = planned(one, mechanism, [(400, 1)] * 3).to_dict()
     assert facts["central"] is None
     assert "links the reports" in facts["local_only_reason"]
-    assert publication(entry, counted(400)).central is not None
-    assert planned(one, entry.mechanism).central is None
+    assert planned(one, mechanism, [(400, 1)]).central is not None
+    assert planned(one, mechanism).central is None
     assert "links the reports" in " ".join(sentences_on_published(one))
 
 
@@ -118,8 +84,7 @@ def test_fresh_answers_that_are_sealed_together_are_dealt_out() -> None:
     made = planned(one, rebuild(one))
     assert (made.rounds, made.n, made.planned) == (30, 33, True)
     assert planned(replace(one, answers="once"), rebuild(one)).n == 1000
-    together = Counts(epochs=[{"epoch": 0, "last": 3, "n": 1203}, {"epoch": 4, "last": 4, "n": 1000}])
-    made = publication(entry_of(one, rebuild(one)), together)
+    made = planned(one, rebuild(one), [(1203, 4), (1000, 1)])
     assert (made.batches, made.rounds, made.n) == ((300, 300, 300, 300, 1000), 5, 300)
 
 

@@ -84,6 +84,7 @@ class CommandResult:
         table: a function that returns the Arrow table for files; None if the result has no table.
         picture: a function that draws the picture; None if the result has no picture.
         ending: the protection of an answer, and the statement; None if the command prints neither.
+        page: a function that returns the HTML page with the sentences of the ending; None if the result has no page.
         code: the exit code of the command.
     """
 
@@ -92,6 +93,7 @@ class CommandResult:
     table: Callable[[], Any] | None = None
     picture: Callable[[], Any] | None = None
     ending: Ending | None = None
+    page: Callable[[Sequence[str]], str] | None = None
     code: int = 0
 
     def facts(self) -> dict[str, Any]:
@@ -110,6 +112,11 @@ class CommandResult:
         table = None if self.table is None else partial(save_table, self.table, self.facts)
         pictures = {} if self.picture is None else {plot: save_picture(self.picture)}
         write_results(output, table, {**pictures, **(writers or {})}, force=force)
+
+    def save_page(self, path: Path) -> None:
+        """Write the page to a path."""
+        lines = () if self.ending is None else (line.removesuffix(_ON_REQUEST) for line in self.ending.lines())
+        path.write_text(self.page(list(lines)) if self.page else "", encoding="utf-8")
 
     def finish(self, output: Path | None = None, plot: Path | None = None, *, force: bool) -> None:
         """Write the table and the picture, print the result, and exit; see `write` and `show`."""

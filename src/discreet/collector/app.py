@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from starlette.applications import Starlette
@@ -26,17 +27,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from discreet.collector import intake
-from discreet.collector.analysts.pages import AnalystPages
-from discreet.collector.analysts.sessions import ALLOWED
+from discreet.collector.batch_estimates import KINDS, estimate_file
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
-from discreet.collector.keeper import ANALYST, OPERATOR, Entry, Keeper, Rates, TooManyTriesError
+from discreet.collector.keeper import ANALYST, OPERATOR, Catalogue, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
-from discreet.collector.releases import EstimateQuery, Releases, asked_entry, facts_of, spelled
 from discreet.collector.settings import Settings
 from discreet.collector.storage.inboxes import DataFolder
 from discreet.collector.working import Workers
@@ -50,6 +49,8 @@ from discreet.pictures.pages import render
 
 _NONE = Refusal(401, "token", "this needs a token: Authorization: Bearer dsc_...")
 _OTHER = Refusal(403, "role", "this token does not allow that.")
+_UNKNOWN = Refusal(404, "collection", "no such collection is here.")
+_NO_ESTIMATE = Refusal(404, "estimate", "this batch has no page, because the collection has too many values.")
 _NOT_READ = Refusal(405, "method", "this path is read by GET.")
 _MANY = Refusal(429, "tries", "too many tokens that are none; try again later.", retry=60)
 
@@ -105,17 +106,11 @@ def front_headers() -> dict[str, str]:
     return {**VARY, **_headers({"style-src": "'self'", "img-src": "data:"})}
 
 
-def analyst_headers(*, tls: bool) -> dict[str, str]:
-    """Return the headers of pages for analysts: forms go here alone, and browsers say where these come from.
-
-    Args:
-        tls: whether this server ends TLS, so that browsers shall come by no other way.
-    """
-    directives = ("style-src", "form-action")
-    safe = {"strict-transport-security": "max-age=63072000"} if tls else {}
-    # With "no-referrer" browsers would not say the origin of a form either.
-    caching = {"referrer-policy": "same-origin", "cache-control": "no-store"}
-    return {**_headers({**dict.fromkeys(directives, "'self'"), "img-src": "'self' data:"}), **caching, **safe}
+def styled_headers(page: str) -> dict[str, str]:
+    """Return the headers of a page that has its style inside: that style is allowed, and no other."""
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {**VARY, **_headers({"style-src": f"'sha256-{digest}'", "img-src": "data:"})}
 
 
 def _headers(sources: Mapping[str, str], permissions: str = "") -> dict[str, str]:
@@ -165,10 +160,7 @@ def attestation_of(entry: Entry, others: tuple[Entry, ...] = ()) -> tuple[Attest
     together = tuple(other.collection for other in others)
     attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector", others=together)
     page = attested.page(base="")
-    # The page is the file that `discreet attest` writes, with its style inside: that style is allowed, and no other.
-    style = page.partition("<style>")[2].partition("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return attested, page, {**VARY, **_headers({"style-src": f"'sha256-{digest}'", "img-src": "data:"})}
+    return attested, page, styled_headers(page)
 
 
 ABOUT = (
@@ -208,6 +200,7 @@ def missing(path: str) -> str:
 _OPEN = {ANY_ORIGIN[0].decode(): ANY_ORIGIN[1].decode(), "access-control-expose-headers": "etag, retry-after, date"}
 # Long enough for a crowd, short enough for a withdrawal to be seen soon.
 _CACHED = {"cache-control": "public, max-age=60, must-revalidate"}
+_HEALTH = "/health/"
 _PRIVATE = {"cache-control": "no-store"}
 _SAFE = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer"}
 
@@ -219,11 +212,10 @@ def pages_of(of: "Application") -> Starlette:
         Route("/", endpoints.front),
         Route("/collections/{name}", endpoints.word),
         Route("/collections/{name}/about", endpoints.about),
-        *of.analysts.routes(),
+        Route("/collections/{name}/estimates", endpoints.estimates),
+        Route("/collections/{name}/estimates/{epoch:int}.{kind}", endpoints.estimate),
         Route("/v1/collections", endpoints.collections),
         Route("/v1/collections/{name}", endpoints.envelope),
-        Route("/v1/collections/{name}/estimates", endpoints.estimates),
-        Route("/v1/collections/{name}/facts", endpoints.facts),
         Route("/health/live", endpoints.live),
         Route("/health/ready", endpoints.ready),
         Route("/metrics", endpoints.metrics),
@@ -251,6 +243,9 @@ def _refused(request: Request, refusal: Refusal) -> Response:
     if refusal.status == 404 and not path.startswith("/v1/") and for_people(accept):
         return Response(missing(path), refusal.status, front_headers())
     headers = {name.decode(): value.decode() for name, value in refusal.headers}
+    if refusal.status == 401:
+        # A browser asks for the token then, as a password under any name.
+        headers["www-authenticate"] = 'Basic realm="discreet", charset="UTF-8"'
     return Response(refusal.body, refusal.status, {**headers, **_OPEN, **_PRIVATE, **_SAFE})
 
 
@@ -262,7 +257,8 @@ class _Endpoints:
     """The endpoints of a collector; what reads from disk runs in threads, health does not wait for one."""
 
     def __init__(self, of: "Application") -> None:
-        self._of = of
+        # One attestation at a time: it takes seconds, and the next request finds it made.
+        self._of, self._turn = of, Lock()
 
     def front(self, request: Request) -> Response:
         """Return the front page, what this is and what it lists: HTML for people, JSON for programs."""
@@ -329,42 +325,42 @@ class _Endpoints:
         page = render("embed.html", _PAGES, collection=entry.collection, trust=_spelled(entry.row.trust))
         return Response(page, headers=survey_headers(entry.collection))
 
-    async def about(self, request: Request) -> Response:
+    def about(self, request: Request) -> Response:
         """Return the attestation of a collection: HTML for people, JSON for programs."""
-        entry, turns = self._entry(request), self._of.releases.turns
-
-        def attested() -> tuple[Attestation, str, dict[str, str]]:
-            with turns:
-                return attestation_of(entry, self._survey_of(entry))
-
-        attestation, page, headers = await self._of.releases.aside(attested)
+        entry = self._entry(request)
+        with self._turn:
+            attestation, page, headers = attestation_of(entry, self._survey_of(entry))
         if for_people(request.headers.get("accept", "")):
             return Response(page, headers=headers)
         return _json(attestation.to_dict(), headers={**_OPEN, **_CACHED, **VARY})
 
-    async def estimates(self, request: Request) -> Response:
-        """Return the estimate of some epochs, made beside the pool of all other pages."""
-        who = self._holder(request, ANALYST)
-        entry = self._entry(request)
-        accept, releases = request.headers.get("accept", ""), self._of.releases
-
-        def estimate() -> tuple[bytes, str]:
-            release, counts = releases.release(entry, query, who), releases.counts(entry)
-            with releases.turns:
-                return spelled(release, entry, counts, level=query.level, accept=accept)
-
-        try:
-            query = EstimateQuery.of(request.query_params.multi_items())
-            body, kind = await self._of.releases.aside(estimate)
-        except DiscreetError as error:
-            raise Refused(Refusal(400, "request", error.sentence())) from None
-        return Response(body, headers={**_PRIVATE, **_SAFE}, media_type=kind)
-
-    def facts(self, request: Request) -> Response:
-        """Return the protection of people and the precision of estimates."""
+    def estimates(self, request: Request) -> Response:
+        """List the sealed batches of a collection, for an analyst: HTML for people, JSON for programs."""
         self._holder(request, ANALYST)
         entry = self._entry(request)
-        return _json(facts_of(entry, self._of.releases.counts(entry)))
+        seals = self._of.keeper.seals(entry)
+        if for_people(request.headers.get("accept", "")):
+            page = render("estimates.html", _PAGES, collection=entry.collection, seals=seals)
+            return Response(page, headers={**front_headers(), **_PRIVATE})
+        rows = [{name: getattr(seal, name) for name in ("epoch", "last", "n", "duplicates", "at")} for seal in seals]
+        return _json({"name": entry.row.name, "version": entry.row.version, "batches": rows})
+
+    def estimate(self, request: Request) -> Response:
+        """Return the estimate of a sealed batch, for an analyst, as it was written when the batch was sealed."""
+        who, entry = self._holder(request, ANALYST), self._entry(request)
+        epoch, kind = request.path_params["epoch"], request.path_params["kind"]
+        seal = next((seal for seal in self._of.keeper.seals(entry) if seal.epoch == epoch), None)
+        if seal is None or kind not in KINDS:
+            raise Refused(intake.NOT_HERE)
+        try:
+            body = estimate_file(self._of.folder.sealed / seal.file, kind).read_bytes()
+        except FileNotFoundError:
+            raise Refused(_NO_ESTIMATE) from None
+        store = self._of.keeper.store
+        with store.transaction():
+            store.note(int(time.time()), who, "saw estimate", f"{seal.file.removesuffix('.parquet')}.{kind}")
+        headers = styled_headers(body.decode()) if kind == "html" else _SAFE
+        return Response(body, headers={**headers, **_PRIVATE, "content-type": KINDS[kind]})
 
     async def live(self, _: Request) -> Response:
         """Say that the process answers."""
@@ -389,19 +385,44 @@ class _Endpoints:
         """
         if self._of.demo:
             return "demo"
-        values = request.headers.getlist("authorization")
-        scheme, _, token = (values[0] if len(values) == 1 else "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        token = _token_of(request.headers.getlist("authorization"))
+        if not token:
             raise Refused(_NONE)
         try:
-            row = self._of.tokens.holder(token.strip(), request.client.host if request.client else "")
+            row = self._of.tokens.holder(token, request.client.host if request.client else "")
         except TooManyTriesError:
             raise Refused(_MANY) from None
         if row is None:
             raise Refused(_NONE)
-        if row.role not in ALLOWED[role]:
+        if row.role != role:
             raise Refused(_OTHER)
         return row.name
+
+
+def _token_of(values: Sequence[str]) -> str:
+    """Return the token in the header of a request: the bearer's, or a browser's password; empty without one."""
+    scheme, _, text = (values[0] if len(values) == 1 else "").partition(" ")
+    if scheme.lower() != "basic":
+        return text.strip() if scheme.lower() == "bearer" else ""
+    try:
+        return base64.b64decode(text, validate=True).decode().partition(":")[2].strip()
+    except ValueError:
+        return ""
+
+
+def asked_entry(catalogue: Catalogue, name: str, version: str | None) -> Entry:
+    """Return the collection that a request names, its newest version if it names none.
+
+    Raises:
+        Refused: if there is no such collection.
+    """
+    entry = catalogue.newest.get(name)
+    if entry is not None and version is not None:
+        entries = [known for known in catalogue.by_id.values() if known.row.name == entry.row.name]
+        entry = next((each for each in entries if str(each.row.version) == version), None)
+    if entry is None:
+        raise Refused(_UNKNOWN)
+    return entry
 
 
 class Application:
@@ -426,28 +447,14 @@ class Application:
             failing.callback(self.keeper.close)
             keeper, limits = self.keeper, settings.limits
             self.folder, self.catalogue, self.tokens = keeper.folder, keeper.catalogue, keeper.tokens
-            rates = None if settings.behind_proxy or not limits.rate else Rates(limits.rate, limits.burst)
+            self._rates = Rates(0 if settings.behind_proxy else limits.rate, limits.burst)
             queue = {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
-            self.intake = Intake(keeper, self.measures, rates, **queue)
+            self.intake = Intake(keeper, self.measures, **queue)
             self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
-            self.releases = Releases(keeper, workers=self.workers, seconds=limits.estimate_seconds)
-            self.analysts = self._analysts()
             self.pages = pages_of(self)
             self.control = Control(keeper)
             self._show_gauges()
             failing.pop_all()
-
-    def _analysts(self) -> AnalystPages:
-        tls, house = self.settings.tls is not None, self.housekeeper
-        return AnalystPages(
-            self.keeper,
-            self.releases,
-            self.workers,
-            secure=tls or self.settings.behind_proxy,
-            demo=self.demo,
-            headers=analyst_headers(tls=tls),
-            disk=lambda: (house.free_bytes, house.oldest_unsealed),
-        )
 
     @staticmethod
     def clock() -> float:
@@ -491,7 +498,7 @@ class Application:
         log("started", listen=self.settings.listen, collections=len(self.catalogue.by_id))
 
     def end_jobs(self) -> None:
-        """End all sealing, estimating and drawing, and begin none; reports are accepted until `close`."""
+        """End all sealing, and begin none; reports are accepted until `close`."""
         self.housekeeper.end()
         self.workers.stop()
 
@@ -517,6 +524,8 @@ class Application:
             await self._lifespan(receive, send)
         elif scope["type"] != "http":
             return
+        elif not scope["path"].startswith(_HEALTH) and not self._rates.allows((scope.get("client") or [""])[0]):
+            await refuse(send, intake.RATE)
         elif scope["path"] == REPORTS:
             await self.intake(scope, receive, send)
         else:

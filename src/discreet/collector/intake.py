@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.keeper import Entry, Keeper, Rates
+from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.storage.inboxes import At
 from discreet.collector.storage.store import NO_EPOCH
@@ -384,12 +384,11 @@ class Intake:
     Args:
         keeper: of the data.
         measures: the counts that the collector shows.
-        rates: how often an address may send; None for any number of times.
         queue: limits of the frames that wait; see `Writer`.
     """
 
-    def __init__(self, keeper: Keeper, measures: Measures, rates: Rates | None, **queue: Any) -> None:
-        self._keeper, self._catalogue, self._rates = keeper, keeper.catalogue, rates
+    def __init__(self, keeper: Keeper, measures: Measures, **queue: Any) -> None:
+        self._keeper, self._catalogue = keeper, keeper.catalogue
         self._loop: asyncio.AbstractEventLoop | None = None
         self.writer = Writer(keeper, measures, answer=self._answer, **queue)
 
@@ -418,8 +417,6 @@ class Intake:
         if scope["method"] != "POST":
             raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}))
         length = _checked(scope["headers"])
-        if self._rates is not None and not self._rates.allows(scope["client"][0] if scope.get("client") else ""):
-            raise Refused(RATE)
         body = await _body(receive, length)
         frame = self._read(body)
         if self._loop is None:

@@ -10,19 +10,21 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray
+from discreet.collector.batch_estimates import ESTIMATES, write_estimates
 from discreet.collector.documents.signing import plan_fields
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
 from discreet.collector.storage.inboxes import DataFolder, Part, synchronize
 from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.device.protocol.frames import ID_BYTES
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.writing import replacing
 from discreet.formats.sealed_files import put_sealed
 from discreet.formats.sealing import MEMORY, CanonicalOrder, RowSort
@@ -214,13 +216,16 @@ def write_batch(
             return None
         sealed = sealed_folder(folder, entry)
         describe(sealed, entry)
-        for left in (*sealed.glob(".*"), *sealed.glob("_tallies/.*")):
+        for left in (*sealed.glob(".*"), *sealed.glob("_*/.*")):
             # Of a sealing that was ended half-way; nobody else writes here now.
             left.unlink()
         file = sealed / f"{batch_name(epochs[0], epochs[-1])}.parquet"
         n = put_sealed(file, mechanism, counted(order.batches()), order.n, force=True, facts=facts)
         write_tally(tally_of(file), tallies[0], force=True, facts=facts)
-        for path in (file, tally_of(file)):
+        with suppress(DiscreetError):
+            # A sealed batch without its page is better than a batch that is not sealed.
+            write_estimates(file, entry, tallies[0], (epochs[0], epochs[-1]))
+        for path in sealed.rglob(f"{file.stem}.*"):
             path.chmod(_FILE)
     name, numbers = str(file.relative_to(folder.sealed)), (n, counts["duplicates"], counts["conflicts"])
     return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
@@ -243,9 +248,8 @@ def sealed_folder(folder: DataFolder, entry: Entry) -> Path:
 
 def describe(place: Path, entry: Entry) -> None:
     """Write the envelope and the plan of a collection beside its sealed files."""
-    tallies = place / "_tallies"
     # Parents take no mode of their own: from the top, one by one.
-    for folder in (place.parents[1], place.parent, place, tallies):
+    for folder in (place.parents[1], place.parent, place, place / "_tallies", place / ESTIMATES):
         folder.mkdir(exist_ok=True)
         folder.chmod(_FOLDER)
     for name, data in (

@@ -321,7 +321,7 @@ def _check_tls(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that waits for no picture and no estimate when it is to end."""
+    """A server that waits for no sealing when it is to end."""
 
     def __init__(self, config: uvicorn.Config, app: Application) -> None:
         super().__init__(config)

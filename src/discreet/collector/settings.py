@@ -46,7 +46,6 @@ class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         bytes: of frames that may wait.
         rate: requests a second from one address in the long run; 0 for any number. Off behind a proxy.
         burst: requests at once from one address.
-        estimate_seconds: that one estimate may take.
     """
 
     connections: int = 2000
@@ -56,7 +55,6 @@ class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     bytes: int = 1 << 26
     rate: float = 50.0
     burst: float = 500.0
-    estimate_seconds: float = 60.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that are none, or below what works."""

@@ -2,10 +2,9 @@
 
 import base64
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -47,22 +46,6 @@ class PageFigure:
     def address(self) -> str:
         """The picture as a data URL."""
         return f"data:image/svg+xml;base64,{base64.b64encode(self.svg.encode()).decode()}"
-
-
-def drawn(jobs: Sequence[tuple[Callable[[Any], Any], Any]], kind: str) -> list[bytes]:
-    """Return charts as image files.
-
-    Args:
-        jobs: functions that return charts, each with its argument.
-        kind: ``"svg"`` or ``"png"``.
-    """
-    pictures = []
-    for draw, content in jobs:
-        sink: Any = StringIO() if kind == "svg" else BytesIO()
-        draw(content).save(sink, format=kind, **({"ppi": 144} if kind == "png" else {}))
-        written = sink.getvalue()
-        pictures.append(written.encode() if isinstance(written, str) else written)
-    return pictures
 
 
 def render(template: str, folder: Path | None = None, **values: Any) -> str:

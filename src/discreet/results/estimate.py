@@ -1,6 +1,6 @@
 """The estimate: a table of frequencies with the standard errors of its method, and with confidence limits."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from math import inf, nan
@@ -148,7 +148,6 @@ class Estimate(TabularResult):
         level: float = DEFAULT_LEVEL,
         *,
         simultaneous: bool = False,
-        beside: Sequence[ResultColumn] = (),
     ) -> ResultTable:
         """Return a table of the most frequent values, with intervals that are valid for such a selection.
 
@@ -157,13 +156,12 @@ class Estimate(TabularResult):
             codes: codes of the values.
             level: confidence of the intervals.
             simultaneous: as for `interval`.
-            beside: more columns, with an entry for each value of the domain.
 
         Raises:
             ParameterError: as for `interval`.
         """
         shown = max(len(codes), 1)
-        columns = [*self.value_columns(level, simultaneous=simultaneous, shown=shown), *beside]
+        columns = self.value_columns(level, simultaneous=simultaneous, shown=shown)
         notes = [
             self.selected(len(codes), level, simultaneous=simultaneous),
             self.contradiction(level, simultaneous=simultaneous, shown=shown),
@@ -715,18 +713,10 @@ class Estimate(TabularResult):
             ParameterError: if the domain is no grid.
             MissingExtraError: if Altair is missing.
         """
-        return region_chart(self.regions())
-
-    def regions(self) -> Map:
-        """Return the data of the map that `map` draws.
-
-        Raises:
-            ParameterError: if the domain is no grid.
-        """
         if self.domain.grid_cells is None:
             raise ParameterError("map.no-grid", domain=self.domain)
         sensitive = self.domain.sensitive if self.domain.clear_count else None
-        return Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive)
+        return region_chart(Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values in descending order, by ``truth`` if it is passed."""
@@ -756,7 +746,6 @@ def estimate_facts(
     *,
     level: float = DEFAULT_LEVEL,
     simultaneous: bool = False,
-    more: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
     """Return an estimate as data for JSON.
 
@@ -766,13 +755,11 @@ def estimate_facts(
         estimate: the estimate.
         level: confidence of the intervals.
         simultaneous: whether all intervals hold at once.
-        more: further columns, each as long as the domain.
 
     Raises:
         ParameterError: if the level is not in (0, 1).
     """
     table, quantities = estimate.table(level, simultaneous=simultaneous), estimate.mean_and_deciles(level)
-    further = [ResultColumn(name, values) for name, values in (more or {}).items()]
     outside = np.flatnonzero(estimate.contradicted(level, simultaneous))
     return {
         "plan": estimate.fingerprint,
@@ -785,7 +772,7 @@ def estimate_facts(
         "simulated": estimate.simulated,
         **({"limits": "always"} if estimate.uncertainty.always else {}),
         **({} if quantities is None else {"quantities": quantities.records()}),
-        "values": replace(table, contents=[*table.contents, *further]).records(),
+        "values": table.records(),
     }
 
 

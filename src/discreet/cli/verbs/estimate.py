@@ -48,7 +48,7 @@ from discreet.estimators import estimate as estimated
 from discreet.estimators.groups import estimate_groups as estimated_groups
 from discreet.estimators.linear import PROGRESS, Method, MethodOption
 from discreet.estimators.tags import DROP, IN_CLEAR, TagEstimate, estimate_personalized
-from discreet.files.paths import ESTIMATES, PICTURES, TALLIES, any_of, checked_output, file_of, is_tally
+from discreet.files.paths import ESTIMATES, PAGES, PICTURES, TALLIES, any_of, checked_output, file_of, is_tally
 from discreet.formats.plan import Plan
 from discreet.formats.reports import read_public
 from discreet.formats.sources import Sources
@@ -60,10 +60,12 @@ from discreet.mechanisms.personalized import Personalized
 from discreet.results.estimate import Estimate, estimate_facts
 from discreet.results.groups import GroupedEstimate
 from discreet.results.groups import spelled as spelled_group
+from discreet.results.pages import estimate_page
 from discreet.tables.columns import read_distribution, read_shares
 
 Data = Reports | Tally | StoredBlocks
 
+_NOT_BY_GROUP = {GROUPS: NOT_WITH_GROUPS}
 _OF_GROUPS = {"by": "{} needs groups. Name their columns with --by."}
 _UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
 # The number of groups that are printed, the largest ones first.
@@ -184,7 +186,7 @@ class MemoryOptions(ReadOptions):
         type=Count(0),
         metavar="MB",
         needs={"engine=local": "it needs --engine local"},
-        bars={GROUPS: NOT_WITH_GROUPS},
+        bars=_NOT_BY_GROUP,
         help="For mle, em: memory for reports; further reports go to temporary files. [half of all]",
     )
 
@@ -200,10 +202,11 @@ class EstimateFiles(WriteOptions):
         help=f"File for the estimate: {any_of(ESTIMATES)}; - prints CSV.",
     )
     plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {any_of(PICTURES)}.")
+    page: Path | None = option("--page", type=OutputFile("pages", PAGES), bars=_NOT_BY_GROUP, help="Page: .html.")
     tally_file: Path | None = option(
         "--tally",
         type=OutputFile("tallies", TALLIES),
-        bars={GROUPS: NOT_WITH_GROUPS},
+        bars=_NOT_BY_GROUP,
         help=f"File for the tally: {any_of(TALLIES)}.",
     )
 
@@ -264,9 +267,9 @@ def estimate(
         result.write(out.output, out.plot, force=out.force)
     else:
         result, tally = estimate_reports(document, reports, method, read, shown, known)
-        writers = {out.tally_file: lambda path: put_tally(path, tally())}
+        writers = {out.tally_file: lambda path: put_tally(path, tally()), out.page: result.save_page}
         result.write(out.output, out.plot, writers, force=out.force)
-    result.show(out.output, out.plot, out.tally_file)
+    result.show(out.output, out.plot, out.page, out.tally_file)
 
 
 def estimate_reports(
@@ -304,7 +307,8 @@ def estimate_reports(
         [*left_out_sentences(left_out), *notes_of(notes)],
     )
     table, picture = partial(result.to_arrow, **limits), partial(result.plot, **limits)
-    return CommandResult(record, parts, table, picture, ending), partial(tally_of, mechanism, data)
+    page = partial(estimate_page, result, title=document.document.title, **limits)
+    return CommandResult(record, parts, table, picture, ending, page), partial(tally_of, mechanism, data)
 
 
 def _statement(

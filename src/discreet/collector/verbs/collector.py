@@ -302,7 +302,9 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     demo = prepare(folder, origin)
     click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME} (within another page: {origin}/embed/{NAME})")
     click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
-    click.echo(f"Estimates, when enough have answered: {origin}/analyst/{NAME} (no token is asked for here)")
+    click.echo(
+        f"Estimates, when enough have answered: {origin}/collections/{NAME}/estimates (no token is asked for here)"
+    )
     click.echo("Everything here is simulated and goes when this ends; press Ctrl-C to end it.")
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))

@@ -85,9 +85,9 @@ def estimate(
 
     The people who answered each question are counted.
 
-    REPORTS are reports or tallies. --by round estimates each round. --shares, --plot need --question.
+    REPORTS are reports or tallies. --by round estimates each round. --shares, --plot, --page need --question.
     """
-    document = asked.document(["shares", "plot", "trust_plan"])
+    document = asked.document(["shares", "plot", "page", "trust_plan"])
     check_folders(reports if shown.statement else ())
     if asked.question is not None and method.estimator.name in TOGETHER:
         raise ParameterError("method.needs-all-questions", name=method.estimator.name)
@@ -106,8 +106,8 @@ def estimate(
         result, tallies = _estimates(document, files, method, read, shown)
     places = {} if out.tally_file is None else asked.places(document, out.tally_file, _TALLIES, tallies)
     writers: Any = {place: partial(put_tally, tally=tallies[name]) for name, place in places.items()}
-    result.write(out.output, out.plot, writers, force=out.force)
-    result.show(out.output, out.plot, out.tally_file)
+    result.write(out.output, out.plot, {out.page: result.save_page, **writers}, force=out.force)
+    result.show(out.output, out.plot, out.page, out.tally_file)
 
 
 def _estimates(
