@@ -1,10 +1,10 @@
-"""Shows the whole system on this machine: a collector, 300 simulated devices, a browser that answers, and the page of an estimate.
+"""Shows the whole system on this machine: a collector, 300 simulated devices, a browser that answers, and a page.
 
     python tools/demo_system.py [--devices 300] [--out out/system]
 
 Starts ``discreet serve --demo``, lets a headless Chromium answer on the page that it serves, waits until the epoch is
-sealed and its estimate is shown, opens the page of the estimate, and ends the collector. Pictures are written to the folder.
-Exits with 1 if something was not shown. Without a Chromium the devices answer alone.
+sealed and its estimate is shown, opens the page of the estimate, and ends the collector. Pictures are written to the
+folder. Exits with 1 if something was not shown. Without a Chromium the devices answer alone.
 """
 
 import argparse

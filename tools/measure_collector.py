@@ -115,7 +115,7 @@ _SEAL = """
 import json, sys, time
 from pathlib import Path
 from discreet.collector.operations import ask
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 wall, cpu = time.perf_counter(), time.process_time()
 ((found,),) = [ask(DataFolder(Path(sys.argv[1])), "seal", name="habits", epochs=[1], version=None)["sealed"]]
 most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))

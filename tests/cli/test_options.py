@@ -69,6 +69,7 @@ GIVEN: dict[str, list[str]] = {
     "--rate": ["--rate 0.4"],
     "--control": ["--control fwer"],
     "--plot": ["--plot new.svg"],
+    "--page": ["--page new.html"],
     "--largest": ["--largest 1"],
     "--trust-plan": ["--trust-plan bare.parquet"],
     "--force": ["--force"],

@@ -22,7 +22,7 @@ from discreet.collector.keeper import Entry, Keeper
 from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import Store
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import MEDIA_TYPE, Frame, head

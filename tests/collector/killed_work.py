@@ -18,7 +18,7 @@ from kills import forked
 
 from discreet.collector.operations import backup, check, restore
 from discreet.collector.sealing import seal_batch
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 
 _GROUPS, _IN_GROUP = 60, 400
 _N, _LATER = _GROUPS * _IN_GROUP, 500

@@ -13,7 +13,7 @@ from test_sealing import seal
 from discreet import Plan, Reports, Tally
 from discreet.cli import main
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.mechanisms import BlockMechanism
 
 N = 2000

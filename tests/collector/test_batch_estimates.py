@@ -17,7 +17,7 @@ from discreet import SeededRandom, estimate
 from discreet.collector import batch_estimates
 from discreet.collector.keeper import new_token
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.engines import tally
 from json_rows import columns
 

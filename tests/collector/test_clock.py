@@ -59,7 +59,8 @@ def test_a_collector_that_was_away_for_long_doubts_the_clock() -> None:
     times = Times()
     assert not clock_of(times, seen=times.day - 3599).doubted
     assert clock_of(times, seen=times.day - 3601).doubted
-    assert not clock_of(times, seen=times.day + 86_400).doubted
+    assert clock_of(times, seen=times.day + 86_400).doubted
+    assert not clock_of(times, seen=times.day + 59).doubted
 
 
 def test_nothing_is_closed_for_good_while_the_clock_is_doubted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

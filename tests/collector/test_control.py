@@ -16,7 +16,7 @@ from discreet.collector import operations
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.keeper import Keeper
 from discreet.collector.operations import OPERATIONS, ask
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import DataError, OutputExistsError, ParameterError
 from signed import PUBLIC, TRUST, envelope, key

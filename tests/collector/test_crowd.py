@@ -10,7 +10,7 @@ from loads import free_port
 
 from discreet.collector.demo import NAME, Crowd, Demo, prepare
 from discreet.collector.sealing import seal_batch
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.core.result_table import Cells, ResultTable
 
 PEOPLE = 60

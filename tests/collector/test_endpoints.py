@@ -12,7 +12,7 @@ from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.intake import Writer
 from discreet.collector.keeper import new_token
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError

@@ -16,7 +16,7 @@ from discreet.collector.documents.publications import collection_publication as 
 from discreet.collector.documents.publications import most_answers, sentences_on_published
 from discreet.collector.keeper import Entry
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.device.protocol.collection import Collection, Epochs, rebuild
 from running import done, refusal, told
 from signed import EPOCH, START, collection

@@ -28,7 +28,7 @@ from discreet import read_reports
 from discreet.collector.keeper import Clock, Entry
 from discreet.collector.operations import ask
 from discreet.collector.sealing import due_batches, seal_batch, sealed_folder
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import FailedStoreError, SealRow, Store
 from discreet.errors import DataError
 from discreet.formats.sealing import is_canonical
@@ -51,6 +51,7 @@ def test_what_was_stored_is_sealed(tmp_path: Path, plan: str) -> None:
     place = sealed_folder(DataFolder(tmp_path), entry)
     assert sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()) == [
         "_collection.json",
+        *(f"_estimates/epoch-000001.{kind}" for kind in ("csv", "html", "json")),
         "_plan.json",
         "_tallies/epoch-000001.tally.parquet",
         "epoch-000001.parquet",

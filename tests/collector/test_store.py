@@ -11,7 +11,8 @@ from collectors import added, keeping, kept, put, records, stored
 from collectors import ids as some_ids
 
 from discreet.collector.keeper import Keeper
-from discreet.collector.storage.inboxes import DataFolder, HeldError, Inboxes
+from discreet.collector.storage.folder import DataFolder, HeldError
+from discreet.collector.storage.inboxes import Inboxes
 from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, Store
 from discreet.errors import ParameterError
 
@@ -21,7 +22,7 @@ def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
     added(tmp_path)
     script = (
         "import sys; from pathlib import Path; from discreet.collector.keeper import Keeper; "
-        "from discreet.collector.storage.inboxes import DataFolder\n"
+        "from discreet.collector.storage.folder import DataFolder\n"
         "try: Keeper(DataFolder(Path(sys.argv[1]))).close()\n"
         "except Exception as error: print(type(error).__name__)"
     )

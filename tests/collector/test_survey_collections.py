@@ -11,7 +11,7 @@ import discreet as dc
 from discreet.collector.documents.publications import collection_publication, most_answers, survey_reach
 from discreet.collector.documents.signing import sign_survey
 from discreet.collector.sealing import sealed_folder
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.core.guarantee import posterior_share
 from discreet.device.protocol.collection import open_envelope
 from discreet.privacy.publication import joint_epsilon

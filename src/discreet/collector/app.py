@@ -37,7 +37,7 @@ from discreet.collector.keeper import ANALYST, OPERATOR, Catalogue, Entry, Keepe
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
 from discreet.collector.settings import Settings
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.working import Workers
 from discreet.device.protocol.collection import Collection
 from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE

@@ -24,7 +24,7 @@ from discreet.collector.logs import log, place_of
 from discreet.collector.operations import add, ask
 from discreet.collector.sealing import sha256_of, tally_of
 from discreet.collector.simulated_devices import frames
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.core.random import SeededRandom
 from discreet.core.result_table import ResultColumn, ResultTable, text_column
 from discreet.core.tally import Tally

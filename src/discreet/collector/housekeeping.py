@@ -49,18 +49,21 @@ class Housekeeper(threading.Thread):
         """Look after the collector until told to stop; what fails is logged, and tried again."""
         if self._keeper.clock.doubted:
             log("clock_jumped", level="warning")
+        logged = ""
         while not self._ended.wait(_SECONDS):
+            reason = ""
             try:
                 self.look()
-            except FailedStoreError as error:
-                if self._measures.store_ok:
-                    # Once; the writer finds out when it is there again.
-                    log("housekeeping_failed", level="error", reason=str(error))
-                self._measures.store_ok = False
             except DiscreetError as error:
-                log("housekeeping_failed", level="error", reason=str(error))
+                reason = str(error)
+                if isinstance(error, FailedStoreError):
+                    # The writer finds out when it is there again.
+                    self._measures.store_ok = False
             except Exception as error:
                 log("defect", level="error", place=place_of(error))
+            if reason and reason != logged:
+                log("housekeeping_failed", level="error", reason=reason)
+            logged = reason
 
     def look(self) -> None:
         """Do all due work once, unless a verb is at work."""

@@ -79,9 +79,13 @@ BUSY = Refusal(503, "busy", "more reports are waiting than can be held; send thi
 STORE = Refusal(503, "store", "reports cannot be stored at present; send this frame again later.", retry=10)
 STOPPING = Refusal(503, "stopping", "the collector is shutting down; send this frame again later.", retry=10)
 RATE = Refusal(429, "rate", "too many requests from one address; send this one again later.", retry=5)
-DOUBTED = Refusal(503, "clock", "the collector's clock has just jumped ahead; send this frame again later.", retry=60)
+DOUBTED = Refusal(503, "clock", "the collector's clock has just jumped; send this frame again later.", retry=60)
+EARLY = Refusal(
+    503, "early", "this epoch has not begun by the collector's clock; send this frame again later.", retry=60
+)
 DEFECT = Refusal(500, "defect", "this is a defect of the collector.")
-_LATER = {"clock": DOUBTED, "refused": STORE}
+# A device drops a report after any other refusal, and a clock may be wrong.
+_LATER = {"clock": DOUBTED, "early": EARLY, "refused": STORE}
 
 
 def out_of_time(code: str, now: float) -> Refusal:
@@ -89,7 +93,6 @@ def out_of_time(code: str, now: float) -> Refusal:
     if code in _LATER:
         return _LATER[code]
     why = {
-        "early": "this epoch has not begun; look at the clock.",
         "late": "this epoch takes no more reports.",
         "withdrawn": "this collection was withdrawn.",
     }

@@ -3,10 +3,10 @@
 It knows the collections, their mechanisms, epochs and closed epochs. It has the tokens, which are printed once and
 stored as hashes. It counts the rates of requests, and stores no addresses.
 
-An epoch ends by the system's clock. A clock that jumps ahead would close epochs for good. So a jump ahead is doubted
-for ten minutes. A jump is a difference to the time since the machine's start, or a collector that comes back after more
-than an hour. While the clock is doubted, late devices are asked to send again, and nothing is sealed automatically.
-Afterwards the clock is believed.
+An epoch ends by the system's clock. A clock that jumps ahead would close epochs for good. So a jump is doubted for ten
+minutes. A jump is a difference to the time since the machine's start, a collector that comes back after more than an
+hour, or a clock behind the last time in the database. While the clock is doubted, late devices are asked to send again,
+and nothing is sealed automatically. Afterwards the clock is believed.
 """
 
 import hashlib
@@ -16,14 +16,15 @@ import secrets
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
-from discreet.collector.storage.inboxes import At, DataFolder, Inboxes, synchronize
+from discreet.collector.storage.folder import DataFolder, synchronize
+from discreet.collector.storage.inboxes import At, Inboxes
 from discreet.collector.storage.store import (
     CollectionRow,
     SealRow,
@@ -67,13 +68,14 @@ class Clock:
         self.now, self._passed = clock, passed
         self._last = clock(), passed()
         away = 0.0 if seen is None else self._last[0] - seen
-        # How far it jumped, and until when that is doubted.
-        self._jumped, self._until = (away, self._last[1] + DOUBT_SECONDS) if away > _AWAY_SECONDS else (0.0, 0.0)
+        # How far it jumped, and until when that is doubted. It is behind the time that was seen, or was away for long.
+        is_doubted = away > _AWAY_SECONDS or away < -_STEP_SECONDS
+        self._jumped, self._until = (away, self._last[1] + DOUBT_SECONDS) if is_doubted else (0.0, 0.0)
 
     @property
     def doubted(self) -> bool:
-        """The doubt in a clock that jumped ahead a short while ago."""
-        return self._jumped > 0 and self._passed() < self._until
+        """The doubt in a clock that jumped a short while ago."""
+        return self._jumped != 0 and self._passed() < self._until
 
     def look(self) -> float:
         """Return the jump of the clock since the last look, in seconds; to be called every second or so."""
@@ -81,9 +83,9 @@ class Clock:
         step = self._last[0] - before - (self._last[1] - passed)
         if abs(step) <= _STEP_SECONDS:
             return 0.0
-        # Back again as far as it went ahead: nothing is left to be doubted.
-        self._jumped = max(self._jumped + step, 0.0) if self.doubted else max(step, 0.0)
-        if self._jumped <= _STEP_SECONDS:
+        # Back again as far as it jumped: nothing is left to be doubted.
+        self._jumped = self._jumped + step if self.doubted else max(step, 0.0)
+        if abs(self._jumped) <= _STEP_SECONDS:
             self._jumped = 0.0
         elif step > 0:
             self._until = self._last[1] + DOUBT_SECONDS
@@ -134,9 +136,9 @@ class Entry:
     def when(self, epoch: int, now: float) -> str | None:
         """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
         start, _, until = self.collection.window(epoch)
-        if now < start - _EARLY_SECONDS:
-            return EARLY
-        return LATE if epoch >= self.collection.epochs.count or now >= until else None
+        if epoch >= self.collection.epochs.count or now >= until:
+            return LATE
+        return EARLY if now < start - _EARLY_SECONDS else None
 
 
 class Catalogue:
@@ -355,6 +357,9 @@ class Keeper:
         self._refused: Counter[tuple[int | None, int, str]] = Counter()
         self._counting = Lock()
         self._widths: dict[int, int] = {}
+        if folder.is_full:
+            # The database needs room to be opened.
+            folder.reserve.unlink(missing_ok=True)
         with ExitStack() as opened:
             self.store = opened.enter_context(closing(self._store(opened)))
             self.upkeep, self.clock = RLock(), Clock(self.store.clock_seen())
@@ -366,6 +371,7 @@ class Keeper:
             for name in set(self.store.purges().values()):
                 self.end_purge(name)
             self.tidy()
+            folder.set_aside()
             self._opened = opened.pop_all()
 
     def __enter__(self) -> Self:
@@ -476,6 +482,21 @@ class Keeper:
         """
         return job(*args) if self._workers is None else self._workers.run(job, *args)
 
+    @contextmanager
+    def room(self) -> Iterator[None]:
+        """Release the reserve of a full disk within the body; no reports are taken meanwhile, which would fill it."""
+        if not self.folder.is_full:
+            yield
+            return
+        with self.inboxes.turn:
+            self.inboxes.is_paused = True
+            self.folder.reserve.unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            self.folder.set_aside()
+            self.inboxes.is_paused = False
+
     def tidy(self) -> None:
         """Delete the reports of sealed batches: of those that were sealed just now, or before a crash."""
         seals = self.store.seals()
@@ -504,11 +525,14 @@ class Keeper:
                         detail = ", ".join(f"{count} {what}" for what, count in gone.items())
                         self.store.note(int(time.time()), actor, "purged", f"{name}: {detail}")
                 self._load()
+                with self._counting:
+                    left = {key: count for key, count in self._refused.items() if key[0] not in keys}
+                    self._refused = Counter(left)
             self.end_purge(name)
         return gone
 
     def end_purge(self, name: str) -> None:
-        """Unlink the reports and files of a deleted collection.
+        """Unlink the reports and files of a deleted collection, when no process seals any more.
 
         Raises:
             ParameterError: if they cannot be; it is tried again with the next start, or `purge`.
@@ -516,13 +540,14 @@ class Keeper:
         keys = {key for key, of in self.store.purges().items() if of == name}
         files = self.folder.sealed / name
         try:
-            for at in self.inboxes.waiting():
-                if at[0] in keys:
-                    self.inboxes.remove(at)
-            self.inboxes.forget_strangers(keys)
-            if files.exists():
-                shutil.rmtree(files)
-                synchronize(files.parent)
+            with self.folder.sealing():
+                for at in self.inboxes.waiting():
+                    if at[0] in keys:
+                        self.inboxes.remove(at)
+                self.inboxes.forget_strangers(keys)
+                if files.exists():
+                    shutil.rmtree(files)
+                    synchronize(files.parent)
         except OSError as error:
             raise ParameterError("files.not-deleted", name=name, path=self.folder.path, reason=error.strerror) from None
         with self.store.transaction():

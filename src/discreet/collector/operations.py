@@ -12,7 +12,7 @@ import shutil
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -28,7 +28,8 @@ from discreet.collector.sealing import (
     tally_of,
 )
 from discreet.collector.settings import is_key
-from discreet.collector.storage.inboxes import At, DataFolder, HeldError, synchronize
+from discreet.collector.storage.folder import DataFolder, HeldError, synchronize
+from discreet.collector.storage.inboxes import At
 from discreet.collector.storage.store import CollectionRow, FailedStoreError, SealRow
 from discreet.device.protocol.collection import open_envelope
 from discreet.device.protocol.envelope import EquivocationError, RollbackError
@@ -58,8 +59,8 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
         ParameterError: if it cannot be made, or is in the folder that is copied.
     """
     folder = keeper.folder
-    # The source's number is in the name, so that what a killed backup has left is known, and nobody else's is taken.
-    mark = f"{folder.path.stat().st_ino}.part"
+    # The identity of the data is in the name, so that what a killed backup has left is known as its own.
+    mark = f"{keeper.store.identity()}.part"
     target = target.absolute()
     if target.resolve().is_relative_to(folder.path.resolve()):
         raise ParameterError("backup.within-data", target=target, path=folder.path)
@@ -67,17 +68,36 @@ def backup(keeper: Keeper, target: Path, *, sealed_only: bool = False) -> int:
     with keeper.upkeep:
         _check_free(target)
         for left in target.parent.glob(f".*.{mark}"):
-            shutil.rmtree(left)
+            with suppress(BlockingIOError), _alone(left):
+                shutil.rmtree(left)
         copy = DataFolder(target.with_name(f".{target.name}.{mark}"))
-        try:
-            files = _copied(keeper, copy, sealed_only=sealed_only)
-            _check_free(target)
-            copy.path.rename(target)
-        except BaseException:
-            shutil.rmtree(copy.path, ignore_errors=True)
-            raise
+        with _alone(copy.path):
+            try:
+                files = _copied(keeper, copy, sealed_only=sealed_only)
+                _check_free(target)
+                copy.path.rename(target)
+            except BaseException:
+                shutil.rmtree(copy.path, ignore_errors=True)
+                raise
         synchronize(target.parent)
     return files
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lock a folder that a backup is written into.
+
+    Raises:
+        BlockingIOError: if another backup is written into it.
+    """
+    import fcntl
+
+    place = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(place)
 
 
 def _check_free(target: Path) -> None:
@@ -86,25 +106,38 @@ def _check_free(target: Path) -> None:
 
 
 def _copied(keeper: Keeper, copy: DataFolder, *, sealed_only: bool) -> int:
-    """Copy inboxes, database and sealed files, and return how many files are on disk then."""
-    inboxes = keeper.inboxes
+    """Copy inboxes, database and sealed files, and return how many files are on disk then.
+
+    Raises:
+        DataError: if a file is missing in the copy, or has another size.
+    """
+    inboxes, wanted = keeper.inboxes, dict[Path, int]()
     if not sealed_only:
         with inboxes.turn:
             parts = [part for at in keeper.pending() for part in inboxes.parts(at)]
         copy.inbox.mkdir(mode=0o700)
         for part in parts:
             # As far as it was acknowledged.
-            left = part.end
-            with part.path.open("rb") as source, (copy.inbox / part.path.name).open("xb") as target:
+            place = copy.inbox / part.path.name
+            left = wanted[place] = part.end
+            with part.path.open("rb") as source, place.open("xb") as target:
                 os.fchmod(target.fileno(), 0o600)
                 while left and (data := source.read(min(left, _PIECE))):
                     target.write(data)
                     left -= len(data)
     # Behind the inboxes: it knows the collections of all of them.
     keeper.store.copy(copy.database)
-    if keeper.folder.sealed.is_dir():
-        shutil.copytree(keeper.folder.sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
-    return _synchronize_all(copy.path)
+    wanted[copy.database] = copy.database.stat().st_size
+    if (sealed := keeper.folder.sealed).is_dir():
+        for path in sealed.rglob("[!.]*"):
+            if path.is_file():
+                wanted[copy.sealed / path.relative_to(sealed)] = path.stat().st_size
+        shutil.copytree(sealed, copy.sealed, ignore=shutil.ignore_patterns(".*"))
+    files = _synchronize_all(copy.path)
+    wrong = sum(not path.is_file() or path.stat().st_size != size for path, size in wanted.items())
+    if wrong or files != len(wanted):
+        raise DataError("backup.incomplete", n=len(wanted), files=files, wrong=wrong)
+    return files
 
 
 def _synchronize_all(folder: Path) -> int:
@@ -169,12 +202,12 @@ def check(keeper: Keeper) -> list[str]:
         refused = keeper.catalogue.refused
         flaws = [*keeper.store.flaws(), *refused.values(), *keeper.inboxes.check()]
         rows = [row for row in keeper.store.collections() if row.id not in refused]
-        args = keeper.folder, rows, keeper.store.seals(), set(keeper.pending())
+        args = keeper.folder, rows, keeper.store.seals(), set(keeper.pending()), keeper.clock.now()
         return [*flaws, *keeper.work(flaws_of_files, *args)]
 
 
 def flaws_of_files(
-    folder: DataFolder, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At]
+    folder: DataFolder, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At], now: float
 ) -> list[str]:
     """Return a sentence for each flaw of collections and sealed files; run in a process of its own."""
     entries = {row.key: Entry.of(row) for row in rows}
@@ -182,19 +215,19 @@ def flaws_of_files(
     for seal in seals:
         if seal.collection in entries:
             try:
-                flaws += _flaws_of_seal(folder, entries[seal.collection], seal)
+                flaws += _flaws_of_seal(folder, entries[seal.collection], seal, now)
             except DiscreetError as error:
                 flaws.append(f"{seal.file}: {error.sentence()}")
     return [*flaws, *_strays(folder, entries, {seal.file for seal in seals}, pending)]
 
 
-def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow) -> Iterator[str]:
+def _flaws_of_seal(folder: DataFolder, entry: Entry, seal: SealRow, now: float) -> Iterator[str]:
     path = folder.sealed / seal.file
     tally = read_tally(tally_of(path), entry.mechanism)
     if tally.n != seal.n:
         yield f"{seal.file}: its tally has {tally.n} reports, and its seal says {seal.n}."
     if not path.exists():
-        if time.time() < seal.at + entry.collection.retention * _DAY:
+        if now < seal.at + entry.collection.retention * _DAY:
             yield f"{seal.file} is missing, and its time is not over."
         return
     if sha256_of(path) != seal.sha256:
@@ -381,6 +414,18 @@ OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "check": lambda keeper: {"flaws": check(keeper)},
     "purge": lambda keeper, name: {"name": name, **keeper.purge(name, _ACTOR)},
 }
+_FREEING = frozenset({"purge", "seal", "token add", "token end"})
+"""Operations that a full disk must not prevent."""
+
+
+def run(keeper: Keeper, operation: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer of an operation; one that a full disk needs has the reserve.
+
+    Raises:
+        DiscreetError: if it is refused, or fails.
+    """
+    with keeper.room() if operation in _FREEING else nullcontext():
+        return OPERATIONS[operation](keeper, **given)
 
 
 # Of an address, on Linux; elsewhere it is four less.
@@ -405,7 +450,7 @@ def ask(folder: DataFolder, operation: str, **given: Any) -> dict[str, Any]:
     while True:
         try:
             with Keeper(folder) as keeper:
-                return OPERATIONS[operation](keeper, **given)
+                return run(keeper, operation, given)
         except HeldError:
             if (answer := _asked(folder, {"operation": operation, "given": given})) is not None:
                 return answer
@@ -501,7 +546,7 @@ class Control(Thread):
             answer: dict[str, Any]
             try:
                 question = json.loads(line)
-                answer = {"answer": OPERATIONS[question["operation"]](self._keeper, **question["given"])}
+                answer = {"answer": run(self._keeper, question["operation"], question["given"])}
             except DiscreetError as error:
                 kind = next((name for name, of in _ERRORS.items() if isinstance(error, of)), "ParameterError")
                 answer = {"error": error.sentence(), "kind": kind, "code": error.code}

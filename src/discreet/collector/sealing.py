@@ -20,7 +20,8 @@ from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.batch_estimates import ESTIMATES, write_estimates
 from discreet.collector.documents.signing import plan_fields
 from discreet.collector.keeper import LATE, Entry, Keeper, covers
-from discreet.collector.storage.inboxes import DataFolder, Part, synchronize
+from discreet.collector.storage.folder import DataFolder, synchronize
+from discreet.collector.storage.inboxes import Part
 from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
 from discreet.device.protocol.frames import ID_BYTES

@@ -1,4 +1,4 @@
-"""Work in a process of its own: sealing and long estimates, so that intake neither waits nor grows, with a time limit.
+"""Work in a process of its own: sealing and checks, so that intake neither waits nor grows.
 
 A job is a function with its arguments. Both are pickled, and so is the answer. They go through pipes that only this
 process and the process it started have.
@@ -37,12 +37,16 @@ class Workers:
         with self._lock:
             if self._stopped:
                 raise JobError("job.stopped")
+            # Nobody writes to this pipe: it ends with this process, however that ends.
+            theirs, ours = os.pipe()
             process = subprocess.Popen(
-                [sys.executable, "-m", __name__],
+                [sys.executable, "-m", __name__, str(theirs)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
+                pass_fds=[theirs],
             )
+            os.close(theirs)
             self.running.add(process)
         try:
             written, _ = process.communicate(pickle.dumps((job, args)), timeout=seconds)
@@ -51,6 +55,7 @@ class Workers:
         finally:
             process.kill()
             process.communicate()
+            os.close(ours)
             with self._lock:
                 self.running.discard(process)
         if process.returncode:
@@ -68,7 +73,14 @@ class Workers:
                 process.kill()
 
 
+def _end_with(pipe: int) -> None:
+    """End this process when the other end of a pipe is closed."""
+    os.read(pipe, 1)
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=_end_with, args=[int(sys.argv[1])], daemon=True).start()
     # What a library prints goes nowhere, and not into the answer.
     answers = os.dup(sys.stdout.fileno())
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -307,7 +307,7 @@ def estimate_reports(
         [*left_out_sentences(left_out), *notes_of(notes)],
     )
     table, picture = partial(result.to_arrow, **limits), partial(result.plot, **limits)
-    page = partial(estimate_page, result, title=document.document.title, **limits)
+    page = partial(estimate_page, result, title=plan.document.title, **limits)
     return CommandResult(record, parts, table, picture, ending, page), partial(tally_of, mechanism, data)
 
 

@@ -1,4 +1,4 @@
-"""The data folder of a collector, its locks, and the files in which reports wait until they are sealed.
+"""The files in which reports wait until they are sealed.
 
 There is one file for each collection and epoch, which grows at its end and is unlinked as a whole.
 
@@ -15,7 +15,7 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
@@ -24,98 +24,8 @@ from typing import BinaryIO
 import numpy as np
 
 from discreet.collector.logs import log
-from discreet.errors import DataError, ParameterError
-
-_SERVING, _SEALING = ".serving.lock", ".sealing.lock"
-
-
-class HeldError(ParameterError):
-    """The folder is held by another process."""
-
-
-class DataFolder:
-    """A folder that holds everything a collector keeps, readable by its user only.
-
-    Args:
-        path: made if it is not there, unless it must be.
-        make: whether it may be made.
-
-    Attributes:
-        database: of all that is no report.
-        inbox: the folder of reports that are not sealed yet.
-        sealed: the folder of sealed files.
-        socket: at which whoever holds the folder is asked.
-
-    Raises:
-        ParameterError: if it cannot be made or written to, or is not there.
-    """
-
-    def __init__(self, path: Path, *, make: bool = True) -> None:
-        self.path, self.database, self.socket = path, path / "collector.db", path / "collector.sock"
-        self.inbox, self.sealed = path / "inbox", path / "sealed"
-        if not make and not path.is_dir():
-            raise ParameterError("folder.not-of-collector", argument="data", path=path)
-        try:
-            path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise ParameterError("folder.impossible", path=path, reason=error.strerror) from None
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Lock the folder, so that one process at a time owns it.
-
-        Raises:
-            HeldError: if another one does.
-        """
-        with self._locked(_SERVING, wait=False):
-            yield
-
-    @contextmanager
-    def sealing(self) -> Iterator[None]:
-        """Wait until no process of an earlier owner seals here any more, and keep others from it."""
-        with self._locked(_SEALING, wait=True):
-            yield
-
-    @contextmanager
-    def _locked(self, name: str, *, wait: bool) -> Iterator[None]:
-        try:
-            import fcntl
-        except ImportError:
-            raise ParameterError("system.without-locks") from None
-        try:
-            place = os.open(self.path / name, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise ParameterError("folder.read-only", path=self.path, reason=error.strerror) from None
-        try:
-            try:
-                fcntl.flock(place, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-            except BlockingIOError:
-                raise HeldError("folder.in-use", path=self.path) from None
-            except OSError as error:
-                raise ParameterError("folder.not-lockable", path=self.path, reason=error.strerror) from None
-            try:
-                yield
-            finally:
-                # Closing is not enough while a process is being started that has, for a moment, the file too.
-                fcntl.flock(place, fcntl.LOCK_UN)
-        finally:
-            os.close(place)
-
-    @property
-    def free_bytes(self) -> int:
-        """The room that the disk has for this user."""
-        room = os.statvfs(self.path)
-        return room.f_bavail * room.f_frsize
-
-
-def synchronize(path: Path) -> None:
-    """Put a file, or the names in a folder, on disk before anything else is done; never a database that is open."""
-    place = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(place)
-    finally:
-        os.close(place)
-
+from discreet.collector.storage.folder import synchronize
+from discreet.errors import DataError
 
 At = tuple[int, int]
 """Key of a collection, and an epoch."""
@@ -163,12 +73,13 @@ class Inboxes:
 
     Attributes:
         turn: held while a group is written; whoever holds it keeps the writer of this process waiting.
+        is_paused: whether nothing is written, because a verb needs the last room of a full disk.
         cuts: bytes of torn records that were cut off files when they were taken over, by name.
         strangers: names of files that belong to no collection, or are no files of reports.
     """
 
     def __init__(self, folder: Path, widths: Mapping[int, int]) -> None:
-        self.turn = RLock()
+        self.turn, self.is_paused, self._said = RLock(), False, ""
         self.cuts: dict[str, int] = {}
         folder.mkdir(mode=0o700, exist_ok=True)
         self._folder, self._widths = folder, widths
@@ -218,25 +129,84 @@ class Inboxes:
             The epochs whose file could not be written; nothing of theirs was kept.
         """
         with self.turn:
+            if self.is_paused:
+                return set(groups)
             failed, written = set[At](), {}
             for at in groups:
                 try:
                     written[at] = self._writable(at)
                 except OSError as error:
                     failed.add(at)
-                    _say(error)
+                    self._say(error)
             if any(not part.end for part in written.values()):
                 try:
                     # Names of new files: one flush for all of them.
                     synchronize(self._folder)
                 except OSError as error:
-                    _say(error)
+                    self._say(error)
                     return set(groups)
             work = [(written[at], b"".join(rows), self._widths[at[0]]) for at, rows in groups.items() if at in written]
             done = (
-                [_appended(*work[0])] if len(work) == 1 else list(self._pool.map(_appended, *zip(*work, strict=True)))
+                [self._appended(*work[0])]
+                if len(work) == 1
+                else list(self._pool.map(self._appended, *zip(*work, strict=True)))
             )
-            return failed | {at for at, fine in zip(written, done, strict=True) if not fine}
+            failed |= {at for at, fine in zip(written, done, strict=True) if not fine}
+            if not failed and self._said:
+                self._said = ""
+                log("store_works", level="warning")
+            return failed
+
+    def _say(self, error: OSError) -> None:
+        """Log why nothing could be written, once for each reason until something can."""
+        reason = error.strerror or type(error).__name__
+        if reason != self._said:
+            self._said = reason
+            log("store_failed", level="error", reason=reason)
+
+    def _appended(self, part: Part, rows: bytes, width: int) -> bool:
+        """Write a record at the end of a file and flush it; return whether it is on disk."""
+        record = packed(rows)
+        try:
+            place = os.open(part.path, os.O_WRONLY | os.O_CLOEXEC)
+        except OSError as error:
+            # Reports that were acknowledged are gone with it.
+            part.flaw = (
+                f"inbox/{part.path.name} cannot be opened any more ({error.strerror}); {part.n} reports were in it."
+            )
+            self._say(error)
+            return False
+        try:
+            if os.fstat(place).st_size < part.end:
+                part.flaw = f"inbox/{part.path.name} was cut by somebody else; {part.n} reports were in it."
+                return False
+            try:
+                done = 0
+                while done < len(record):
+                    done += os.pwrite(place, record[done:], part.end + done)
+            except OSError as error:
+                self._say(error)
+                part.ended = not self._cut(place, part.end)
+                return False
+            try:
+                os.fdatasync(place)
+            except OSError as error:
+                self._say(error)
+                part.ended = True
+                return False
+        finally:
+            os.close(place)
+        part.end += len(record)
+        part.n += len(rows) // width
+        return True
+
+    def _cut(self, place: int, end: int) -> bool:
+        try:
+            os.ftruncate(place, end)
+        except OSError as error:
+            self._say(error)
+            return False
+        return True
 
     def _writable(self, at: At) -> Part:
         """Return the file that an epoch's next reports go to, which is there afterwards."""
@@ -342,54 +312,6 @@ def packed(rows: bytes) -> bytes:
 def _order(path: Path) -> tuple[int, int, int, str]:
     named = _NAME.fullmatch(path.name)
     return (int(named[1]), int(named[2]), int(named[3] or 1), "") if named else (-1, 0, 0, path.name)
-
-
-def _say(error: OSError) -> None:
-    log("store_failed", level="error", reason=error.strerror or type(error).__name__)
-
-
-def _appended(part: Part, rows: bytes, width: int) -> bool:
-    """Write a record at the end of a file and flush it; return whether it is on disk."""
-    record = packed(rows)
-    try:
-        place = os.open(part.path, os.O_WRONLY | os.O_CLOEXEC)
-    except OSError as error:
-        # Reports that were acknowledged are gone with it.
-        part.flaw = f"inbox/{part.path.name} cannot be opened any more ({error.strerror}); {part.n} reports were in it."
-        _say(error)
-        return False
-    try:
-        if os.fstat(place).st_size < part.end:
-            part.flaw = f"inbox/{part.path.name} was cut by somebody else; {part.n} reports were in it."
-            return False
-        try:
-            done = 0
-            while done < len(record):
-                done += os.pwrite(place, record[done:], part.end + done)
-        except OSError as error:
-            _say(error)
-            part.ended = not _cut(place, part.end)
-            return False
-        try:
-            os.fdatasync(place)
-        except OSError as error:
-            _say(error)
-            part.ended = True
-            return False
-    finally:
-        os.close(place)
-    part.end += len(record)
-    part.n += len(rows) // width
-    return True
-
-
-def _cut(place: int, end: int) -> bool:
-    try:
-        os.ftruncate(place, end)
-    except OSError as error:
-        _say(error)
-        return False
-    return True
 
 
 def _part_of(path: Path, width: int) -> tuple[Part, int]:

@@ -5,6 +5,7 @@ locks. Another process would then believe that it is the last one, and would del
 """
 
 import os
+import secrets
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +17,7 @@ from typing import Any
 from discreet.device.protocol.envelope import KEY_BYTES
 from discreet.errors import DataError, DiscreetError, ParameterError
 
-VERSION = 2
+VERSION = 3
 """Of the tables; kept in the database."""
 
 NO_EPOCH = -1
@@ -75,6 +76,10 @@ CREATE TABLE tokens (
     digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
     made INTEGER NOT NULL,
     ends INTEGER
+) STRICT;
+CREATE TABLE identity (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    id TEXT NOT NULL
 ) STRICT;
 CREATE TABLE clock (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -230,6 +235,7 @@ class Store:
             if sqlite3.complete_statement(statement):
                 self._write(statement)
                 statement = ""
+        self._write("INSERT INTO identity VALUES (1, ?)", secrets.token_hex(8))
         self._write(f"PRAGMA user_version = {VERSION}")
 
     @contextmanager
@@ -258,11 +264,11 @@ class Store:
             return self._connection.execute(text, values).rowcount
 
     def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
-        """Add to the counts of refusals by collection, epoch and reason, within a transaction."""
+        """Add to the counts of refusals, within a transaction; a deleted collection has none."""
         for key, count in refusals.items():
             self._write(
-                "INSERT INTO refusals VALUES (?, ?, ?, ?) ON CONFLICT (ifnull(collection, -1), epoch, reason) "
-                "DO UPDATE SET count = count + excluded.count",
+                "INSERT INTO refusals SELECT ?1, ?2, ?3, ?4 WHERE ?1 IS NULL OR ?1 IN (SELECT key FROM collections) "
+                "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
                 *(*key, count),
             )
 
@@ -333,6 +339,10 @@ class Store:
     def end_token(self, name: str, at: int) -> bool:
         """End a token, within a transaction, and return whether there was one."""
         return self._write("UPDATE tokens SET ends = ? WHERE name = ? AND (ends IS NULL OR ends > ?)", at, name, at) > 0
+
+    def identity(self) -> str:
+        """Return the random identity of this database; its backups have the same."""
+        return str(self._rows("SELECT id FROM identity")[0][0])
 
     def see_clock(self, now: int) -> None:
         """Remember the time, within a transaction."""

@@ -15,7 +15,7 @@ from discreet.cli.options import Count, OptionGroup, option
 from discreet.cli.output import InputFile, say, show
 from discreet.collector import operations
 from discreet.collector.settings import Settings, is_loopback, load_settings
-from discreet.collector.storage.inboxes import DataFolder
+from discreet.collector.storage.folder import DataFolder
 from discreet.collector.verbs.parameters import KEY, spelled_key
 from discreet.core.result_table import ResultTable
 from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
