@@ -5,6 +5,8 @@ import { recordWidth } from "../sampler.js";
 
 /** @typedef {import("./wording.js").Wording} Wording */
 
+const MOST_LISTED = 100;
+
 /** The certainty that 50%, or one against some odds, becomes at most. @param {number} epsilon @param {number} [odds] against it */
 const sureness = (epsilon, odds = 1) => 1 / (1 + odds * Math.exp(-epsilon));
 
@@ -79,20 +81,56 @@ const SECTIONS = { sent, protected: guarded, not: unguarded, often, others };
 export const notice = (collection, words) =>
   Object.entries(SECTIONS).map(([part, sentences]) => [part, /** @type {string[]} */ (sentences(collection, words).filter(Boolean))]);
 
+/** The most answers that a person may still pay for under a name. @param {any} collection @param {number} spent */
+const mostAnswers = ({ answers, epochs, lifetime, cost }, spent) =>
+  Math.max(Math.min(Math.floor(((lifetime - spent) / cost) * (1 + 1e-8)), answers === "once" ? 1 : epochs.count), 0);
+
+/** The number of reports, and their time. @param {any} collection @param {Wording} words @param {number} spent */
+function reports(collection, words, spent) {
+  const { answers, epochs, lifetime, cost } = collection, start = words.date(epochs.start), end = words.date(epochs.start + epochs.seconds * epochs.count);
+  if (answers === "once") return [words.say("brief.sent"), lifetime > cost && words.say("often.again")];
+  // A permanent answer is sent again without cost.
+  const count = answers === "permanent" ? epochs.count : mostAnswers(collection, spent);
+  return [words.say("brief.reports", { count, length: words.length(epochs.seconds), start, end })];
+}
+
+/** The certainty of others after one report, after all of them, and with earlier versions. @param {any} collection @param {Wording} words @param {number} spent */
+function certainty(collection, words, spent) {
+  const { cost, lifetime } = collection, sum = spent + cost * mostAnswers(collection, spent);
+  return [
+    words.say("brief.sure", { share: sureness(cost) }),
+    spent ? words.say("brief.renewed", { share: sureness(spent), total: sureness(sum) }) : lifetime > cost && words.say("brief.total", { total: sureness(lifetime) }),
+  ];
+}
+
 /**
  * The same in a few words, on one screen.
- * @param {any} collection @param {Wording} words @param {string} [published] the sentence on what is published
+ * @param {any} collection @param {Wording} words @param {(string | undefined)[]} [published] the sentences on what is published
+ * @param {number} [spent] under earlier versions of this name
  * @returns {[string, string[]][]}
  */
-export function brief({ protected: { count }, space, bots, cost }, words, published) {
-  const isAll = count === space.size, size = space.size;
+export function brief(collection, words, published = [], spent = 0) {
+  const { protected: { count }, space, bots } = collection, isAll = count === space.size, size = space.size;
   /** @type {[string, (string | false | null | undefined | 0)[]][]} */
   const parts = [
-    ["sent", [words.say("brief.sent")]],
+    ["sent", reports(collection, words, spent)],
     ["protected", [isAll ? words.say("brief.all") : count && words.say("brief.some", { count, size }), bots && words.say("brief.secret"),
-      words.say("brief.sure", { share: sureness(cost) })]],
+      ...certainty(collection, words, spent)]],
     ["not", [!isAll && words.say("brief.clear"), words.say("brief.seen")]],
-    ["published", [published]],
+    ["published", published],
   ];
   return parts.map(([part, sentences]) => [part, /** @type {string[]} */ (sentences.filter(Boolean))]);
 }
+
+/**
+ * The answers of each list, for the page to mark; a sentence on the protected ones, where they are not listed.
+ * @param {any} collection @param {Wording} words @returns {{ lists: [string, any[]][], lines: string[] }}
+ */
+export function asked(collection, words) {
+  const { space, protected: { count } } = collection, [which] = guarded(collection, words).filter(Boolean), lines = count ? [which] : [];
+  if (space.kind === "product") return { lists: space.attributes.map(([name, part]) => [name, labelsOf(part)]), lines };
+  return { lists: [["", labelsOf(space)]], lines: labelsOf(space).length ? [] : lines };
+}
+
+/** The labels of a list, or the numbers of a short range. @param {any} space @returns {any[]} */
+const labelsOf = ({ kind, labels, start, size }) => labels ?? (kind === "range" && size <= MOST_LISTED ? Array.from({ length: size }, (_, code) => start + code) : []);

@@ -8,7 +8,7 @@ import { sentence } from "../messages.js";
 import { post } from "../sending.js";
 import { choice } from "./choosing.js";
 import { beside, button, make } from "./elements.js";
-import { brief, notice, textsOf } from "./notice.js";
+import { asked, brief, notice, textsOf } from "./notice.js";
 import { standing, whereabouts } from "./standing.js";
 import { LANGUAGES, Wording } from "./wording.js";
 
@@ -348,7 +348,7 @@ export class Survey {
     if (now !== this.#shown) {
       this.#shown = now;
       this.#choices.hidden = kind !== "open" || isAgreed;
-      this.#showTerms(isAgreed ? "page.agreed" : kind === "open" || kind === "early" ? "" : "page.said");
+      this.#showTerms(isAgreed ? "page.agreed" : kind === "open" || kind === "early" ? "" : "page.said", budget.names[collection.name] ?? 0);
       this.#questions.replaceChildren();
       if (kind === "open" && isAgreed) await this.#ask();
       else if (kind === "answered" && this.#number() < this.#asked.length) {
@@ -364,14 +364,26 @@ export class Survey {
     this.#say(...all);
   }
 
-  /** Show the terms in brief and folded; or fold all of them under a title, where they are not in the way. @param {string} title */
-  #showTerms(title) {
-    const words = this.#words, [short, ...published] = this.#facts.published.map(([key, parts]) => words.say(key, parts));
+  /** Show the terms in brief and folded; or fold all of them under a title, where they are not in the way. @param {string} title @param {number} spent */
+  #showTerms(title, spent) {
+    const words = this.#words, said = this.#facts.published, [short, ...published] = said.map(([key, parts]) => words.say(key, parts));
+    const several = published[said.findIndex(([key]) => key === "published.several") - 1];
     const parts = [...notice(this.#collection, words), /** @type {[string, string[]]} */ (["published", published])];
     const summary = make("summary", {}, title ? this.#head(1, {}, words.say(title)) : words.say("page.more"));
-    const inBrief = brief(this.#collection, words, short).map(([part, lines]) => this.#told(part, lines));
-    this.#terms.replaceChildren(...(title ? [] : [this.#head(1, {}, words.say("page.before")), ...inBrief]),
+    const inBrief = brief(this.#collection, words, [short, several], spent).map(([part, lines]) => this.#told(part, lines));
+    this.#terms.replaceChildren(...(title ? [] : [this.#head(1, {}, words.say("page.before")), this.#answers(), ...inBrief]),
       make("details", {}, summary, ...parts.map(([part, lines]) => this.#told(part, lines))));
+  }
+
+  /** The question and its answers with their marks, before anybody agrees. */
+  #answers() {
+    const words = this.#words, { isSensitive, space } = this.#collection, { word, question } = this.#texts, { lists, lines } = asked(this.#collection, words);
+    const isMarked = (/** @type {number} */ code) => space.kind !== "product" && isSensitive(code);
+    const listed = lists.filter(([, labels]) => labels.length).map(([name, labels]) => make("div", {}, name && make("p", this.#itsLanguage(), word(name)),
+      make("ul", { class: "answers" }, ...labels.map((label, code) => make("li", {}, make("span", this.#itsLanguage(), word(label)), " ",
+        isMarked(code) ? make("span", { class: "mark" }, words.say("ask.mark")) : null)))));
+    return make("section", {}, this.#head(2, {}, words.say("heading.asked")), make("p", this.#itsLanguage(), question), ...listed,
+      ...lines.map((line) => make("p", {}, line)));
   }
 
   /** Which question this is, of several. */
@@ -458,7 +470,7 @@ export class Survey {
     if (record.dataset.shown === signature) return;
     record.dataset.shown = signature;
     const rows = entries.map((one) => make("tr", {}, make("th", { scope: "row" }, words.say("left.epoch", { name: one.name, epoch: one.epoch })),
-      make("td", { dir: "ltr" }, make("code", {}, one.record.replace(/../g, "$& ").trim())), make("td", {}, words.say(`left.${one.state}`))));
+      make("td", {}, make("code", { dir: "ltr" }, one.record.replace(/../g, "$& ").trim())), make("td", {}, words.say(`left.${one.state}`))));
     const columns = ["report", "bytes", "state"].map((one) => make("th", { scope: "col" }, words.say(`left.${one}`)));
     const table = make("div", { class: "wide", tabindex: 0, role: "region", "aria-labelledby": "left" }, make("table", {},
       make("caption", {}, words.say("left.caption")), make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...rows)));

@@ -6,6 +6,8 @@ export const LANGUAGES = {
   tr: "Türkçe", ar: "العربية", hi: "हिन्दी", zh: "中文", ja: "日本語", ko: "한국어",
 };
 const UNITS = /** @type {const} */ ([[86400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]]);
+/** Parts of sentences that are percentages. */
+const SHARES = ["share", "rare", "total"];
 /** Digits are those of labels and of hexadecimal numbers, in every language. */
 const DIGITS = { numberingSystem: "latn" };
 
@@ -21,7 +23,7 @@ export class Wording {
   say(key, parts = {}) {
     const isLeftward = this.catalogue.dir === "rtl";
     return this.catalogue.sentences[key].replace(/\{(\w+)\}/g, (/** @type {string} */ _, /** @type {string} */ name) => {
-      const part = parts[name], spelled = typeof part === "string" ? part : name === "share" || name === "rare" ? this.percent(part) : this.number(part);
+      const part = parts[name], spelled = typeof part === "string" ? part : SHARES.includes(name) ? this.percent(part) : this.number(part);
       // From right to left, a part keeps the direction of its own letters.
       return isLeftward ? `\u2068${spelled}\u2069` : spelled;
     });

@@ -29,7 +29,7 @@ for (const line of readFileSync(process.argv[2], "utf8").split("\n")) {
   const { envelope, trusted, facts } = JSON.parse(line), found = checkedPlan(await readDocument(utf8(envelope), trusted.map(unhex)));
   collections.push(Object.fromEntries(words.map((one) => {
     const published = facts.map((/** @type {[string, any]} */ [key, parts]) => one.say(key, parts)), { word, ...texts } = textsOf(found, one.language);
-    return [one.language, { texts, sections: notice(found, one), brief: brief(found, one, published[0]), published: published.slice(1) }];
+    return [one.language, { texts, sections: notice(found, one), brief: brief(found, one, [published[0]]), published: published.slice(1) }];
   })));
 }
 console.log(JSON.stringify({ plurals, collections }));

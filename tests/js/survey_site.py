@@ -64,6 +64,7 @@ PLANS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "simulated": ("once", {"domain": {"labels": ["a", "b"]}}, {"simulated": True}),
     "later": ("once", {"domain": {"labels": ["a", "b"]}}, {"spread": 3600}),
     "long": ("once", {"domain": {"labels": _LONG, "sensitive": _LONG[:2]}}, {}),
+    "daily": ("fresh", {"domain": {"labels": _PLACES, "sensitive": ["clinic", VALUE]}}, {"lifetime": 10.0}),
     "spent": ("fresh", {"domain": {"range": [0, 3]}}, {"lifetime": 1.0}),
     "early": ("once", {"domain": {"labels": ["a", "b"]}}, {"start": 7200}),
     "over": ("once", {"domain": {"labels": ["a", "b"]}}, {"start": -100 * 3600}),

@@ -6,14 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
-from survey_site import SurveySite, served_site
+from survey_site import PLANS, SurveySite, served_site
 
+from discreet import Plan
+from discreet.collector.documents.signing import renew
 from discreet.device.protocol.collection import rebuild
 from discreet.device.protocol.envelope import signed
 from discreet.device.protocol.frames import Frame
 from discreet.device.protocol.wording import wording
+from discreet.formats.plan import PlanDocument
 from discreet.formats.records import RecordCodec
 from planted import TAGGED, VALUE, clean
 
@@ -120,6 +124,35 @@ def mark_secret(page: Any, name: str) -> None:
     press(page, "Mark as secret")
     is_usable(page)
     press(page, "Go on")
+
+
+def test_consent_says_how_many_reports_and_what_all_of_them_reveal(browser: Any, survey: SurveySite) -> None:
+    """Above the button, not folded: the answers with their marks, and the sum with what was spent before a renewal."""
+    first = survey.envelopes["daily"]
+    with visit(browser, survey, "daily") as page:
+        page.get_by_role("button", name="I agree").wait_for()
+        is_usable(page)
+        read = page.inner_text("main")
+        marked = page.locator(".answers li").all_inner_texts()
+        press(page, "I agree")
+        page.get_by_label("clinic").check()
+        press(page, "Answer")
+        page.get_by_text("Your report was sent").wait_for()
+        dearer = Plan(msgspec.convert({**PLANS["daily"][1], "epsilon": 2.0, "mechanism": {"name": "rr"}}, PlanDocument))
+        survey.envelopes["daily"] = renew(first, [survey.key], plan=dearer, lifetime=4.0)
+        page.reload()
+        page.get_by_role("button", name="I agree").wait_for()
+        renewed = page.inner_text("main")
+    survey.envelopes["daily"] = first
+    assert [one.endswith("protected") for one in marked] == [True, True, False, False]
+    assert "sends at most 10 short reports, one in 1 hour, from" in read
+    assert "at most 74% sure after your report" in read
+    assert "After all your reports under this name, somebody can be at most 99.99…% sure" in read
+    assert "all your answers together, at most 10." in read
+    assert "earlier version" not in read
+    # 1 is spent already, and one report of epsilon 2 can be added.
+    assert "After it, somebody could be at most 74% sure." in renewed
+    assert "Together with this version, somebody can be at most 96% sure" in renewed
 
 
 def test_the_questions_of_a_survey_are_asked_one_after_the_other(browser: Any, survey: SurveySite) -> None:

@@ -20,7 +20,7 @@ from discreet.core.guarantee import rounded_up
 
 LANGUAGES = ("en", "de", "fr", "es", "it", "pt", "nl", "pl", "tr", "ar", "hi", "zh", "ja", "ko")
 """Codes of the languages in the catalogue."""
-SHARES = frozenset({"share", "rare"})
+SHARES = frozenset({"share", "rare", "total"})
 """Names of the sentences' parts that are percentages."""
 
 _UNITS = ((86400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
