@@ -44,7 +44,7 @@ ENTRIES_AT_ONCE = 1 << 24
 
 
 class Counting(ABC):
-    """A way of counting blocks for a tally: the number of counts, and how blocks are added to them.
+    """The way a tally counts blocks: the number of counts, and how a block changes the counts.
 
     Attributes:
         size: the number of counts.
@@ -57,7 +57,7 @@ class Counting(ABC):
         """Add blocks to ``(size,)`` counts, in place."""
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
-        """Add each block to its group's row of ``(groups, size)`` counts, in place, one group after the other.
+        """Add each block to its group's row of ``(groups, size)`` counts, in place, one group after another.
 
         Args:
             blocks: m blocks.
@@ -124,7 +124,7 @@ class ValueCounts(Counting):
         (self._add_by_group or super().add_by_group)(blocks, groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if no value is in more blocks than there are, and the sum fits the size of a block."""
+        """Return true if no count exceeds the number of blocks, and the sum of the counts fits the size of a block."""
         largest = int(counts.max())
         if largest > blocks or self._block_size is None:
             return largest <= blocks
@@ -157,7 +157,7 @@ class SizeCounts(ValueCounts):
         self.size, self._sizes = len(sizes) * law.size, sizes
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if ``blocks`` blocks of these sizes can have these counts."""
+        """Return true if ``blocks`` blocks of the possible sizes can have these counts."""
         for size, inside in zip(self._sizes, counts.reshape(len(self._sizes), -1), strict=True):
             of_size, rest = divmod(total(inside), size)
             if rest or int(inside.max()) > of_size:
@@ -191,7 +191,7 @@ class PlaceCounts(Counting):
 
 
 class BlockCounts(PlaceCounts):
-    """Counts of each possible block of a law; the number of blocks that contain each value follows from them."""
+    """Counts of each possible block of a law, from which the number of blocks that contain each value follows."""
 
     def __init__(self, law: "ListedLaw") -> None:
         super().__init__(law.alphabet_size, law.places)
@@ -227,7 +227,7 @@ class BlockLaw(ABC):
     """The entries of the description that may exceed 2^53."""
 
     def __post_init__(self) -> None:
-        """Raise an error for a size below 1; for laws that are data classes without other checks.
+        """Raise an error for a size below 1, in laws that are data classes without other checks.
 
         Raises:
             ParameterError: if the size is below 1.
@@ -245,7 +245,7 @@ class BlockLaw(ABC):
     @property
     @abstractmethod
     def conditional_inclusion(self) -> Fraction | None:
-        """Return rho = P(x' in A given x in A), the probability that a block of x contains x' too.
+        """Return rho = P(x' in A given x in A), the probability that a block of x also contains x'.
 
         It is the same for any two values.
 
@@ -283,7 +283,7 @@ class BlockLaw(ABC):
         """Return ``(m, v)`` booleans: true where the block contains the value."""
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block that no device can send, although its entries are within bounds.
+        """Return ``(m,)`` booleans: true for a block within all bounds that no device can send.
 
         By default no block is flawed.
         """
@@ -295,7 +295,7 @@ class BlockLaw(ABC):
         return ValueCounts(self)
 
     def membership(self, blocks: Blocks) -> Membership:
-        """Return the membership matrix of ``blocks``: from their counts where these suffice, else bit by bit."""
+        """Return the membership matrix of ``blocks``, with a row per distinct block if counts of blocks suffice."""
         counts = self.counts
         if counts.suffices:
             return counts.membership_of(counts.of(blocks))
@@ -374,7 +374,7 @@ def triple_covariance(law: BlockLaw) -> Fraction | None:
 
 
 def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
-    """Return the variance of R_xx', the rho of two given values, and the covariance of R_xx' with R_xx''.
+    """Return the variance of R_xx', the probability that a block of x contains x', and the covariance with R_xx''.
 
     If something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw, and rho
     is the mean of R_xx'. Both results are 0 if rho is exact (see `discreet.theory.linear_decoder`).
@@ -442,7 +442,7 @@ class IndexedLaw(ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return two numbers of additions: to count one block, and to decode all counts."""
+        """Return the numbers of additions that are needed to count one block, and to decode all counts."""
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:

@@ -51,7 +51,7 @@ class MatrixDecoder(Decoder):
         return tally.support
 
     def listed_outputs(self, tally: Tally) -> tuple[FloatArray, IntArray]:
-        """Return ``(|Y|, |X|)`` probabilities of all outputs, and their counts."""
+        """Return the ``(|Y|, |X|)`` probabilities Q(y|x) of all outputs, and the counts of the outputs."""
         return np.ascontiguousarray(self.matrix.T), self.counted(tally)
 
     def outputs(self, reports: Reports) -> IntArray:
@@ -89,7 +89,7 @@ class MatrixDecoder(Decoder):
         return self._moment(2, tally, linear)
 
     def _moment(self, power: int, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` a and b such that E w^power = a_x + b_x p_x.
+        """Return ``(|X|,)`` a and b such that E w^power = a_x + b_x p_x, where w is a report's contribution.
 
         A report's contribution to the estimate of x is w. The shares of the other values are taken from the
         estimate.
@@ -156,7 +156,7 @@ _RATIO_TOLERANCE = 1e-12
 
 
 def _worst_distribution(loss: FloatArray) -> FloatArray:
-    """Return the ``(|X|,)`` distribution p with the largest loss.p - ||p||^2.
+    """Return the ``(|X|,)`` distribution p that maximizes loss.p - ||p||^2.
 
     It is the projection of loss/2 onto the simplex.
 
@@ -252,7 +252,7 @@ class Channel(Mechanism):
 
     @cached_property
     def word_shares(self) -> tuple[AnyArray, WordArray]:
-        """The possible outputs of every input, and the largest random word for each output but the last.
+        """The possible outputs of each input, and for each output but the last the largest random word that gives it.
 
         Returns:
             ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words. Rows that need fewer words are padded with the largest

@@ -77,7 +77,7 @@ class Contributions(ABC):
 
     @property
     def single(self) -> "Contributions":
-        """Contributions that are right for estimates of single values only, and quicker."""
+        """Contributions for the estimates of single values, which are computed faster but are wrong for sums."""
         return self
 
     @abstractmethod
@@ -102,7 +102,7 @@ class Contributions(ABC):
         """
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return ``(m, g)`` E W^2 of people of each group, and the ``(m,)`` largest abs(W), or upper bounds.
+        """Return ``(m, g)`` E W^2 of people in each group, and the ``(m,)`` largest abs(W) or upper bounds on them.
 
         Raises:
             ParameterError: if the contributions do not belong to a tally.
@@ -110,7 +110,7 @@ class Contributions(ABC):
         raise ParameterError("limits.unknown-blocks", argument="limits")
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return ``(m, J, g)`` E e^(l W) of people of each group, for ``(m, J)`` slopes l; errors as for `spread`."""
+        """Return ``(m, J, g)`` E e^(l W) of people in each group, for ``(m, J)`` slopes l; errors as for `spread`."""
         raise ParameterError("limits.unknown-blocks", argument="limits")
 
 
@@ -127,11 +127,11 @@ class OutcomeContributions(Contributions):
 
     @abstractmethod
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` sums over the outcomes of ``(outcomes,)`` numbers times contributions to each value."""
+        """Return ``(|X|,)`` sums over the outcomes of an outcome's number times its contribution to each estimate."""
 
     @abstractmethod
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the ``(..., |X|)`` means of ``(..., outcomes)`` numbers, given each value."""
+        """Return the ``(..., |X|)`` conditional means of ``(..., outcomes)`` numbers, given the person's value."""
 
     @property
     @abstractmethod
@@ -144,7 +144,7 @@ class OutcomeContributions(Contributions):
         return self.given(added**2), np.abs(added).max(axis=1)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the mean exponentials; see `Contributions`."""
+        """Return the means of e^(l W); see `Contributions`."""
         added = self.of_outcomes(weights.each) + weights.constant[:, None]
         return self.given(np.exp(slopes[:, :, None] * added[:, None]))
 
@@ -198,11 +198,11 @@ class MatrixContributions(OutcomeContributions):
         return at @ self.matrix
 
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return the sums of numbers times contributions to each value; see `OutcomeContributions`."""
+        """Return the sums of an output's number times its contribution; see `OutcomeContributions`."""
         return numbers @ self.inverse
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the means of numbers of outputs; see `OutcomeContributions`."""
+        """Return the conditional means of numbers of outputs, given the value; see `OutcomeContributions`."""
         return numbers @ self.matrix.T
 
 
@@ -229,7 +229,7 @@ class BlockContributions(OutcomeContributions):
 
     @property
     def single(self) -> Contributions:
-        """Contributions by the probabilities of one value and of two; see `Contributions`."""
+        """Contributions from the inclusion probabilities of one and of two values; see `Contributions`."""
         pi, rho = self.coefficients.kinds[0].inclusion, self.coefficients.kinds[0].conditional_inclusion
         return SymmetricContributions(self.domain, self.coefficients, ((pi, pi * rho, pi * rho**2, pi * rho**3),))
 
@@ -255,7 +255,7 @@ class BlockContributions(OutcomeContributions):
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return the sums of numbers times contributions to each value; see `OutcomeContributions`."""
+        """Return the sums of an outcome's number times its contribution; see `OutcomeContributions`."""
         (inside, outside, _), count = self.coefficients.kinds[0].contributions, len(self.noise)
         blocks, clear = numbers[:count], numbers[count:]
         silent, _, reported = self.coefficients.clear_contributions
@@ -265,7 +265,7 @@ class BlockContributions(OutcomeContributions):
         )
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the means of numbers of blocks and of values in clear; see `OutcomeContributions`."""
+        """Return the conditional means of numbers of outcomes, given the value; see `OutcomeContributions`."""
         rows = numbers.reshape(-1, numbers.shape[-1])
         blocks, truth = self.noise * rows[:, : len(self.noise)], self.coefficients.truth
         means = np.repeat(self.coefficients.noisy * blocks.sum(axis=1, keepdims=True), self.size, axis=1)
@@ -377,7 +377,7 @@ class SymmetricContributions(Contributions):
         return np.asarray((sizes * each * np.where(covered, outside, beside)).sum(axis=1))
 
     def _fixed_size(self, joint: Sequence[float]) -> int:
-        """Return the size of blocks that are uniform subsets; 0 if values are in a block independently, given one.
+        """Return the size of blocks that are uniform subsets; 0 if inclusions are independent given one member.
 
         Raises:
             ParameterError: if a block is neither.
@@ -399,7 +399,7 @@ class SymmetricContributions(Contributions):
         return np.asarray(beside[:, None] + (reported - other) * each)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the mean exponentials; see `Contributions`."""
+        """Return the means of e^(l W); see `Contributions`."""
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         return np.asarray(sum(kind.share * self._exponentials(kind, joint, weights, slopes) for kind, joint in kinds))
 
@@ -445,7 +445,7 @@ class SymmetricContributions(Contributions):
 
 
 def _powers(base: FloatArray, step: float, sums: FloatArray, joint: Sequence[float]) -> FloatArray:
-    """Return E (b + d K)^k for k = 1, 2, 3, with S_k and J_1 to J_3 as in the module's docstring."""
+    """Return E (b + d K)^k for k = 1, 2, 3, from S_k and J_1 to J_3 as the module's docstring defines them."""
     first, second, third = sums
     single, pair, triple = joint[:3]
     mean = step * single * first
@@ -473,7 +473,7 @@ def block_contributions(domain: Domain, law: BlockLaw, numbers: DecoderCoefficie
 
 
 def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
-    """Return J_1 to J_4 of a kind of block: the probabilities that it contains 1 to 4 given values as noise."""
+    """Return J_1 to J_4: the probabilities that a noise block of one kind contains 1 to 4 given values."""
     pi, rho = kind.inclusion, kind.conditional_inclusion
     known = [(kind.joint or (lambda count: joint_inclusion(law, count)))(count) for count in (1, 2, 3, 4)]
     return tuple(pi * rho**j if each is None else float(each) for j, each in enumerate(known))
@@ -503,7 +503,7 @@ class LowRank(NamedTuple):
 
 
 def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
-    """Return the covariances of the bias of a pool of hash functions, which more reports do not reduce.
+    """Return the covariances of the pool bias, which comes from a shared pool of hash functions.
 
     R_xy is the share of the pool's functions under which the values x and y collide. Over random pools it has a
     variance, and a covariance with R_xz; R_xy and R_zu are uncorrelated. With t_xy = w_x p_y + w_y p_x, the bias of
@@ -565,7 +565,7 @@ class ReportLaw:
 
     @property
     def in_groups(self) -> bool:
-        """True if sums over sets of values follow from a few totals over these sets."""
+        """True if the moments of sums over sets of values follow from a few totals over each set."""
         return self.contributions.in_groups and self.lasting is None
 
     @cached_property
@@ -584,7 +584,8 @@ class ReportLaw:
     def with_all(self) -> FloatArray:
         """``(|X|,)`` covariances of each estimate with the sum of all estimates; 0 if this sum is always 1.
 
-        They are computed at the plausible distribution. Limits at all looks need one that no report has changed.
+        They are computed at the plausible distribution; for limits at all looks at the uniform distribution, which does
+        not depend on the reports.
         """
         if self.contributions.sum_to_1:
             return np.zeros(len(self.p))
@@ -592,7 +593,7 @@ class ReportLaw:
 
     @cached_property
     def whole(self) -> FloatArray:
-        """The row for the sum over all values: sums of `totals`, or weights of 1."""
+        """The sum of `totals` over all values if `in_groups`, and otherwise a weight of 1 for each value."""
         return self.totals.sum(axis=1) if self.in_groups else np.ones(len(self.p))
 
     def variances(self, weights: GroupWeights, mass: FloatArray) -> FloatArray:
@@ -614,7 +615,7 @@ class ReportLaw:
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 
     def covariances(self, codes: IntArray) -> FloatArray:
-        """Return the ``(m, m)`` covariances of some estimates, at the plausible distribution."""
+        """Return the ``(m, m)`` covariances of the estimates of m values, at the plausible distribution."""
         matrix, rows = self.contributions.covariances(self.p, codes) / self.n, units(codes, len(self.p))
         return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
 

@@ -110,7 +110,7 @@ class BlockDecoder(Decoder):
     def stacks(self) -> bool:
         """True if several tallies can be decoded at once.
 
-        This is not so with two sizes of blocks, nor with a pool of hash functions.
+        It is false with two sizes of blocks, and with a pool of hash functions.
         """
         return self.coefficients.stacks
 
@@ -137,7 +137,7 @@ class BlockDecoder(Decoder):
         return [*laws, (domain.sensitive_codes, sensitive)]
 
     def _moments(self, mass: Floats) -> tuple[ContributionMoment, ContributionMoment]:
-        """Return the second and third moment of a report's contribution to a sensitive value.
+        """Return the second and third moment of a report's contribution to the estimate of a sensitive value.
 
         The sensitive mass p(X_S) is about ``mass``.
         """
@@ -170,7 +170,7 @@ class BlockDecoder(Decoder):
         return BlockRatios(self.law, evidence.truth, evidence.contrast, covered, rest)
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the pool bias, which more reports do not reduce."""
+        """Return the ``(|X|,)`` variances of the pool bias, which do not decrease with more reports."""
         variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
         if self.coefficients.pool_bias and n > 1:
             mass, values = self._estimated_mass(tally), linear[chosen]
@@ -266,7 +266,7 @@ class PlaceDecoder(MatrixDecoder):
 
     @cached_property
     def inverse(self) -> FloatArray:
-        """``(|Y|, |X|)`` right inverse of Q; the rows of values in clear are unit vectors over s."""
+        """``(|Y|, |X|)`` right inverse of Q; the rows of values in clear are unit vectors divided by s."""
         inverse: FloatArray = MatrixDecoder.inverse.func(self)  # type: ignore[attr-defined]
         clear = self.domain.clear_codes
         inverse[:, clear] = 0

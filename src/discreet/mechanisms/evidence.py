@@ -39,7 +39,7 @@ class Membership(ABC):
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` counts of the blocks; None if each occurs once."""
+        """``(rows,)`` counts of the blocks; None if each block occurs once."""
         return None
 
     @abstractmethod
@@ -144,7 +144,7 @@ class BitTiles(CutMembership):
 
     @classmethod
     def of(cls, bits: AnyArray, size: int) -> Self:
-        """Return the membership matrix of bits that are packed report by report."""
+        """Return the membership matrix of blocks, from bits that are packed report by report."""
         from discreet.kernels.bits import transpose_tiles
 
         return cls(transpose_tiles(bits, size), len(bits), size)
@@ -247,7 +247,7 @@ class Evidence:
 
     @cached_property
     def membership(self) -> Membership | None:
-        """The matrix B as an operator; None if the tally does not determine B."""
+        """The membership matrix B as an operator; None if the tally does not determine B."""
         return None if self.blocks is None else self.blocks()
 
 

@@ -1,8 +1,9 @@
-"""Truth or noise: the law that all block mechanisms share.
+"""Truth or noise: the conditional distribution of reports that all block mechanisms share.
 
 With probability s a device reports the truth: a sensitive value as a block that contains it, any other in clear.
 Otherwise it sends a block of noise, which does not depend on the value. With s/(1 - s) = pi (e^eps - 1) this is
-(X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks; the rest is here.
+(X_S, eps)-ULDP with equality (LDP if every value is sensitive). A `BlockLaw` defines the blocks, and this module
+everything else.
 
 The sampler compares random words with S, which is 2^64 s rounded *down*. So the realised epsilon is the logarithm of an
 exact fraction, and it never exceeds the promise.
@@ -176,7 +177,7 @@ class BlockMechanism(Mechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the parameters of the law, set or chosen, under their letters in the literature."""
+        """Return the parameters of the law, given or chosen by the mechanism, under their letters in the literature."""
         return {}
 
     @cached_property

@@ -33,7 +33,8 @@ class LikelihoodRatios(ABC):
     """The likelihood ratios of all possible reports under a distribution f, with the reports' probabilities.
 
     Attributes:
-        point: the ``(k,)`` distribution f: of the values that blocks cover, and of the rest if any of it was reported.
+        point: the ``(k,)`` distribution f: the frequencies of the values that blocks cover, and the total frequency of
+            the other values, if any of them was reported.
     """
 
     point: FloatArray

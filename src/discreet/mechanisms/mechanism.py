@@ -66,10 +66,10 @@ class Decoder(ABC):
 
     @abstractmethod
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, as far as is known."""
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) is A_x + B_x p_x - p_x^2, exactly or approximately."""
 
     def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` variances of a pool bias, which more reports do not reduce; 0 without a pool."""
+        """Return the ``(|X|,)`` variances of a pool bias, which do not decrease with more reports; 0 without a pool."""
         del tally, linear
         return np.zeros(self.domain.size)
 
@@ -85,12 +85,12 @@ class Decoder(ABC):
 
     @property
     def truth(self) -> float:
-        """s, the probability that a value that is not sensitive is reported in clear; 0 if none ever is."""
+        """s, the probability that a value that is not sensitive is reported in clear; 0 if no report is in clear."""
         return 0.0
 
     @abstractmethod
     def count_laws(self, tally: Tally, linear: FloatArray) -> list[CodedLaw]:
-        """Return the sampling distributions of the counts of all values, as far as known, for confidence intervals."""
+        """Return the sampling distributions of the counts or estimates of all values, for confidence intervals."""
 
     @property
     @abstractmethod
@@ -112,11 +112,11 @@ class Decoder(ABC):
         """
 
     def listed_outputs(self, tally: Tally) -> tuple[FloatArray, IntArray] | None:
-        """Return ``(|Y|, |X|)`` probabilities of all outputs, and their counts; None if outputs are not listed."""
+        """Return ``(|Y|, |X|)`` probabilities of all outputs, and their counts; None without a list of outputs."""
         return None
 
     def value_ratios(self, evidence: Evidence, f: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield chunks of possible reports under a distribution f: ``(m,)`` probabilities, and ``(m, |X|)`` d.
+        """Yield chunks of possible reports under a distribution f: ``(m,)`` probabilities, ``(m, |X|)`` ratios minus 1.
 
         Here d is a likelihood ratio minus 1, as in `discreet.mechanisms.likelihood_ratios`, of each value by itself.
         """
@@ -265,7 +265,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def likelihoods(self, reports: Reports) -> FloatArray:
-        """Return ``(n, |X|)`` probabilities of the reports given each value, each row up to a factor.
+        """Return the ``(n, |X|)`` probabilities of the reports given each value, each row up to a constant factor.
 
         Raises:
             DataError, MismatchError: as for `tally`.
@@ -278,8 +278,6 @@ class Mechanism(ABC):
         Raises:
             ParameterError: if the matrix would be too large.
         """
-
-    # On the device
 
     def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
         """Return one private report for each value.
@@ -322,8 +320,6 @@ class Mechanism(ABC):
         source, step = checked_source(random), checked_whole("size", size)
         column = codes if is_plain(codes) else integers(codes, "codes")
         return (self.obfuscate_codes(column[at : at + step], random=source) for at in range(0, len(column), step))
-
-    # At the collector
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -418,8 +414,6 @@ class Mechanism(ABC):
         parts = (reports.part(start, start + rows) for start in range(0, reports.n, rows))
         return np.concatenate([self.decoder.contributions(part)[:, codes] for part in parts])
 
-    # Checks
-
     def checked_reports(self, reports: object) -> Reports:
         """Return reports after a check of their columns and plan; `refuse_flaws` checks the blocks.
 
@@ -462,7 +456,7 @@ class Mechanism(ABC):
             )
 
     def tally_of(self, data: object) -> Tally:
-        """Return the checked tally of reports, or a tally after a check; errors as for `evidence`.
+        """Return the tally of reports after a check, or a given tally after a check; errors as for `evidence`.
 
         Raises:
             DataError: if they are neither reports nor a tally.
@@ -473,7 +467,7 @@ class Mechanism(ABC):
         return self.checked_tally(data.tally if isinstance(data, StoredBlocks) else data)
 
     def checked_tally(self, tally: object) -> Tally:
-        """Return a tally after a check: it counts at least one report, and this mechanism can have made its reports.
+        """Return a tally after a check that it counts reports, and that this mechanism can have made these reports.
 
         Raises:
             DataError: if it is not a tally, counts no report, or has counts that reports of this mechanism cannot have.
@@ -537,7 +531,7 @@ class GroupedCounts:
         return 8 * (1 + int(self.support.shape[1] + self.clear.shape[1]))
 
     def grow(self, groups: int) -> None:
-        """Ensure this number of rows; twice as many are allocated, so that few copies are made."""
+        """Allocate at least this number of rows, and twice as many if rows are missing, so that few copies are made."""
         if groups > self.groups:
             more = GroupedCounts.of_nobody(self.mechanism, 2 * groups)
             for name in ("people", "support", "clear"):
@@ -566,13 +560,13 @@ class GroupedCounts:
             self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
 
     def add_rows(self, rows: Any, other: "GroupedCounts") -> None:
-        """Add the first rows of other counts to these rows, in place."""
+        """Add the first rows of other counts to the given rows of these counts, in place."""
         for name in ("people", "support", "clear"):
             getattr(self, name)[rows] += getattr(other, name)[: len(rows)]
         self.simulated |= other.simulated
 
     def row(self, place: int) -> IntArray:
-        """Return a group's row of integers, which can be added.
+        """Return the counts of a group as a row of integers; rows can be added.
 
         It has the mark of simulation, the number of people, and the counts.
         """

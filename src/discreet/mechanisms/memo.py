@@ -1,4 +1,4 @@
-"""Memoized reports ("memos"): permanent reports with a coin in every round, and the exact epsilon of several rounds.
+"""Memoized reports ("memos"): permanent reports with a second coin in every round, and the epsilon of several rounds.
 
 The theory is in `discreet.theory.memo`.
 """
@@ -53,7 +53,9 @@ _MOST_BITS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Memo:
-    """Memoized, permanent reports of a mechanism ("memos"): in each round a coin decides between the memo and noise.
+    """Memoized, permanent reports of a mechanism ("memos").
+
+    In each round the second coin decides between memo and noise.
 
     The reports of a round are ordinary reports of the mechanism, which counts them and estimates from them.
 
@@ -99,12 +101,15 @@ class Memo:
 
     @property
     def coin_threshold(self) -> int:
-        """S_2, the threshold of each round's coin; 2^64 if the memo is always sent."""
+        """S_2, the threshold of the second coin; 2^64 if the memo is sent in every round."""
         return second_threshold(self.mechanism.threshold, self.truth)
 
     @property
     def permanent(self) -> BlockMechanism:
-        """The mechanism of the memo: the same law, with S_1. All rounds together reveal at most this one report."""
+        """The mechanism of the memo: the same block law, with threshold S_1.
+
+        All rounds together reveal at most one memo.
+        """
         mechanism = self.mechanism
         if self.infinity is None:
             return mechanism
@@ -117,7 +122,7 @@ class Memo:
         return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else chances
 
     def ratio(self, rounds: int | None = None) -> Fraction:
-        """Return e^eps_t, the largest ratio of likelihoods over t rounds, exactly; see `is_exact`.
+        """Return e^eps_t, the exact largest likelihood ratio of two values over t rounds; see `is_exact`.
 
         Args:
             rounds: t; None for any number of rounds.
@@ -130,7 +135,7 @@ class Memo:
         return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
 
     def is_exact(self, rounds: int) -> bool:
-        """Return true if `ratio` is exact; with too many blocks it is an upper bound."""
+        """Return true if `ratio` is exact. With too many blocks it is an upper bound."""
         return self._revealing_chances(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:

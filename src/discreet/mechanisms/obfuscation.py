@@ -1,4 +1,4 @@
-"""Obfuscation of many values at once: a truth-or-noise coin and a block for each device, in the order of the values."""
+"""Obfuscation of many values at once: a truth-or-noise decision and a block for each device, in the order of values."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,8 +21,8 @@ class Sampling:
 
     Attributes:
         size: |X|.
-        slots: ranks by code, as in `Domain.slots`, or an object that returns the ranks of an array of codes; None if
-            every value is sensitive.
+        signed_ranks: ranks by code, as in `Domain.signed_ranks`, or an object that returns the ranks of an array of
+            codes; None if every value is sensitive.
         law: the block law.
         columns: the columns of a block.
         threshold: S, the truth threshold: the truth is reported with probability S / 2^64.
@@ -65,7 +65,7 @@ def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Re
 
 
 def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
-    """Draw a coin and a block for each device, as a single device does, into the first rows of ``out``.
+    """Draw a decision and a block for each device, as a single device does, into the first rows of ``out``.
 
     Returns:
         ``(n,)`` booleans: true for a report in clear, which has no block unless reports in clear carry blocks of noise;
@@ -85,7 +85,7 @@ def _draw_each(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: 
 
 
 def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coins:
-    """Draw the coins of a batch: True with probability ``threshold / 2^64``.
+    """Draw the truth-or-noise decisions of a batch, true with probability ``threshold / 2^64``.
 
     Some laws draw noise from the same words.
     """
@@ -96,12 +96,12 @@ def coins_of(law: BlockLaw, n: int, threshold: int, random: RandomSource) -> Coi
 
 
 def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-    """Draw the blocks of a batch, after its coins.
+    """Draw the blocks of a batch, given the truth-or-noise decisions.
 
     Args:
         law: the block law.
         ranks: ``(m,)`` ranks of the values that truthful blocks must contain; ignored elsewhere.
-        coins: the coins of these reports.
+        coins: the decisions on these reports.
         random: the source of random words.
         out: columns of length m, to be filled.
     """
@@ -112,13 +112,13 @@ def fill(law: BlockLaw, ranks: AnyArray, coins: Coins, random: RandomSource, out
 
 
 def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, out: Blocks) -> BoolArray | None:
-    """Draw the coins and blocks of a batch, as `_draw_each` does, from fewer words."""
+    """Draw the decisions and blocks of a batch, as `_draw_each` does, from fewer random words."""
     n, law, threshold, slots = len(codes), mechanism.law, mechanism.threshold, mechanism.signed_ranks
     if slots is None:
         fill(law, codes, coins_of(law, n, threshold, random), random, out)
         return None
     slot: AnyArray = slots.take(codes)
-    # Noise from the coins' words is for reports that are not truthful; here reports in clear need blocks too.
+    # Noise from the words of the decisions is for reports that are not truthful. Here reports in clear need blocks too.
     coins = Coins(bernoulli32(n, threshold, random)) if mechanism.clear_blocks else coins_of(law, n, threshold, random)
     is_clear: BoolArray = coins.truth & (slot < 0)
     if mechanism.clear_blocks:
@@ -138,7 +138,7 @@ def _draw_together(mechanism: Sampling, codes: AnyArray, random: RandomSource, o
 def resent_reports(sampling: Sampling, memos: Reports, threshold: int, random: RandomSource) -> Reports:
     """Return one round's reports: each is the memo with probability S_2 / 2^64, and otherwise fresh noise.
 
-    The coin and the noise are drawn for everybody, whatever the memo is. Noise may replace a value in clear too.
+    The decision and the noise are drawn for everybody, whatever the memo is. Noise may replace a value in clear too.
 
     Args:
         sampling: the parameters of the mechanism.

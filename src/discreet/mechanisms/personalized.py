@@ -70,7 +70,7 @@ class SecretTags:
         codes, placeholders = _tagged(Personalized.checked(personalized), tagged)
         replaceable = ~personalized.domain.sensitive[codes]
         if not keep_sensitive and not replaceable.all():
-            # Not a warning, which would go to a log: it is about one person.
+            # No warning: a log would then contain a fact about one person.
             raise DataError("secret-values.sensitive-for-everybody")
         object.__setattr__(self, "_SecretTags__plan", personalized.fingerprint)
         object.__setattr__(
@@ -80,7 +80,7 @@ class SecretTags:
         )
 
     def _replaced(self, personalized: "Personalized", codes: Any) -> IntArray:
-        """Return ``(n,)`` codes after f_i, the replacement of the user's secret values by placeholders."""
+        """Return the ``(n,)`` codes with placeholders in the place of the user's secret values."""
         check_same_plan({self.__plan, personalized.fingerprint})
         checked = personalized.domain.check_codes(codes)
         return self.__replace(checked, checked)
@@ -95,7 +95,7 @@ class SecretTags:
 
 
 def _tagged(personalized: "Personalized", tagged: Any) -> tuple[IntArray, IntArray]:
-    """Return ``(m,)`` codes of the secret values and of their placeholders."""
+    """Return the ``(m,)`` codes of the secret values, and the codes of their placeholders."""
     if personalized.cell_of is not None:
         if isinstance(tagged, Mapping):
             raise ParameterError("secret-values.not-by-cell", argument="secret")
@@ -122,7 +122,7 @@ def _cell_placeholders(personalized: "Personalized", codes: IntArray) -> IntArra
 
 
 def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
-    """Return the replacement of ``keys`` by placeholders; each step is the same for every key, secret or not."""
+    """Return a function that replaces ``keys`` by placeholders, in the same steps for every key, secret or not."""
     order = np.argsort(keys, kind="stable")
     keys, placeholders = keys[order], placeholders[order]
     twice = int(np.count_nonzero((np.diff(keys) == 0) & (np.diff(placeholders) != 0)))
@@ -139,7 +139,7 @@ def _replacement(keys: IntArray, placeholders: IntArray) -> Replacement:
 
 
 class SimulatedTags:
-    """The secret values of all users of a simulation, one per row; they are not printed, but not protected either.
+    """The secret values of all users of a simulation, one per row. They are not printed, but a program can read them.
 
     Args:
         personalized: the plan's mechanism.
@@ -208,7 +208,7 @@ class SimulatedTags:
 
 
 def _people(users: Any) -> LabelSpace:
-    """Return the users' names; a name that looks the same as exactly one of them is the same user."""
+    """Return the label space of the users' names; another spelling of one name counts as the same user."""
     with suppress(DataError):
         return flat(np.unique(columns.integers(users, "users")), "users")
     columns.refuse_missing(columns.absent(users, "users"), "users")
@@ -304,7 +304,7 @@ class Personalized:
     def cells(
         cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
     ) -> "Personalized":
-        """Return a mechanism with one placeholder per coarse cell of a map; it replaces the secret places in the cell.
+        """Return a mechanism with one placeholder per coarse cell of a map, for the secret places in the cell.
 
         The collector distributes a placeholder's mass within its cell, without other knowledge. Cells in which every
         region is sensitive for everybody need no placeholder and have none.
@@ -357,7 +357,7 @@ class Personalized:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The guarantee of the common mechanism, restated for X_S and any user's own secret values."""
+        """The guarantee of the common mechanism, stated for X_S and for any user's own secret values."""
         common = self.common.guarantee
         return Guarantee("ULDP", self.domain, common.promised, common.realised, tags=len(self.tags))
 
@@ -369,8 +369,6 @@ class Personalized:
         order = np.argsort(self.cell_of, kind="stable")
         starts = np.searchsorted(self.cell_of[order], np.arange(len(self.tags) + 1))
         return tuple(order[start:stop] for start, stop in pairwise(starts))
-
-    # On the device
 
     def obfuscate(
         self,
@@ -408,8 +406,6 @@ class Personalized:
             raise ParameterError("secret.wrong-type", argument="secret", kind=type(secret).__name__)
         return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
 
-    # Simulation
-
     def obfuscate_users(
         self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
     ) -> Reports:
@@ -432,10 +428,8 @@ class Personalized:
             raise ParameterError("mechanism.not-personalized", argument="mechanism", kind=type(mechanism).__name__)
         return mechanism
 
-    # How many values may still be a secret
-
     def candidates_left(self, reports: Reports) -> int:
-        """Return the number of values that may still be a user's one secret place, given all the user's ``reports``.
+        """Return the number of values that may still be a user's only secret place, given all the user's ``reports``.
 
         Raises:
             MismatchError: if the reports belong to another plan.
@@ -495,7 +489,7 @@ def candidates_left(domain: Domain, seen_in_clear: int) -> int:
 
 
 def _cells(domain: Domain, rows: int, cols: int) -> tuple[tuple[str, ...], IntArray]:
-    """Return the names of the cells that need a placeholder, and each region's cell rank, or -1."""
+    """Return the names of the cells that need a placeholder, and the rank of each region's cell, or -1."""
     space = checked_domain(domain).grid_cells
     if space is None:
         raise ParameterError("cells.no-grid")

@@ -137,7 +137,10 @@ class Enumeration:
             yield f"blocks that are drawn must not be flawed, {flawed} of {_DRAWS} are."
 
     def flaw_faults(self, most: int) -> Iterator[str]:
-        """Yield the faults of `flaws`: it must reject the blocks that the alphabet lacks; ``most`` blocks are tried."""
+        """Yield the faults of `flaws`, which must reject blocks that are not in the alphabet.
+
+        At most ``most`` blocks are tried.
+        """
         blocks = _writable(self.law.columns, most)
         possible, flawed = positions_in(keys(blocks), keys(self.blocks)) >= 0, self.law.flaws(blocks)
         if flawed.shape != possible.shape:
@@ -157,7 +160,7 @@ class Enumeration:
         return [Fraction(*pair) for pair in known], places
 
     def _sums(self, values: IntArray) -> list[Fraction]:
-        """Return for each value the exact sum of probability times ``(m,)`` values, over the blocks that contain it."""
+        """Return for each value the sum of probability times integer over the blocks that contain the value."""
         distinct, places = self._classes
         if len(distinct) <= _FEW_WEIGHTS:
             rows = [np.flatnonzero(places == at) for at in range(len(distinct))]
@@ -174,7 +177,7 @@ def is_countable(law: BlockLaw) -> bool:
 
 
 def examined(law: BlockLaw) -> tuple[tuple[Fraction, ...] | None, list[str]]:
-    """Return pi of each value, counted from the blocks, and a sentence for each wrong statement of the law.
+    """Return pi of each value, counted from the blocks, and a sentence for each fault of the law.
 
     Args:
         law: a law with blocks that can be listed, from any package; its members may return or raise anything.
@@ -269,7 +272,7 @@ _REMOVED = ("uneven singletons", "uneven bits")
 
 
 class UnknownLawError(ParameterError):
-    """No block law of this kind is in this package or in an installed one."""
+    """Raised if no block law of the given kind is in this package or in an installed package."""
 
 
 def description_of(law: BlockLaw) -> dict[str, Any]:
@@ -387,7 +390,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         return mechanisms
 
     def law_of(self, description: Any) -> BlockLaw:
-        """Return the block law of a description; see `description_of`.
+        """Return the block law that a description describes; see `description_of`.
 
         Raises:
             ParameterError: if the description defines no law, or differs from the law's own description.

@@ -60,7 +60,7 @@ class Nullable:
 
 
 class FlawedRowsError(DataError):
-    """A batch has rows that no device can have sent.
+    """Raised if a batch has rows that no device can have sent.
 
     Attributes:
         what: the flaw of the rows; one of `reasons`.

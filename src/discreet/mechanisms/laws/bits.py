@@ -92,7 +92,7 @@ class IndependentBits(BlockLaw):
         return cls(size, rounded.numerator, rounded.denominator.bit_length() - 1)
 
     def shorter(self, inclusion: float) -> Iterator["IndependentBits"]:
-        """Yield laws with fewer binary digits, by depth.
+        """Yield laws whose d1 has fewer binary digits, in ascending order of the number of digits.
 
         Their d1 and 1 - d1 differ from the wanted probabilities by at most a 32nd.
         """
@@ -110,7 +110,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = d1, the probability that a block of one value contains another, because bits are independent."""
+        """Return rho = d1, the probability that a block of one value contains a second value; bits are independent."""
         return self.inclusion
 
     def joint_inclusion(self, count: int) -> Fraction:
@@ -118,13 +118,11 @@ class IndependentBits(BlockLaw):
         return self.inclusion**count
 
     def rare_chances(self, has_others: bool) -> list[Fraction] | None:
-        """Return the probabilities of a block of one value and of the block of all values; see `Memo`."""
+        """Return the noise probabilities of a block with one member, and of the block with most members; see `Memo`."""
         if self.size * self.depth > _MOST_DIGITS:
             return None
         pi, v = self.inclusion, self.size
         return [pi**k * (1 - pi) ** (v - k) for k in {1, v if has_others else max(v - 1, 1)}]
-
-    # Drawing, sending and counting bits
 
     @property
     def _row_bytes(self) -> int:
@@ -132,7 +130,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return two numbers of additions: to count one block, one per byte; to decode all counts, one per value."""
+        """Return the numbers of additions to count one block, one per byte, and to decode all counts, one per value."""
         return self._row_bytes, self.size
 
     @property
@@ -317,7 +315,7 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return the realised theta, and the number of binary digits of d1, which is the random bits per noise bit."""
+        """Return the realised theta, and the number of binary digits of d1: the random bits that a noise bit needs."""
         numbers = self.coefficients
         theta = numbers.truth + numbers.noisy * numbers.inclusion
         return {"theta": theta, "digits": self.law.depth}

@@ -40,7 +40,7 @@ class HadamardColumns(IndexedLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = 1/2, the probability that a block of one value contains another, because rows are orthogonal."""
+        """Return rho = 1/2, the probability that a block of one value contains a second value; rows are orthogonal."""
         return Fraction(1, 2)
 
     @property
@@ -54,7 +54,7 @@ class HadamardColumns(IndexedLaw):
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise coins of reports, and noise columns from the same words, in the columns' type."""
+        """Draw the truth-or-noise decisions of reports, and noise columns from the same words, in the columns' type."""
         truth, lane = bernoulli32(n, threshold, random), smallest_unsigned(self.alphabet_size)
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 

@@ -72,11 +72,11 @@ class HashedBlocks(BlockLaw):
     buckets: int
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise coins of reports, and buckets of noise from the same words."""
+        """Draw the truth-or-noise decisions of reports, and buckets of noise from the same words."""
         return joint(n, threshold, self.buckets, random)
 
     def _noise(self, coins: Coins, random: RandomSource) -> AnyArray:
-        """Return the noise buckets of a batch; buckets that were drawn with the coins are not drawn again."""
+        """Return the noise buckets of a batch. Buckets that were drawn along with the decisions are not drawn again."""
         if coins.noise is not None:
             return coins.noise
         lane = np.uint32 if self.buckets <= _SMALL else np.uint64
@@ -117,12 +117,12 @@ class HashBuckets(HashedBlocks):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the probability that a block of one value contains another: their collision probability."""
+        """Return rho, the probability that a block of one value contains a second value: the collision probability."""
         full, over = divmod(self.prime, self.buckets)
         return Fraction(full * (self.prime + over - self.buckets), self.prime * (self.prime - 1))
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return pi rho^(count - 1): exact for two values; for more it assumes independent inclusions."""
+        """Return pi rho^(count - 1): exact for two values; for more values, inclusions are assumed independent."""
         return self.inclusion * self.conditional_inclusion ** (count - 1)
 
     @property
@@ -161,9 +161,9 @@ class HashBuckets(HashedBlocks):
     def _write(
         self, alpha: AnyArray, z: AnyArray, noise: AnyArray, wanted: tuple[AnyArray, BoolArray], out: Blocks
     ) -> None:
-        """Write blocks from alpha - 1, z and noise buckets.
+        """Write the blocks of a batch from alpha - 1, z and buckets of noise.
 
-        ``wanted`` has the required members, and true where a member is required.
+        ``wanted`` has the required members, and booleans: true where a member is required.
         """
         lane, (members, truthful) = alpha.dtype.type, wanted
         prime, buckets = lane(self.prime), lane(self.buckets)
@@ -388,13 +388,13 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def _shares(self) -> tuple[tuple[int, Fraction], ...]:
-        """Return, for each of the two sizes of buckets, the number of such buckets and the share n_b/P of one."""
+        """For each of the two sizes of buckets: the number of such buckets, and the share n_b/P of such a bucket."""
         full, over = divmod(self.prime, self.buckets)
         return (over, Fraction(full + 1, self.prime)), (self.buckets - over, Fraction(full, self.prime))
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the probability that a block of one value contains another: their mean collision probability.
+        """Return rho, the probability that a block of one value contains a second value, as a mean over pools.
 
         The mean is over all functions of the family.
         """
@@ -408,7 +408,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return two numbers of additions: 2 to count one block, and 3 per function and value to decode all counts."""
+        """Return the numbers of additions to count one block, 2, and to decode all counts, 3 per function and value."""
         return 2, 3 * self.functions * self.size
 
     @property
@@ -426,7 +426,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @classmethod
     def of_parts(cls, parts: dict[str, Any]) -> "PooledHashBlocks":
-        """Return the law of a description without its prime, which must be the prime of plans."""
+        """Return the law with the given parts of a description and the prime that plans use."""
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
@@ -460,7 +460,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return _pool(self.seed, self.prime, self.functions)
 
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
-        """Return h(x) for coefficients and values, broadcast against each other; products stay below 2^64."""
+        """Return h(x) for coefficients and values, which are broadcast; products stay below 2^64."""
         x, hashed = values.astype(np.uint64), coefficients[3].astype(np.uint64)
         for degree in (2, 1, 0):
             hashed = self._reduced(hashed * x + coefficients[degree])
@@ -490,7 +490,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
     def support_of(self, counts: AnyArray) -> AnyArray:
-        """Return, for each value, the sum over all functions of the counts of its bucket.
+        """Return, for each value, the sum over all functions of the counts of the value's bucket.
 
         The counts are ``(m g,)``, and the sums have the same type.
         """

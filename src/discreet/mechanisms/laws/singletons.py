@@ -75,7 +75,7 @@ class Singletons(BlockLaw):
         return ValueCounts(self, symbols.add, symbols.add_by_group)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise coins of reports, and noise from the same words."""
+        """Draw the truth-or-noise decisions of reports, and noise from the same words."""
         return joint(n, threshold, self.size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:

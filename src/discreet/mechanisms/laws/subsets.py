@@ -12,7 +12,7 @@ a block of noise has the larger size with probability lambda = ``larger / 2^64``
     rho = ((1 - lambda) k (k - 1) + lambda (k + 1) k) / (pi v (v - 1)).
 
 The size of a block that must contain a member is drawn from Lambda given that member. The larger size is then likelier,
-by (k + 1)/k. It is drawn by rejection, exactly, with other random words than the coin that decides on truth or noise.
+by (k + 1)/k. It is drawn by rejection, exactly, with other random words than the decision on truth or noise.
 
 Subsets of batches need about a tenth of the random words that drawing one member after the other would need. One value
 is chosen first: the required member, or for noise a uniform value. Together with a uniform subset of k - 1 of the v - 1
@@ -109,7 +109,7 @@ def noise_bits(size: int, count: int) -> NoiseBits:
 
 
 def _expected_places(size: int, count: int, probability: float) -> float:
-    """Return the expected number of places to draw.
+    """Return the expected number of places to draw until a subset of random bits has ``count`` members.
 
     It is the root mean square of changes, times the places for one change.
     """
@@ -120,7 +120,7 @@ def _expected_places(size: int, count: int, probability: float) -> float:
 
 @lru_cache(maxsize=64)
 def every_subset(size: int, count: int) -> AnyArray | None:
-    """Return all subsets of ``count`` members, by required member: first all that contain 0, then 1, and so on.
+    """Return all subsets of ``count`` members, first all subsets that contain 0, then all that contain 1, and so on.
 
     The result is None if there are too many.
 
@@ -158,7 +158,7 @@ def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray
 
 
 def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordArray:
-    """Draw uniform subsets of ``count`` of the first size - 1 places: ``(n, ceil(size/64))`` words of marks."""
+    """Draw uniform subsets of ``count`` of the first size - 1 places, as ``(n, ceil(size/64))`` words of bits."""
     others = size - 1
     fewer = min(count, others - count)
     noise = noise_bits(others, fewer)
@@ -194,7 +194,7 @@ def _all_places(size: int, lanes: int) -> WordArray:
 
 
 def put_member(wanted: IntArray, last: int, marks: WordArray) -> None:
-    """Mark the ``wanted`` value in each row; where it is marked already, the last place is marked in its stead."""
+    """Add the ``wanted`` value to each subset; if it is a member already, the last place is added instead."""
     rows, lane, bit = np.arange(len(wanted)), wanted >> 6, (wanted & 63).astype(np.uint64)
     held = marks[rows, lane]
     marks[:, last >> 6] |= (held >> bit & np.uint64(1)) << np.uint64(last & 63)
@@ -208,12 +208,12 @@ _MOST_BYTES = 1 << 26
 
 
 class MembersLaw(BlockLaw):
-    """A block law whose block is an ascending list of its members; v in the last place means one member less."""
+    """A block law whose block is an ascending list of its members; an entry v in the last place is no member."""
 
     __slots__ = ()
 
     def membership(self, blocks: Blocks) -> MemberLists:
-        """Return the member lists as an operator; v contributes nothing."""
+        """Return the membership matrix of the member lists; an entry v is no member."""
         return MemberLists(blocks["members"], self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
@@ -262,7 +262,7 @@ class Subsets(MembersLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = (k - 1)/(v - 1), the probability that a block of one value contains another."""
+        """Return rho = (k - 1)/(v - 1), the probability that a block of one value contains a second value."""
         return Fraction(self.count - 1, max(self.size - 1, 1))
 
     def joint_inclusion(self, count: int) -> Fraction:
@@ -440,7 +440,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the probability that a block of one value contains another."""
+        """Return rho, the probability that a block of one value contains a second value."""
         pairs = sum((t * k * (k - 1) for k, t in zip(self.sizes, self.shares, strict=True)), Fraction(0))
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
@@ -476,7 +476,7 @@ class MixedSubsets(MembersLaw):
         among_truth = self._larger_given_a_member(n, random)
         truth = members >= 0
         shrinks = ~((truth & among_truth) | (~truth & among_noise))
-        # Counted and masked: a search that stops at the member, or a branch, would reveal the coin by its time.
+        # Counted and masked: a search that stops at the member, or a branch, would reveal the decision by its time.
         place = np.count_nonzero(listed < members[:, None], axis=1)
         beside = uniform_below(self.count, n, random).astype(np.int64)
         beside += beside >= place
@@ -487,7 +487,7 @@ class MixedSubsets(MembersLaw):
         listed.sort(axis=1)
 
     def _larger_given_a_member(self, n: int, random: RandomSource) -> BoolArray:
-        """Draw the sizes of blocks with a required member.
+        """Draw ``(n,)`` booleans: true if a block with a required member has the larger size.
 
         Sizes of noise blocks are accepted in proportion to the size.
         """
@@ -526,7 +526,7 @@ class MixedSubsets(MembersLaw):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class BlockDesign(BlockMechanism):
-    """The optimal mechanism: the smallest error of all ULDP mechanisms, in the worst case or at a given mass.
+    """The optimal mechanism: it has the smallest error of all ULDP mechanisms, in the worst case or at a given mass.
 
     Its linear estimate attains `worst_case_mse` = M*/n, the lower bound for every unbiased estimate with any mechanism
     that all people use alike [Park, Nam, Lee]; `design.gap` certifies it.

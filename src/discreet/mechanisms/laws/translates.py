@@ -86,7 +86,7 @@ class TranslatesLaw(IndexedLaw):
         self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
 
     def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise coins of reports, and noise from the same words."""
+        """Draw the truth-or-noise decisions of reports, and noise from the same words."""
         return joint(n, threshold, self.alphabet_size, random)
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
@@ -202,7 +202,9 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho, the probability that a block of one value contains another, counted from pairs of elements of D.
+        """Return rho, the probability that a block of one value contains a second value.
+
+        It is counted from pairs of elements of D.
 
         Raises:
             ParameterError: if rho differs between pairs of values: devices can draw such blocks, but nothing can be
@@ -340,7 +342,7 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = (q - 3)/(2 (q - 1)), the probability that a block of one value contains another."""
+        """Return rho = (q - 3)/(2 (q - 1)), the probability that a block of one value contains a second value."""
         return Fraction(self.prime - 3, 2 * (self.prime - 1))
 
     @property
