@@ -78,7 +78,7 @@ def test_distributions(p: Any, mechanism: Any) -> None:
 # Domains
 
 LABELS: list[Any] = [
-    *([], range(0), [1, 2, 1], ["a", "b", "a"], [1, "a"], ["a", None], [1.0, 2.0], [True, False], [b"a"]),
+    *([], range(0), [1, 2, 1], ["a", "b", "a"], [1, "a"], ["a", None], [1.0, 2.0], [True, 1], [b"a"]),
     *([[1], [2, 3]], [2**70, 1], range(2**63, 2**63 + 3), range(2**62, 2**62 + 2**31), {"a", "b"}, {"a": 1}, "ab", 5),
     *(None, np.array([[1, 2]]), pa.array([1.5]), pd.Series(["a", None]), pl.Series([1, None])),
 ]
@@ -95,7 +95,7 @@ def test_sensitive_texts(sensitive: Any) -> None:
     assert "sensitive" in refused(ParameterError, lambda: Domain(["a", "b"], sensitive=sensitive))
 
 
-@each("sensitive", [["a"], [3], [1.0], [True], [True, 1], [0, 1], np.array([True] * 3), np.array([[True, False]]), 1])
+@each("sensitive", [["a"], [3], [1.5], [True], [True, 1], [0, 1], np.array([True] * 3), np.array([[True, False]]), 1])
 def test_sensitive_numbers(sensitive: Any) -> None:
     assert "sensitive" in refused(ParameterError, lambda: Domain([1, 2], sensitive=sensitive))
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from discreet import __version__
-from discreet.cli.removed import refuse_removed
 from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
 
 if TYPE_CHECKING:
@@ -254,12 +253,10 @@ class Subcommand(click.Command):
         """Parse the arguments. Raise an error for removed options, and for options of a command of the same group."""
         *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
         here = " ".join([*groups, name])
-        written = tuple(args)
         try:
             with self.options_in_messages(ctx):
                 return super().parse_args(ctx, args)
         except click.UsageError as error:
-            refuse_removed(here, written)
             option = error.option_name if isinstance(error, click.NoSuchOption) else ""
             whose = [" ".join(["discreet", *groups, verb]) for verb in _commands_with(option, ctx)] if option else []
             if not whose:
@@ -348,7 +345,6 @@ class SubcommandGroup(click.Group):
         """Return the command with a name. For an unknown name, raise an error that lists the commands."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-"):
-            refuse_removed(" ".join([*ctx.command_path.split()[1:], name]))
             from difflib import get_close_matches
 
             close = get_close_matches(name, self.commands, n=1)

@@ -26,23 +26,77 @@ def one_array(column: Any) -> Any:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the Arrow type of a column's values; if it is dictionary-encoded, the type of the dictionary's entries."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+def plain(column: Any) -> Any:
+    """Return an Arrow column as its values: decoded, without extensions, and with text as plain strings.
+
+    Missing entries stay missing, and no value changes. Every column of values passes through this function. So
+    dictionaries, run-end encoding, views and chunks need no further treatment.
+
+    Example:
+        >>> plain(pa.array(["a", None, "a"]).dictionary_encode()).to_pylist()
+        ['a', None, 'a']
+    """
+    if isinstance(column, pa.ChunkedArray):
+        return pa.chunked_array([plain(chunk) for chunk in column.chunks], plain_type(column.type))
+    kind = column.type
+    if plain_type(kind) == kind:
+        return column
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(column.storage).cast(plain_type(kind))
+    if pa.types.is_run_end_encoded(kind):
+        # Arrow's own decoder knows no dictionaries.
+        rows = np.arange(column.offset, column.offset + len(column))
+        runs = np.searchsorted(np.asarray(column.run_ends), rows, side="right")
+        return plain(column.values).take(array_of(runs))
+    return (
+        plain(column.dictionary).take(column.indices)
+        if pa.types.is_dictionary(kind)
+        else column.cast(pa.large_string())
+    )
 
 
-def decoded(column: Any) -> Any:
-    """Return a dictionary-encoded column as a plain column of its values; any other column unchanged."""
-    if pa.types.is_string_view(value_type(column.type)) and column.type != pa.string_view():
-        # Arrow cannot decode an Enum of polars directly.
-        parts = [(chunk.indices, chunk.dictionary.cast(pa.large_string())) for chunk in chunks_of(column)]
-        column = pa.chunked_array([pa.DictionaryArray.from_arrays(*part) for part in parts])
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column after `plain`. Extensions that are neither text nor numbers nor booleans stay."""
+    if isinstance(kind, pa.BaseExtensionType):
+        stored = pa.bool_() if kind.extension_name == "arrow.bool8" else plain_type(kind.storage_type)
+        is_value = is_textual(stored) or pa.types.is_boolean(stored) or is_plain(stored)
+        return stored if is_value and kind.extension_name != "pandas.period" else kind
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return plain_type(kind.value_type)
+    return pa.large_string() if pa.types.is_string_view(kind) else kind
 
 
 def is_textual(kind: pa.DataType) -> bool:
-    """Return true if an Arrow type holds text."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+    """Return true if a plain column of this type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Validate an Arrow batch, and return its columns as `plain` does. Wrong lengths would crash the process."""
+    batch.validate(full=True)
+    return pa.record_batch([plain(column) for column in batch.columns], batch.schema.names)
+
+
+def as_text(column: Any) -> Any:
+    """Return a plain column of booleans, dates or times as text, and any other column unchanged.
+
+    Booleans are ``true`` and ``false``. Dates are written as 2026-03-31, and times as 2026-03-31 12:30:00. A time at
+    midnight without a time zone is written as its date.
+    """
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        import pyarrow.compute as pc
+
+        whole = pc.replace_substring_regex(column.cast(pa.large_string()), r"^(.{19})\.0+", r"\1")
+        return pc.replace_substring_regex(whole, " 00:00:00$", "")
+    is_written = pa.types.is_boolean(kind) or pa.types.is_date(kind) or pa.types.is_null(kind)
+    return column.cast(pa.large_string()) if is_written else column
+
+
+def is_category(kind: pa.DataType) -> bool:
+    """Return true if a plain column of this type can name groups: text, integers, booleans, or nothing at all."""
+    is_named = is_textual(kind) or pa.types.is_integer(kind)
+    return bool(is_named or pa.types.is_boolean(kind) or pa.types.is_null(kind))
 
 
 def is_plain(kind: pa.DataType) -> bool:
@@ -99,6 +153,16 @@ def _unpacked(bits: Any, offset: int, count: int) -> BoolArray:
     letters = np.frombuffer(bits, np.uint8)[first:stop]
     skipped = offset - first * _LETTER
     return np.unpackbits(letters, count=skipped + count, bitorder="little")[skipped:].view(np.bool_)
+
+
+def decimals_as_numbers(column: Any) -> Any:
+    """Return decimals as int64 if every one is a whole number that fits, and as float64 otherwise."""
+    try:
+        # Arrow cannot convert decimals of few bits to integers.
+        return column.cast(pa.decimal256(76, max(column.type.scale, 0))).cast(pa.int64())
+    except pa.ArrowInvalid:
+        # The text is exact.
+        return column.cast(pa.string()).cast(pa.float64())
 
 
 def array_of(entries: AnyArray, present: BoolArray | None = None) -> Any:

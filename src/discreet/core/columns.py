@@ -7,6 +7,7 @@ chained: their messages may quote a value.
 
 from collections.abc import Iterable, Iterator, Mapping, Set, Sized
 from contextlib import contextmanager, suppress
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache
 from itertools import chain
@@ -38,8 +39,13 @@ _HEAD, _BLOCK = 64, 1 << 15
 _SHORT, _EXACT = 12, 1 << 20
 
 
-def integers(values: Any, wanted: str = "values") -> IntArray:
+def integers(values: Any, wanted: str = "values", *, whole: bool = False) -> IntArray:
     """Return a column of integers as ``(n,)`` int64; raise an error if a value is missing.
+
+    Args:
+        values: the column.
+        wanted: the column's name in messages.
+        whole: whether floats and decimals count as integers if all of them are whole numbers.
 
     Raises:
         DataError: if it holds anything but integers.
@@ -47,10 +53,32 @@ def integers(values: Any, wanted: str = "values") -> IntArray:
     column = _numpy_column(values, wanted)
     if column.dtype.kind not in "iu":
         refuse_missing(_missing(column), wanted)
-        raise DataError("column.not-integers", kind=_described(column), wanted=wanted)
+        exact = whole_numbers(column) if whole else None
+        if exact is None or exact.dtype.kind not in "iu":
+            raise DataError("column.not-integers", kind=_described(column), wanted=wanted)
+        column = exact
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
         raise DataError("column.too-large", wanted=wanted)
     return column.astype(np.int64, copy=False)
+
+
+def whole_numbers(column: AnyArray) -> AnyArray | None:
+    """Return numbers as integers if each is a whole number that its type stores exactly, and None otherwise.
+
+    Numbers that are nan become 0. Integers turn into floats where a data frame has a missing entry.
+    """
+    if column.dtype.kind == "O":
+        numbers = column.tolist()
+        with suppress(TypeError, ValueError, OverflowError):
+            whole = [int(number) for number in numbers if is_real(number) or isinstance(number, Decimal)]
+            return np.array(whole) if whole == numbers else None
+        return None
+    if column.dtype.kind != "f":
+        return None
+    gone = np.isnan(column)
+    # Above this limit one float stands for several integers.
+    exact = (np.trunc(column) == column) & (np.abs(column) < 2.0 ** (np.finfo(column.dtype).nmant + 1))
+    return np.where(gone, 0, column).astype(np.int64) if (gone | exact).all() else None
 
 
 def numbered(keys: IntArray) -> tuple[IntArray, IntArray]:
@@ -153,20 +181,16 @@ def _has_long(numbers: AnyArray) -> bool:
 
 
 def text(values: Any, wanted: str = "values") -> Any:
-    """Return a column of text as an Arrow array of strings, plain or dictionary-encoded.
+    """Return a column of text, booleans or dates as an Arrow column of large strings; see `as_text`.
 
     Raises:
-        DataError: if it holds anything but text.
+        DataError: if it holds anything else.
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import is_textual, one_array, value_type
+    from discreet.core.arrow import as_text, is_textual
 
-    column = _arrow_column(values, wanted)
-    if pa.types.is_dictionary(column.type) and is_textual(value_type(column.type)):
-        return one_array(column)
-    if pa.types.is_null(column.type):
-        return column.cast(pa.string())
+    column = as_text(_arrow_column(values, wanted))
     if not is_textual(column.type):
         raise DataError("column.not-text", kind=column.type, wanted=wanted)
     return column.cast(pa.large_string())
@@ -186,27 +210,41 @@ def listed(values: Any, wanted: str = "values") -> list[Any] | None:
         column = unmasked(values, wanted)
         if column.ndim != 1:
             raise DataError("column.not-one", wanted=wanted, shape=column.shape)
-        if column.dtype.kind not in "UTO" and len(column):
+        if column.dtype.kind not in "UTObM" and len(column):
             raise DataError("column.not-text", kind=_described(column), wanted=wanted)
-        return list(column.tolist())
-    if any(hasattr(values, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "to_numpy")):
+        return None if column.dtype.kind == "M" else list(column.tolist())
+    if _is_of_library(values) or hasattr(values, "to_numpy"):
         return None
     _check_column(values, wanted)
     return list(values)
 
 
-def places_of_other(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[int]:
-    """Return the given rows whose entry is missing; raise an error if an entry of another given row is not text.
+def texts_at(plain: list[Any], rows: Iterable[int], wanted: str = "values") -> list[str | None]:
+    """Return the texts in the given rows of a list, with None for missing entries. Booleans and dates become text.
 
     Raises:
-        DataError: if an entry is neither missing nor text; the message says how many and where.
+        DataError: if an entry is anything else; the message says how many and where.
     """
-    other = [row for row in rows if not isinstance(plain[row], str)]
-    missing = [row for row in other if _is_missing(plain[row])]
-    if len(missing) < len(other):
-        wrong = [row for row in other if not _is_missing(plain[row])]
+    places = list(rows)
+    texts = [_text_of(plain[row]) for row in places]
+    wrong = [row for row, text in zip(places, texts, strict=True) if not isinstance(text, str | None)]
+    if wrong:
         raise DataError("column.not-all-text", count=len(wrong), total=len(plain), row=wrong[0], wanted=wanted)
-    return missing
+    return texts
+
+
+def _text_of(entry: Any) -> Any:
+    """Return an entry of a list as text, as `as_text` does for columns of Arrow; None if it is missing."""
+    if isinstance(entry, str):
+        # join turns a subclass of str, such as NumPy's, into a plain str; NumPy's conversion would drop a final NUL.
+        return "".join((entry,))
+    if _is_missing(entry):
+        return None
+    if isinstance(entry, datetime):
+        return entry.isoformat(" ").removesuffix(" 00:00:00")
+    if isinstance(entry, date):
+        return entry.isoformat()
+    return str(bool(entry)).lower() if is_flag(entry) else entry
 
 
 def marks(values: Any, wanted: str) -> AnyArray:
@@ -253,12 +291,11 @@ def absent(values: Any, wanted: str = "values") -> BoolArray:
     """
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, decoded, present
+    from discreet.core.arrow import arrow_numbers, present
 
     if is_masked(values):
         return np.asarray(np.ma.getmaskarray(values), dtype=np.bool_)
-    # Rows that refer to a null entry of a dictionary count as missing only after the column is decoded.
-    column = decoded(_arrow_column(values, wanted))
+    column = _arrow_column(values, wanted)
     gone = ~present(column)
     return gone | np.isnan(arrow_numbers(column)) if pa.types.is_floating(column.type) else gone
 
@@ -273,16 +310,13 @@ def categories(values: Any, wanted: str = "groups") -> tuple[IntArray, list[Any]
     Raises:
         DataError: if the column holds anything else, or entries are missing; the message says how many and where.
     """
-    import pyarrow as pa
+    from discreet.core.arrow import arrow_numbers, is_category, one_array, present
 
-    from discreet.core.arrow import arrow_numbers, decoded, is_textual, one_array, present
-
-    column = decoded(_arrow_column(values, wanted))
+    column = _arrow_column(values, wanted)
     refuse_missing(~present(column), wanted)
-    kind = column.type
-    if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
-        raise DataError("column.not-categories", wanted=wanted, kind=kind)
-    encoded = one_array(column.cast(pa.large_string()) if is_textual(kind) else column).dictionary_encode()
+    if not is_category(column.type):
+        raise DataError("column.not-categories", wanted=wanted, kind=column.type)
+    encoded = one_array(column).dictionary_encode()
     labels = list(map(as_composed, encoded.dictionary.to_pylist()))
     ordered = sorted(set(labels))
     ranks = {label: rank for rank, label in enumerate(ordered)}
@@ -299,7 +333,7 @@ def category_order(values: Any) -> list[Any]:
         return []
     if type(kind).__name__ == "CategoricalDtype":
         return list(kind.categories)
-    column = _arrow_column(values, "categories")
+    column = _as_arrow(values, "categories")
     if not pa.types.is_dictionary(column.type):
         return []
     chunks = column.unify_dictionaries().chunks if isinstance(column, pa.ChunkedArray) else [column]
@@ -365,21 +399,56 @@ def _check_column(values: Any, wanted: str) -> None:
 
 
 def _arrow_column(values: Any, wanted: str) -> Any:
+    """Return a column of any library in Arrow, as `discreet.core.arrow.plain` does."""
+    from discreet.core.arrow import plain
+
+    return plain(_as_arrow(values, wanted))
+
+
+def _as_arrow(values: Any, wanted: str) -> Any:
     import pyarrow as pa
 
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
+    values = unmasked(_only_column(values, wanted), wanted)
     _check_column(values, wanted)
-    values = unmasked(values, wanted)
     known = pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, UnicodeError, ValueError, OverflowError
-    with suppress(*known):
-        if hasattr(values, "__arrow_c_stream__"):
+    is_arrow = hasattr(values, "__arrow_c_stream__")
+    if is_arrow:
+        with suppress(*known):
             return pa.chunked_array(values)
+    with suppress(*known):
         if hasattr(values, "__arrow_c_array__"):
             return pa.array(values)
-        plain = values.to_numpy() if hasattr(values, "to_numpy") else values
+        # A type that Arrow does not know, such as Int128 of polars or Sparse of pandas, is read by its entries.
+        plain = values.to_numpy() if hasattr(values, "to_numpy") and not is_arrow else values
         return pa.array(plain if isinstance(plain, np.ndarray) else list(plain), from_pandas=True)
     raise DataError("column.mixed", wanted=wanted)
+
+
+def _is_of_library(values: Any) -> bool:
+    """Return true for columns and tables that Arrow reads, and for queries of polars."""
+    return any(hasattr(values, name) for name in ("__arrow_c_stream__", "__arrow_c_array__", "collect"))
+
+
+def _only_column(values: Any, wanted: str) -> Any:
+    """Return the only column of a table; any other object unchanged.
+
+    Raises:
+        DataError: if the table has several columns.
+    """
+    if not any(hasattr(type(values), name) for name in ("columns", "column_names", "schema", "collect_schema")):
+        return values
+    import pyarrow as pa
+
+    if hasattr(values, "iloc"):
+        names, column = list(values.columns), values.iloc[:, 0] if values.shape[1] else None
+    else:
+        table = pa.table(values.collect() if hasattr(values, "collect") else values)
+        names, column = table.column_names, table.column(0) if table.num_columns else None
+    if len(names) != 1:
+        raise DataError("column.whole-table", wanted=wanted, count=len(names), name=str((names or ["..."])[0]))
+    return column
 
 
 def _numpy_column(values: Any, wanted: str) -> AnyArray:
@@ -387,7 +456,7 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
         column: AnyArray = unmasked(values, wanted)
     elif isinstance(values, range):
         column = np.arange(values.start, values.stop, values.step)
-    elif hasattr(values, "__arrow_c_stream__") or hasattr(values, "__arrow_c_array__"):
+    elif _is_of_library(values):
         column = _from_arrow(values, wanted)
     elif hasattr(values, "to_numpy"):
         column = values.to_numpy()
@@ -401,14 +470,16 @@ def _numpy_column(values: Any, wanted: str) -> AnyArray:
 def _from_arrow(values: Any, wanted: str) -> AnyArray:
     import pyarrow as pa
 
-    from discreet.core.arrow import arrow_numbers, is_plain, present
+    from discreet.core.arrow import arrow_numbers, decimals_as_numbers, is_plain, present
 
     column = _arrow_column(values, wanted)
+    kind = column.type
+    if not (is_plain(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind)):
+        raise DataError("column.not-numbers", kind=kind, wanted=wanted)
     if column.null_count:
         refuse_missing(~present(column), wanted)
-    if pa.types.is_decimal(column.type):
-        # Decimals are converted by way of their text, which is exact.
-        column = column.cast(pa.string()).cast(pa.float64())
+    if pa.types.is_decimal(kind):
+        column = decimals_as_numbers(column)
     return arrow_numbers(column) if is_plain(column.type) else np.asarray(column)
 
 
@@ -435,7 +506,7 @@ def _is_missing(value: Any) -> bool:
     # By name: these types belong to pandas, which may not be installed. nan is the one number unequal to itself.
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float | np.floating) and bool(value != value)  # noqa: PLR0124
+    return isinstance(value, float | np.floating | Decimal) and bool(value != value)  # noqa: PLR0124
 
 
 def _missing(column: AnyArray) -> BoolArray:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.arrow import arrow_numbers, is_textual, present, value_type
+from discreet.core.arrow import arrow_numbers, is_category, plain, plain_type, present
 from discreet.core.checks import are_names
 from discreet.core.columns import refuse_missing
 from discreet.core.labels.text_forms import as_composed
@@ -261,10 +261,9 @@ def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
 def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
     refuse_missing(~present(column), f"labels of {name!r} in a batch")
     column.validate(full=True)
-    kind = value_type(column.type)
-    if not (is_textual(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
-        raise DataError("groups.wrong-type", name=name, kind=kind)
-    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    if not is_category(plain_type(column.type)):
+        raise DataError("groups.wrong-type", name=name, kind=plain_type(column.type))
+    encoded = column if pa.types.is_dictionary(column.type) else plain(column).dictionary_encode()
     if encoded.dictionary.null_count:
         raise DataError("groups.missing-label", name=name)
     return arrow_numbers(encoded.indices), list(map(as_composed, encoded.dictionary.to_pylist()))

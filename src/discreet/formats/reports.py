@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from discreet.core.arrow import plain_batch
 from discreet.core.batches import NAME, NUMBER, batch_facts, checked_name
 from discreet.core.reports import Reports
 from discreet.errors import DataError, ParameterError
@@ -17,7 +18,6 @@ from discreet.files.stored import TableFile, schema_entries
 from discreet.files.writing import replacing
 from discreet.formats import json_reports
 from discreet.formats.plan import Plan
-from discreet.formats.scanned import plain
 from discreet.formats.sources import ScannedSources, sources_of
 from discreet.mechanisms import Mechanism, report_tables
 
@@ -266,6 +266,6 @@ def read_public(
     if not batches:
         raise DataError("reports.missing")
     whole = pa.concat_tables(
-        [pa.Table.from_batches([plain(batch.public)]) for batch in batches], promote_options="permissive"
+        [pa.Table.from_batches([plain_batch(batch.public)]) for batch in batches], promote_options="permissive"
     )
     return replace(Reports.concatenate(batch.reports for batch in batches), batches=scan.batches), whole

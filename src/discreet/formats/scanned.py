@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from discreet.core.arrow import value_type
+from discreet.core.arrow import plain_batch
 from discreet.core.batches import NamedBatch
 from discreet.core.reports import COUNTS, Reports
 from discreet.core.tally import GroupedTally
@@ -245,18 +245,11 @@ class TableSource(ScannedSource):
             return
         with readable(self.place):
             for batch in self.table.read(range(len(self.table.rows)), BATCH_ROWS, there, labels=there):
-                table = pa.Table.from_batches([plain(batch)])
+                table = pa.Table.from_batches([plain_batch(batch)])
                 counted = table.group_by(there).aggregate([([], "count_all")])
                 columns = {name: counted[name].to_pylist() for name in (*there, "count_all")}
                 for row, count in enumerate(columns["count_all"]):
                     yield tuple(columns[n][row] if n in columns else self.folders.get(n) for n in names), count
-
-
-def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Validate an Arrow batch, and return it with dictionary-encoded columns decoded."""
-    batch.validate(full=True)
-    fields = [field.with_type(value_type(field.type)) for field in batch.schema]
-    return batch.cast(pa.schema(fields))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import FloatArray, IntArray
-from discreet.core.arrow import arrow_numbers, present, value_type
+from discreet.core.arrow import arrow_numbers, plain, plain_type, present
 from discreet.core.result_table import number_of
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import Mechanism
@@ -137,10 +137,10 @@ def written_cells(table: Any) -> Any:
 
 
 def _text(name: str, column: Any) -> Any:
-    kind = value_type(column.type)
+    kind = plain_type(column.type)
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise DataError("public-columns.wrong-type", name=name, kind=kind)
-    return column.cast(kind).cast(pa.large_string())
+    return plain(column).cast(pa.large_string())
 
 
 def _class_sizes(cells: Any) -> IntArray:

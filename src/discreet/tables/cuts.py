@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrow import array_of, flags_of
+from discreet.core.arrow import array_of, as_text, flags_of, is_textual
 from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
 from discreet.core.labels.spaces import TEXT
@@ -124,16 +124,16 @@ def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
     """Return for each date the number of cuts at or before it; null for missing dates."""
     import pyarrow.compute as pc
 
-    try:
-        read = pc.utf8_trim_whitespace(column.cast(pa.string()))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise DataError("cuts.needs-dates", kind=column.type, what=what) from None
+    column = as_text(column)
+    if not is_textual(column.type):
+        raise DataError("cuts.needs-dates", kind=column.type, what=what)
+    read = pc.replace_substring(pc.utf8_trim_whitespace(column), "T", " ")
     fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
     wrong = np.flatnonzero(~np.asarray(fits))
     if len(wrong):
         raise DataError("cuts.not-dates", count=len(wrong), total=len(read), what=what)
     # A date with a time is after its day, and both are after its month.
-    above = [pc.greater_equal(read, pa.scalar(cut, read.type)).cast(pa.int64()) for cut in cuts]
+    above = [pc.greater_equal(read, pa.scalar(str(cut).replace("T", " "), read.type)).cast(pa.int64()) for cut in cuts]
     places = above[0]
     for flags in above[1:]:
         places = pc.add(places, flags)

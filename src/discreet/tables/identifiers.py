@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import AnyArray
 from discreet.core import columns
-from discreet.core.arrow import is_textual, one_array
+from discreet.core.arrow import array_of, one_array, plain
 from discreet.core.checks import is_single
 from discreet.errors import DataError
+from discreet.tables.text import without_empty
 
 
 def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
@@ -26,17 +26,12 @@ def identifier_codes(values: Any, wanted: str) -> tuple[AnyArray, int]:
         DataError: if the values are neither integers nor text, or some are missing.
     """
     column = identifiers(values, wanted)
-    array = pa.array(column) if isinstance(column, np.ndarray) else column
-    if pa.types.is_dictionary(array.type):
-        # A dictionary may hold unused or repeated entries, so its entries are encoded first, and then the rows.
-        names = np.asarray(array.dictionary.dictionary_encode().indices)
-        array = pa.array(names[np.asarray(array.indices)])
-    coded = one_array(array.dictionary_encode())
+    coded = one_array((array_of(column) if isinstance(column, np.ndarray) else column).dictionary_encode())
     return np.asarray(coded.indices).astype(np.int32, copy=False), len(coded.dictionary)
 
 
 def identifiers(values: Any, wanted: str) -> Any:
-    """Return identifiers as ``(m,)`` int64, or as text in Arrow: large strings, or a dictionary of text.
+    """Return identifiers as ``(m,)`` int64, or as text in Arrow.
 
     Args:
         values: ``(m,)``; see `Traces.of`.
@@ -48,9 +43,6 @@ def identifiers(values: Any, wanted: str) -> Any:
     column = _integers_or_text(values, wanted)
     if isinstance(column, np.ndarray):
         return column
-    if pa.types.is_dictionary(column.type) and column.dictionary.null_count:
-        # If an entry of the dictionary is missing, Arrow counts its rows as missing only after decoding.
-        column = column.dictionary_decode().cast(pa.large_string())
     gone = np.zeros(len(column), dtype=np.bool_)
     gone[missing_rows(column)] = True
     columns.refuse_missing(gone, wanted)
@@ -63,18 +55,7 @@ def missing_rows(values: Any) -> AnyArray:
     Args:
         values: ``(m,)``, an array.
     """
-    import pyarrow.compute as pc
-
-    gone = values.is_null(nan_is_null=pa.types.is_floating(values.type))
-    if pa.types.is_dictionary(values.type):
-        entries = missing_rows(values.dictionary)
-        if len(entries):
-            gone = pc.or_(gone, pc.is_in(values.indices, value_set=pa.array(entries).cast(values.indices.type)))
-    elif pa.types.is_string_view(values.type):
-        return missing_rows(values.cast(pa.large_string()))
-    elif is_textual(values.type):
-        gone = pc.or_(gone, pc.fill_null(pc.equal(pc.binary_length(values), 0), fill_value=True))
-    return np.flatnonzero(np.asarray(gone))
+    return np.flatnonzero(columns.absent(without_empty(plain(values))))
 
 
 def _integers_or_text(values: Any, wanted: str) -> Any:

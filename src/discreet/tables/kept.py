@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.core.arrow import is_plain, is_textual, value_type
+from discreet.core.arrow import is_category, is_plain, plain_type
 from discreet.core.checks import are_names
 from discreet.core.reports import RESERVED, is_count
 from discreet.errors import DataError, ParameterError
@@ -61,7 +61,7 @@ def check_writable(keep: Sequence[str], mechanism: Mechanism, kind: str) -> None
 
 
 def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
-    """Return the types of kept columns: dictionaries are decoded, and dates in text files stay text.
+    """Return the types of kept columns: text, numbers or booleans. Dates in text files are text.
 
     Args:
         types: the types of the columns in the table.
@@ -74,10 +74,10 @@ def kept_schema(types: dict[str, pa.DataType], *, is_text: bool) -> pa.Schema:
 
 
 def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
-    kind = value_type(kind)
-    if pa.types.is_string_view(kind) or (is_text and pa.types.is_temporal(kind)):
+    kind = plain_type(kind)
+    if is_text and pa.types.is_temporal(kind):
         return pa.string()
-    if is_textual(kind) or is_plain(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+    if is_category(kind) or is_plain(kind):
         return kind
     raise DataError("keep.wrong-type", name=name, kind=str(kind)[:40])
 
@@ -101,11 +101,8 @@ def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
 
 def kept_in(rows: Any, schema: pa.Schema) -> Any:
     """Return the kept columns of rows in the types of `schema`. Empty text becomes a missing cell."""
-    selected = rows.select(schema.names)
-    selected.validate(full=True)
-    cast = selected.cast(schema).columns
-    columns = [without_empty(column) if is_textual(column.type) else column for column in cast]
-    return pa.Table.from_arrays(columns, schema=schema)
+    plain = [without_empty(column) for column in rows.select(schema.names).columns]
+    return pa.Table.from_arrays(plain, schema.names).cast(schema)
 
 
 def recast(table: Any, schema: pa.Schema) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrow import is_textual, value_type
+from discreet.core.arrow import as_text, is_category, is_textual
 from discreet.core.checks import checked_whole
 from discreet.core.labels.text_forms import composed, match_key
 from discreet.errors import DataError, ParameterError
@@ -164,27 +164,23 @@ def _add(
 
 
 def _kind(kind: pa.DataType) -> str:
-    kind = value_type(kind)
     if pa.types.is_integer(kind):
         return INTEGERS
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return NUMBER_LABELS
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return DATES
-    if is_textual(kind):
-        return TEXT
-    return str(kind)
+    return TEXT if is_textual(kind) or pa.types.is_boolean(kind) else str(kind)
 
 
 def _counted(column: Any) -> Iterator[tuple[Any, int]]:
     import pyarrow.compute as pc
 
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        column = column.cast(pa.string())
+    column = as_text(column)
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
-    elif pa.types.is_nested(column.type):
+    elif not is_category(column.type):
         return
     counts = pc.value_counts(column)
     yield from zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from discreet.core.arrow import plain_batch, plain_type
 from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_columns
 from discreet.files.reading import files_in, opened, opened_text, readable
 from discreet.files.stored import FileState, StoredTable, look
@@ -56,6 +57,10 @@ class TableScan:
     named: Mapping[str, pa.Scalar] = field(default_factory=dict)
     spelled: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        """Note the types of the columns as they are read, without dictionaries and other encodings."""
+        object.__setattr__(self, "types", {name: plain_type(kind) for name, kind in self.types.items()})
+
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the columns of all rows, in batches of at most ``rows`` rows (None: `BATCH_ROWS`).
 
@@ -64,7 +69,8 @@ class TableScan:
         self.state.check(self.source)
         rows = BATCH_ROWS if rows is None else rows
         inside = [name for name in names if name not in self.named]
-        for batch in self._read(inside, rows) if inside else [pa.record_batch([pa.nulls(self.rows)], [""])]:
+        for read in self._read(inside, rows) if inside else [pa.record_batch([pa.nulls(self.rows)], [""])]:
+            batch = plain_batch(read)
             for start in range(0, batch.num_rows, rows):
                 yield self._with_named(batch.slice(start, rows), names)
         self.state.check(self.source)
@@ -80,7 +86,7 @@ class TableScan:
             return iter(self.kept.select(names).to_batches())
         if self.table is not None:
             groups, spelled = range(len(self.table.rows)), [self.spelled.get(name, name) for name in names]
-            return (_renamed(batch, names) for batch in self.table.read(groups, rows, spelled))
+            return (batch.rename_columns(names) for batch in self.table.read(groups, rows, spelled))
         assert self.form is not None
         return replace(self.form, asked={name: self.asked[name] for name in names}).batches()
 
@@ -96,17 +102,9 @@ class TableScan:
 
     def whole(self) -> pa.Table:
         """Return the requested columns in memory; errors as for `batches`."""
-        if self.kept is not None and not self.named:
-            return self.kept
         schema = pa.schema([(name, self.types[name]) for name in self.asked])
         # Metadata of the table and of its fields do not belong to the columns.
         return pa.Table.from_batches([batch.cast(schema) for batch in self.batches(list(self.asked))], schema=schema)
-
-
-def _renamed(batch: pa.RecordBatch, names: list[str]) -> pa.RecordBatch:
-    """Validate an Arrow batch, and rename its columns. Invalid lengths in a damaged file would crash the process."""
-    batch.validate(full=True)
-    return pa.record_batch(batch.columns, names)
 
 
 def table_files(sources: str | File | Iterable[str | File]) -> list[File]:

@@ -23,7 +23,8 @@ import pyarrow as pa
 from pyarrow import csv
 
 from discreet.arrays import BoolArray
-from discreet.core.arrow import decoded, is_textual, one_array, value_type
+from discreet.core.arrow import array_of, arrow_numbers, decimals_as_numbers, is_textual, one_array
+from discreet.core.columns import absent, whole_numbers
 from discreet.core.domain import Domain
 from discreet.core.labels.spaces import TEXT, LabelSpace
 from discreet.core.labels.text_forms import composed
@@ -40,9 +41,6 @@ _SHORT_INTEGER = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 _INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _COMMA = r"^[+-]?[0-9]*,[0-9]+$"
-
-
-_WHOLE_BELOW = {pa.float16(): 2.0**11, pa.float32(): 2.0**24, pa.float64(): 2.0**53}
 
 
 class Kind(Enum):
@@ -130,14 +128,10 @@ def from_text(
 
 
 def without_empty(column: Any) -> Any:
-    """Return a column of text with nulls instead of empty cells."""
+    """Return a plain column of text with nulls instead of empty cells; any other column unchanged."""
     import pyarrow.compute as pc
 
-    column = decoded(column)
-    if pa.types.is_string_view(column.type):
-        # Arrow does not measure views.
-        column = column.cast(pa.large_string())
-    return _without(column, pc.equal(pc.binary_length(column), 0))
+    return _without(column, pc.equal(pc.binary_length(column), 0)) if is_textual(column.type) else column
 
 
 def _without(column: Any, gone: Any) -> Any:
@@ -152,8 +146,8 @@ def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
 
     trimmed = pc.utf8_trim_whitespace(column)
     short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
-    plain = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
-    read = np.asarray(plain.cast(pa.int64()).fill_null(0)).copy()
+    digits = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
+    read = np.asarray(digits.cast(pa.int64()).fill_null(0)).copy()
     others = one_array(pc.dictionary_encode(pc.if_else(short, None, trimmed)))
     numbers = [_whole(text) for text in others.dictionary.to_pylist()]
     known = np.array([number is not None for number in numbers] or [True])
@@ -200,19 +194,23 @@ def from_typed(column: Any, cells: Cells) -> Any:
     Integers become integers again if a missing cell had turned them into floats. Names that are integers become text.
     All other columns stay unchanged, and are checked later.
     """
-    whole = cells.kind is Kind.INTEGER or cells.labels is None
-    if whole and pa.types.is_floating(column.type):
-        import pyarrow.compute as pc
-
-        numbers = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column).cast(pa.float64())
-        # Above this limit one float stands for several integers.
-        inside = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), _WHOLE_BELOW[column.type]))
-        column = numbers.cast(pa.int64()) if pc.all(inside).as_py() in (True, None) else column
+    if cells.kind is Kind.INTEGER or cells.labels is None:
+        column = as_integers(column)
     if cells.labels is not None:
         return column
-    if pa.types.is_integer(column.type):
-        return column.cast(pa.string())
-    return without_empty(column) if is_textual(value_type(column.type)) else column
+    return column.cast(pa.string()) if pa.types.is_integer(column.type) else without_empty(column)
+
+
+def as_integers(column: Any) -> Any:
+    """Return a plain column of numbers as int64 if every number is whole and exact; any other column unchanged."""
+    if pa.types.is_decimal(column.type):
+        numbers = decimals_as_numbers(column)
+        return numbers if pa.types.is_integer(numbers.type) else column
+    if not pa.types.is_floating(column.type):
+        return column
+    gone = absent(column)
+    whole = whole_numbers(np.where(gone, np.nan, arrow_numbers(column)).astype(column.type.to_pandas_dtype()))
+    return column if whole is None else array_of(whole, ~gone)
 
 
 _SEPARATORS = (",", ";", "\t", "|")

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import array_of, arrow_numbers, decoded, flags_of
+from discreet.core.arrow import array_of, arrow_numbers, as_text, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
@@ -69,10 +69,10 @@ def filled(values: Any, label: MissingLabel | None) -> Any:
 def _filled(column: Any, label: Label | None) -> Any:
     if label is None or not columns.absent(column).any():
         return column
-    column = decoded(column)
     is_label_text = isinstance(label, str)
+    column = as_text(column) if is_label_text else column
     if pa.types.is_null(column.type):
-        column = column.cast(pa.string() if is_label_text else pa.int64())
+        column = column.cast(pa.int64())
     # Encoding refuses all columns but text and integers.
     return column if is_label_text == pa.types.is_integer(column.type) else column.fill_null(label)
 
@@ -85,7 +85,6 @@ def as_float32(values: Any) -> Any:
     """
 
     def narrowed(_: str, column: Any) -> Any:
-        column = decoded(column)
         is_wide = pa.types.is_float64(column.type)
         return array_of(columns.float32(column.fill_null(np.nan))) if is_wide else column
 

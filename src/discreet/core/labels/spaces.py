@@ -11,6 +11,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from itertools import repeat
 from typing import Any, ClassVar
@@ -20,7 +21,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.checks import is_single
+from discreet.core.checks import is_flag, is_single
 from discreet.core.columns import MISSING, OUTSIDE
 from discreet.core.labels.text_forms import composed, match_keys, tidied
 from discreet.errors import DataError, ParameterError
@@ -184,7 +185,7 @@ class IntegerRange(LabelSpace):
 
     def encode(self, values: Any) -> IntArray:
         """Return the ``(n,)`` codes of a column of integers."""
-        codes = columns.integers(values)
+        codes = columns.integers(values, whole=True)
         if not len(codes):
             return codes
         low, high, stop = int(codes.min()), int(codes.max()), self.start + self.size
@@ -233,7 +234,7 @@ class Integers(LabelSpace):
 
     def encode(self, values: Any) -> IntArray:
         """Return the ``(n,)`` codes of a column of integers."""
-        wanted = columns.integers(values)
+        wanted = columns.integers(values, whole=True)
         place = np.searchsorted(self.labels, wanted, sorter=self.order)
         codes = self.order[np.minimum(place, self.size - 1)]
         return np.where(self.labels[codes] == wanted, codes, OUTSIDE)
@@ -279,38 +280,19 @@ class Texts(LabelSpace):
             raise DataError("column.not-text", wanted="values", kind="other objects") from None
         outside = np.flatnonzero(codes == OUTSIDE)
         if len(outside):
-            missing = columns.places_of_other(plain, outside.tolist())
-            codes[missing] = MISSING
-            unknown = outside if not missing else np.flatnonzero(codes == OUTSIDE)
-            others = [plain[row] for row in unknown.tolist()]
-            different = list(dict.fromkeys(others))
-            by_text = dict(zip(different, self._codes_of_others(different), strict=True))
-            codes[unknown] = [by_text[text] for text in others]
+            others = columns.texts_at(plain, outside.tolist())
+            different = [text for text in dict.fromkeys(others) if text is not None]
+            by_text = {None: MISSING, **dict(zip(different, self._codes_of_others(different), strict=True))}
+            codes[outside] = [by_text[text] for text in others]
         return codes
 
     def _encode_arrow(self, values: Any) -> IntArray:
-        import pyarrow as pa
-
-        from discreet.core.arrow import arrow_numbers, present
-
-        column = columns.text(values)
-        if pa.types.is_dictionary(column.type):
-            of_dictionary = self._places(column.dictionary.cast(pa.large_string()))
-            indices = np.where(present(column.indices), arrow_numbers(column.indices), 0)
-            codes = of_dictionary[indices] if len(of_dictionary) else np.full(len(column), OUTSIDE, dtype=np.int64)
-        else:
-            codes = self._places(column)
-        if column.null_count:
-            codes = np.where(present(column), codes, MISSING)
-        return codes
-
-    def _places(self, texts: Any) -> IntArray:
-        """Return the codes of an Arrow array of texts; null becomes OUTSIDE."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         from discreet.core.arrow import arrow_numbers, flags_of, present
 
+        texts = columns.text(values)
         indices_of = pc.index_in(texts, options=pc.SetLookupOptions(value_set=self._known))
         known = present(indices_of)
         codes = np.where(known, arrow_numbers(indices_of), np.int64(OUTSIDE))
@@ -324,7 +306,7 @@ class Texts(LabelSpace):
             )
             places = pc.index_in(others, options=pc.SetLookupOptions(value_set=different))
             codes[unknown] = np.array(code_of_each, dtype=np.int64)[arrow_numbers(places)]
-        return codes
+        return np.where(present(texts), codes, MISSING) if texts.null_count else codes
 
     def _codes_of_others(self, texts: Sequence[str]) -> list[int]:
         """Return the codes of distinct texts that are not labels.
@@ -418,12 +400,12 @@ def flat(labels: Any, wanted: str = "labels") -> LabelSpace:
 
 def _looks_like_text(labels: Any) -> bool:
     if isinstance(labels, list | tuple):
-        return any(isinstance(label, str) for label in labels)
+        return any(isinstance(label, str | date) or is_flag(label) for label in labels)
     kind = getattr(getattr(labels, "dtype", None), "kind", None)
-    if kind is not None and kind in "iufb":
+    if kind is not None and kind in "iuf":
         return False
     sample = np.asarray(labels[:1] if hasattr(labels, "__getitem__") else list(labels)[:1])
-    return sample.dtype.kind in "UTO"
+    return sample.dtype.kind in "UTObM"
 
 
 def _at_least_one(count: int, wanted: str) -> int:
@@ -446,11 +428,7 @@ def _label_texts(labels: Any, wanted: str) -> list[Any]:
     plain = columns.listed(labels, wanted)
     if plain is None:
         return list(columns.text(labels, wanted).to_pylist())
-    # join turns a subclass of str, such as NumPy's, into a plain str; NumPy's conversion would drop a final NUL.
-    texts = ["".join((text,)) if isinstance(text, str) else text for text in plain]
-    for row in columns.places_of_other(texts, range(len(texts)), wanted):
-        texts[row] = None
-    return texts
+    return columns.texts_at(plain, range(len(plain)), wanted)
 
 
 def _texts(names: list[Any], wanted: str) -> LabelSpace:

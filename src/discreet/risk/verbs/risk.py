@@ -29,7 +29,6 @@ from discreet.cli.output import (
     show,
     written,
 )
-from discreet.cli.removed import refuse_removed
 from discreet.core.checks import checked_choice
 from discreet.core.domain import Domain
 from discreet.core.random import SecureRandom, SeededRandom
@@ -65,9 +64,6 @@ class _RiskGroup(SubcommandGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments; without a verb they belong to ``traces``."""
         if args and args[0] not in {*self.commands, *ctx.help_option_names}:
-            # Names of verbs are words; the name of a table has a dot or a slash.
-            if args[0].isidentifier():
-                refuse_removed(f"risk {args[0]}")
             args = [_TRACES, *args]
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
