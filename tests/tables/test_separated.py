@@ -48,10 +48,10 @@ def test_integers_are_read_however_they_are_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cell", ["ten", "10.5", "1e999999999", "0x0a.0", "1_0", "10 10", "99999999999999999999"])
 def test_cells_that_are_no_integers(cell: str, tmp_path: Path) -> None:
     message = refusal(tmp_path, f"id,x\n1,10\n2,{cell}\n3,{SECRET}!\n", INTEGERS, "x")
-    assert message.endswith(
-        "Column 'x' must hold integers. 2 of 3 cells do not (first in row 1, line 3). Correct these cells, or filter "
-        "them out. [cells.wrong-kind]"
-    )
+    assert "Column 'x'" in message
+    assert "2 of 3 cells" in message
+    assert "(first in row 1, line 3)" in message
+    assert message.endswith("[cells.wrong-kind]")
 
 
 def test_products_and_grids_are_read_by_their_attributes(tmp_path: Path) -> None:

@@ -250,7 +250,7 @@ class Subcommand(click.Command):
             parameter.help = _LAST.sub(r"[default: \1]", parameter.help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments. Raise an error for removed options, and for options of a command of the same group."""
+        """Parse the arguments. Raise an error for options of another command of the same group."""
         *groups, name = ctx.command_path.split()[1:] or [str(self.name)]
         here = " ".join([*groups, name])
         try:

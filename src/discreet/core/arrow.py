@@ -48,11 +48,9 @@ def plain(column: Any) -> Any:
         rows = np.arange(column.offset, column.offset + len(column))
         runs = np.searchsorted(np.asarray(column.run_ends), rows, side="right")
         return plain(column.values).take(array_of(runs))
-    return (
-        plain(column.dictionary).take(column.indices)
-        if pa.types.is_dictionary(kind)
-        else column.cast(pa.large_string())
-    )
+    if pa.types.is_dictionary(kind):
+        return plain(column.dictionary).take(column.indices)
+    return column.cast(pa.large_string())
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
@@ -97,6 +95,12 @@ def is_category(kind: pa.DataType) -> bool:
     """Return true if a plain column of this type can name groups: text, integers, booleans, or nothing at all."""
     is_named = is_textual(kind) or pa.types.is_integer(kind)
     return bool(is_named or pa.types.is_boolean(kind) or pa.types.is_null(kind))
+
+
+def is_value(kind: pa.DataType) -> bool:
+    """Return true if a plain column of this type can hold values: text, numbers, booleans, dates or times."""
+    is_number = is_plain(kind) or pa.types.is_decimal(kind)
+    return bool(is_category(kind) or is_number or pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def is_plain(kind: pa.DataType) -> bool:

@@ -69,9 +69,10 @@ def whole_numbers(column: AnyArray) -> AnyArray | None:
     """
     if column.dtype.kind == "O":
         numbers = column.tolist()
-        with suppress(TypeError, ValueError, OverflowError):
-            whole = [int(number) for number in numbers if is_real(number) or isinstance(number, Decimal)]
-            return np.array(whole) if whole == numbers else None
+        with suppress(ValueError, OverflowError):
+            if all(is_real(number) or isinstance(number, Decimal) for number in numbers):
+                whole = [int(number) for number in numbers]
+                return np.array(whole) if whole == numbers else None
         return None
     if column.dtype.kind != "f":
         return None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.core.arrow import as_text, is_category, is_textual
+from discreet.core.arrow import as_text, is_textual, is_value
 from discreet.core.checks import checked_whole
 from discreet.core.labels.text_forms import composed, match_key
 from discreet.errors import DataError, ParameterError
@@ -180,7 +180,7 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
         column = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
-    elif not is_category(column.type):
+    elif not is_value(column.type):
         return
     counts = pc.value_counts(column)
     yield from zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)

@@ -119,8 +119,10 @@ def from_text(
     left = known & cells.spellings
     if left:
         column = _without(column, pc.is_in(column, value_set=pa.array(sorted(left), column.type)))
+    if "" not in (cells.labels or ()):
+        column = without_empty(column)
     if cells.kind is Kind.TEXT:
-        return column if "" in (cells.labels or ()) else without_empty(column)
+        return column
     read, wrong = _whole_numbers(column) if cells.kind is Kind.INTEGER else _numbers(column)
     if wrong.any():
         raise _wrong_cells(name, column, cells, wrong, place)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core import columns
-from discreet.core.arrow import array_of, arrow_numbers, as_text, flags_of
+from discreet.core.arrow import array_of, arrow_numbers, as_text, flags_of, is_value
 from discreet.core.checks import checked_choice
 from discreet.core.columns import CLIPPED, OUTSIDE, READ
 from discreet.core.domain import Domain
@@ -473,6 +473,9 @@ class ValueScan:
             return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
         table = scan(source, checked_columns(chosen, arguments), wanted)
+        for name in names:
+            if not is_value(table.types[name]):
+                raise DataError("column.unreadable", name=name, kind=table.types[name]).at(path)
         if not table.rows and plain and tag is None:
             raise DataError("table.without-rows", path=path)
         return cls(table, names, spread is not None, user, tag, keep)

@@ -282,8 +282,8 @@ class Texts(LabelSpace):
         if len(outside):
             others = columns.texts_at(plain, outside.tolist())
             different = [text for text in dict.fromkeys(others) if text is not None]
-            by_text = {None: MISSING, **dict(zip(different, self._codes_of_others(different), strict=True))}
-            codes[outside] = [by_text[text] for text in others]
+            by_text = dict(zip(different, self._codes_of_others(different), strict=True))
+            codes[outside] = [MISSING if text is None else by_text[text] for text in others]
         return codes
 
     def _encode_arrow(self, values: Any) -> IntArray:
