@@ -55,6 +55,7 @@ def refusal(*arguments: object) -> str:
     assert isinstance(result.exception, SystemExit)
     assert result.stdout == ""
     assert re.fullmatch(r"Error: [^\n]+\.( \[[\w-]+\.[a-z0-9-]+\])?\n", result.stderr), result.stderr
+    assert not re.search(r"`\w+=", result.stderr), f"an argument of Python, not an option: {result.stderr}"
     return result.stderr
 
 

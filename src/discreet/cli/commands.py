@@ -268,12 +268,12 @@ class Subcommand(click.Command):
         from discreet.cli.output import check_outputs, given_options, notes_on_errors
 
         passed = given_options()
-        for rule in self.params:
-            if isinstance(rule, ConditionalOption) and rule.name in passed:
-                rule.check(passed, ctx.params)
-        check_outputs(self.params, ctx.params)
-        _delay_imports()
         with self.options_in_messages(ctx), notes_on_errors():
+            for rule in self.params:
+                if isinstance(rule, ConditionalOption) and rule.name in passed:
+                    rule.check(passed, ctx.params)
+            check_outputs(self.params, ctx.params)
+            _delay_imports()
             return self.run(ctx)
 
     @contextmanager
