@@ -206,7 +206,7 @@ def test_a_plan_and_a_collection_are_attested(files: Files) -> None:
     assert page.read_text() == Attestation(plan_of(one), one, (KEY,), "trusted by whoever made this page").page()
     page.unlink()
     for options, words in (
-        ([files.plan, "-o", page, "--trust", KEY], "--trust does nothing here: a plan is not signed"),
+        ([files.plan, "-o", page, "--trust", KEY], "option.idle"),
         ([files.plan, "-o", page, "--draws", 7], "draws must be"),
         ([files.plan, "-o", page.with_suffix(".pdf")], ".html"),
         ([signed, "-o", page, "--allow-outside"], "a collection names no files"),

@@ -318,7 +318,7 @@ def test_it_is_used_or_refused(outcome: Any, form: str, option: str) -> None:
 def test_blocks_that_there_are_not_go_nowhere(outcome: Any, form: str, option: list[str]) -> None:
     found = outcome(*FORMS[form].split(), *option)
     assert found.code == 2
-    assert f"{option[0]} does nothing here" in found.errors
+    assert "option.idle" in found.errors
 
 
 @pytest.mark.parametrize(

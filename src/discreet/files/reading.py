@@ -251,7 +251,7 @@ def readable(path: object) -> Iterator[None]:
         yield
     except DiscreetError as error:
         # An error from a nested `readable` names the source already.
-        named = error.sentence().startswith((f"{path}: ", f"{path} "))
+        named = str(path) in error.sentence()
         raise (error if named else error.at(path)) from None
     except FileNotFoundError:
         raise DataError("file.not-found", path=path) from None
