@@ -52,7 +52,7 @@ def method_of(name: object) -> Method[Estimate]:
 
 
 def estimator(method: Method[Estimate], options: Mapping[str, Any]) -> Callable[[LinearStart], Estimate]:
-    """Return the function that estimates by a method with these options, and with the limits that they name.
+    """Return a function that estimates by a method with these options, and computes the limits that the options name.
 
     Raises:
         ParameterError: if the method does not take one, or not as it is.

@@ -256,7 +256,7 @@ def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
 
 
 def _chi_square(covariance: FloatArray, away: Sequence[FloatArray]) -> ChiSquare | None:
-    """Return the chi-square test that deviations with this covariance are 0.
+    """Return the chi-square test of the hypothesis that deviations with this covariance have the mean 0.
 
     Several deviations are taken from their common mean.
     """

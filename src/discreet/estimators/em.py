@@ -87,7 +87,7 @@ def expectation_maximization(
     most_iterations: int = 10_000,
     progress: Progress | None = None,
 ) -> Reconstruction:
-    """Return frequencies by expectation maximisation, which stops if an iteration changes them little.
+    """Return frequencies by expectation maximisation, which stops at an iteration that hardly changes the frequencies.
 
     Args:
         likelihood: the likelihood of the reports.

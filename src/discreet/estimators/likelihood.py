@@ -40,7 +40,7 @@ _TINY = 1e-150
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowLikelihood:
-    """The likelihood of reports: the membership matrix of blocks, the contrast, and the number in clear.
+    """The likelihood of reports: the membership matrix of blocks, the contrast, and the number of reports in clear.
 
     Attributes:
         membership: The reported blocks.
@@ -64,13 +64,13 @@ class RowLikelihood:
 
     @property
     def length(self) -> int:
-        """The length of a point: v, plus 1 if there is a rest."""
+        """The number of coordinates of a point: v, plus 1 if the values in clear have a common coordinate."""
         return self.membership.size + (self.clear is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowSums:
-    """Sums over all rows of weights w, one for each row.
+    """Sums over all rows of the likelihood, for one weight w of each row.
 
     Attributes:
         everywhere: sum(w).
@@ -82,7 +82,7 @@ class RowSums:
 
 
 class Rows(ABC):
-    """The rows of a likelihood, z = c / (1 + c t) for each, and sums over them.
+    """The rows of a likelihood: the number z = c / (1 + c t) of each row, and sums over all rows.
 
     The rows may be in this process or elsewhere.
 
@@ -98,7 +98,7 @@ class Rows(ABC):
 
     @abstractmethod
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Return the sums of m z at the distribution ``members``, shape ``(v,)``.
+        """Return the sums over all rows of m z, at the distribution ``members`` with shape ``(v,)``.
 
         Args:
             members: p.
@@ -107,7 +107,7 @@ class Rows(ABC):
 
     @abstractmethod
     def curvature(self) -> tuple[RowSums, float]:
-        """Return the sums of m z^2, divided by the greatest z^2 or about that, and this divisor."""
+        """Return the sums over all rows of m z^2, divided by about the greatest z^2, and this divisor."""
 
     @abstractmethod
     def set_direction(self, step: FloatArray) -> None:
@@ -115,11 +115,11 @@ class Rows(ABC):
 
     @abstractmethod
     def slope(self, length: float) -> tuple[float, float]:
-        """Return the first derivative of the log-likelihood at a step of this length, and minus the second."""
+        """Return the first derivative of the log-likelihood after a step of this length, and minus the second."""
 
     @abstractmethod
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move z by a step of this length, and return the sums of the changes of m z.
+        """Move all rows by a step of this length, and return the changes of the sums of m z.
 
         If ``whole``, return the sums of m z itself.
         """
@@ -129,7 +129,7 @@ MakeRows: TypeAlias = Callable[[RowLikelihood], Rows]
 
 
 class LocalRows(Rows):
-    """The rows of a likelihood in this process, w = 1/c + t for each, and sums over them; passes are counted.
+    """The rows of a likelihood in this process: the number w = 1/c + t of each row, and sums over all rows.
 
     The inverse of w is z, and w is linear: along a direction d it changes by B d per unit of step. Sums are added in a
     fixed order, so that they do not depend on threads. Rows are processed in chunks: only w and B d have an entry for
@@ -152,7 +152,7 @@ class LocalRows(Rows):
         self._along: AnyArray = np.empty(0)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Return the sums of m z at the distribution ``members``, shape ``(v,)``.
+        """Return the sums over all rows of m z, at the distribution ``members`` with shape ``(v,)``.
 
         Args:
             members: p.
@@ -173,7 +173,7 @@ class LocalRows(Rows):
         return self._sums(weights)
 
     def curvature(self) -> tuple[RowSums, float]:
-        """Return the sums of m z^2, divided by the greatest z^2, and this divisor.
+        """Return the sums over all rows of m z^2, divided by the greatest z^2, and this divisor.
 
         The square of a large contrast would not fit into single precision.
         """
@@ -197,7 +197,7 @@ class LocalRows(Rows):
             self._along[rows] = product
 
     def slope(self, length: float) -> tuple[float, float]:
-        """Return the first derivative of the log-likelihood at a step of this length, and minus the second."""
+        """Return the first derivative of the log-likelihood after a step of this length, and minus the second."""
         first = second = 0.0
         for rows, _ in self._chunks():
             for piece in _pieces(rows):
@@ -209,7 +209,7 @@ class LocalRows(Rows):
         return first, second
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move by a step of this length, and return the sums of the changes of m z; or, if ``whole``, of m z itself."""
+        """Move all rows by a step of this length, and return the changes of the sums of m z; the sums if ``whole``."""
         self._smallest = np.inf
 
         def weights(rows: slice, _part: Membership) -> FloatArray:
@@ -242,7 +242,7 @@ class LocalRows(Rows):
         return self._w
 
     def _moved(self, rows: slice, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return B d, w, and w after a step of this length, for some rows."""
+        """Return B d, w, and w after a step of this length, for a slice of rows."""
         # In double precision, also if the products are in single precision.
         along, w = self._along[rows].astype(np.float64, copy=False), self._weights()[rows]
         after = along * length
@@ -250,7 +250,7 @@ class LocalRows(Rows):
         return along, w, np.maximum(after, self._least, out=after)
 
     def _times(self, each: FloatArray, rows: slice) -> FloatArray:
-        """Return each row times its multiplicity m; the same array if every row counts once."""
+        """Return the entry of each row times the row's multiplicity m; the same array if every row counts once."""
         return each if self._multiplicity is None else each * self._multiplicity[rows]
 
     def _sums(self, weights: Callable[[slice, Membership], FloatArray]) -> RowSums:
@@ -263,7 +263,7 @@ class LocalRows(Rows):
         return RowSums(everywhere, inside)
 
     def _chunks(self) -> Iterator[tuple[slice, Membership]]:
-        """Yield chunks of rows with their part of B; memory pages of vectors in files are released after each."""
+        """Yield chunks of rows with the chunk's part of B; pages of vectors in files are released after each chunk."""
         for rows, part in self._membership.chunks(STRETCH):
             yield rows, part
             for vector in (self._w, self._along):

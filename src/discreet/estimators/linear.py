@@ -186,7 +186,7 @@ class LinearStart:
         return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, make_law=law)
 
     def at_all_looks(self, estimate: Estimate) -> Estimate:
-        """Return an estimate with limits that hold at all looks at once, whatever its method is.
+        """Return an estimate of any method with limits that hold at all looks at once.
 
         Raises:
             ParameterError: if devices share a pool of hash functions.

@@ -319,7 +319,7 @@ class _Ascent:
         return gradient
 
     def _from_blocks(self, weights: RowSums) -> FloatArray:
-        """Return the part of the gradient from blocks, given their weights (or the change from changes of weights)."""
+        """Return the blocks' part of the gradient from sums over rows, or its change from changes of sums."""
         everywhere = weights.everywhere / (self._reports * self._likelihood.contrast)
         gradient = np.full(self._point.size, everywhere)
         gradient[: self._size] += weights.inside / self._reports

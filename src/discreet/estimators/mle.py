@@ -65,7 +65,7 @@ def maximum_likelihood(
 
 
 def arranged(evidence: Evidence, covered: FloatArray, others: FloatArray) -> FloatArray:
-    """Return ``(|X|,)`` numbers in the domain's order, from numbers of the values that B covers and of the others."""
+    """Return ``(|X|,)`` numbers in the domain's order, from numbers for the values that B covers and for the others."""
     whole = np.empty(len(evidence.covered))
     whole[evidence.covered], whole[~evidence.covered] = covered, others
     return whole
@@ -158,7 +158,7 @@ def one_stepped(
 ) -> Estimate:
     """Return an estimate with the standard errors and intervals of its one-step estimate.
 
-    If blocks are single values, or values too many, the estimate is unchanged.
+    If blocks are single values, or if there are too many values, the estimate is unchanged.
 
     Args:
         start: the reports.
@@ -195,7 +195,7 @@ def _step_errors(start: LinearStart, step: OneStep | None, estimate: Estimate) -
 
 
 def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertainty:
-    """Return the uncertainty of the one-step estimate; without it, of the linear estimate.
+    """Return the uncertainty of the one-step estimate, or of the linear estimate if there is no one-step estimate.
 
     Values in clear have the limits of their counts.
     """

@@ -14,11 +14,12 @@ For alpha of 1/80 and more there are 79 samples, and c(t) is the k-th largest ra
 alpha c(t) is the largest ratio of ceil(1/alpha) - 1 samples, among them the 79. So limits of levels are nested. Limits
 lie on a line through points with a fixed distance from the estimate.
 
-A quantile x of people who lie evenly within bins fulfils w_x . p = tau: w_x is 1 below the bin of x, and within it the
-part below x.
+If people lie evenly within bins, a quantile x fulfils w_x . p = tau: w_x is 1 for the bins below x, and for the bin of
+x the part of the bin below x.
 
 Distributions are fitted by a primal-dual interior point method, many at a time. With g = Q'(c/q), the certificate is
-max over x of g_x - mu (w_x - t), less 1, for the multiplier mu of w . p = t: by so much l(t) may be larger, per report.
+max over x of g_x - mu (w_x - t), less 1, for the multiplier mu of w . p = t: l(t) may be larger by at most this number
+per report.
 """
 
 from collections.abc import Callable
@@ -37,20 +38,20 @@ from discreet.theory.binomial import z_quantile
 # In nats of all reports together: the largest gap of a fit.
 _GAP = 1e-3
 _MOST_STEPS = 60
-# A step goes this part of the way to where a frequency would be 0, and the products of both aim at this part of them.
+# The share of the way to the nearest bound that a step may go, and the factor by which a step reduces the products p z.
 _INSIDE, _AIM = 0.95, 0.1
 _SAMPLES = 79
 # The smallest probability of a miss for which ratios are sampled.
 LEAST_ALPHA = 1e-3
 _LEVEL = 0.05
-# Points of a grid, and the times that it is refined. Points between an estimate and the limits by chi-square.
+# Points of a grid, and the number of its refinements. Points between an estimate and the limits by chi-square.
 _GRID, _REFINED, _BETWEEN = 17, 2, 8
 _MOST_OUTWARDS = 400
 _EDGE = 1e-9
 
 
 class Fits(NamedTuple):
-    """Fitted distributions.
+    """Distributions that were fitted to counts by maximum likelihood.
 
     Attributes:
         values: ``(b,)`` log-likelihoods per report.
@@ -62,7 +63,7 @@ class Fits(NamedTuple):
 
 
 Family = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-"""A function from ``(b,)`` numbers to ``(b, |X|)`` weights and ``(b,)`` sums that they are equivalent to."""
+"""A function from ``(b,)`` numbers to hypotheses: ``(b, |X|)`` weights, and ``(b,)`` weighted sums of frequencies."""
 
 
 def fitted(rows: FloatArray, counts: FloatArray, n: int, fixed: tuple[FloatArray, FloatArray] | None = None) -> Fits:
@@ -72,7 +73,7 @@ def fitted(rows: FloatArray, counts: FloatArray, n: int, fixed: tuple[FloatArray
         rows: ``(outputs, |X|)`` probabilities of outputs given each value.
         counts: ``(b, outputs)`` shares of the reports.
         n: number of reports.
-        fixed: ``(b, |X|)`` weights and ``(b,)`` sums that distributions have with these, within their range.
+        fixed: ``(b, |X|)`` weights and the ``(b,)`` weighted sums of the distributions; None without a condition.
     """
     count, size = len(counts), rows.shape[1]
     if fixed is None:
@@ -90,7 +91,7 @@ def fitted(rows: FloatArray, counts: FloatArray, n: int, fixed: tuple[FloatArray
         ratio = counts[left] / q
         g = ratio @ rows
         best.values[left], best.points[left] = (counts[left] * np.log(q)).sum(axis=1), p
-        # Multipliers of the weights: by these no other distribution is better by more than the gap.
+        # The multipliers certify that no other distribution is better by more than the gap.
         away = g - multipliers[:, 1:] * (fixed[0][left] - fixed[1][left, None])
         going = n * (away.max(axis=1) - 1) > _GAP
         if not going.any():
@@ -107,13 +108,13 @@ def _stepped(
     bend: FloatArray,
     fixed: tuple[FloatArray, FloatArray],
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return distributions, what keeps them above 0, and multipliers, after a step.
+    """Return the distributions, the dual variables of the bounds p >= 0, and the multipliers, after a Newton step.
 
     Args:
-        here: these three before the step.
+        here: the distributions, the dual variables and the multipliers before the step.
         slope: ``(b, |X|)`` gradients of the log-likelihoods.
         bend: ``(b, |X|, |X|)`` minus their second derivatives; changed.
-        fixed: ``(b, c, |X|)`` lines and ``(b, c)`` products with them that distributions have.
+        fixed: ``(b, c, |X|)`` weights of linear conditions, and the ``(b, c)`` weighted sums of the distributions.
     """
     (p, z, multipliers), (lines, sides) = here, fixed
     size, count = p.shape[1], lines.shape[1]
@@ -132,7 +133,7 @@ def _stepped(
 
 
 def _feasible(weights: FloatArray, t: FloatArray) -> FloatArray:
-    """Return ``(b, |X|)`` positive distributions with weighted sums t: even ones, and even ones to one side of t."""
+    """Return ``(b, |X|)`` positive distributions with weighted sums t."""
     even = np.full_like(weights, 1 / weights.shape[1])
     mean = (weights * even).sum(axis=1)
     side = np.where((t > mean)[:, None], weights > t[:, None], weights < t[:, None])
@@ -143,13 +144,13 @@ def _feasible(weights: FloatArray, t: FloatArray) -> FloatArray:
 
 
 def _length(here: FloatArray, step: FloatArray) -> FloatArray:
-    """Return ``(b, 1)`` lengths of steps, at most 1, that leave all numbers above 0."""
+    """Return ``(b, 1)`` lengths of steps, at most 1, after which all numbers are above 0."""
     down = np.where(step < 0, -step / here, 0.0).max(axis=1, keepdims=True)
     return np.asarray(np.minimum(1.0, _INSIDE / np.maximum(down, 1e-300)))
 
 
 def _below(order: IntArray, share: float, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weights of the people below places, and the share that they have."""
+    """Return the weights with which people count below each place, and the wanted share of people below."""
     weights = np.empty((len(places), len(order)))
     weights[:, order] = np.clip(places[:, None] - np.arange(len(order)), 0, 1)
     return weights, np.full(len(places), share)
@@ -157,7 +158,7 @@ def _below(order: IntArray, share: float, places: FloatArray) -> tuple[FloatArra
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatioLimits:
-    """The limits of weighted sums and quantiles of the values behind some counts.
+    """Confidence limits of weighted sums and of quantiles, by the likelihood ratio of counts of outputs.
 
     Attributes:
         rows: ``(outputs, |X|)`` probabilities of outputs given each value.
@@ -178,7 +179,7 @@ class RatioLimits:
         return fitted(self.rows, self.counts[None] / self.n, self.n)
 
     def sum_ends(self, weights: FloatArray, alpha: float) -> tuple[float, float]:
-        """Return the limits of a weighted sum."""
+        """Return the confidence limits of a weighted sum of frequencies."""
         least, most = float(weights.min()), float(weights.max())
         unit = (weights - least) / (most - least)
 
@@ -189,7 +190,7 @@ class RatioLimits:
         return least + (most - least) * low, least + (most - least) * high
 
     def quantile_ends(self, order: IntArray, share: float, alpha: float) -> tuple[float, float]:
-        """Return the limits of a quantile as places from 0 to |X|; x lies within the value of the place below x.
+        """Return the limits of a quantile as places from 0 to |X|; a place between two integers lies inside a value.
 
         Args:
             order: codes of the values in ascending order.
@@ -202,12 +203,12 @@ class RatioLimits:
         return self._ends(family, centre, (share, size - 1 + share), alpha)
 
     def ratios(self, family: Family, at: FloatArray) -> FloatArray:
-        """Return ``(b,)`` likelihood ratios."""
+        """Return the ``(b,)`` likelihood ratio statistics of the hypotheses ``at`` in a family."""
         fits = fitted(self.rows, np.broadcast_to(self.counts / self.n, (len(at), len(self.counts))), self.n, family(at))
         return np.asarray(2 * self.n * np.maximum(self.best.values[0] - fits.values, 0))
 
     def critical(self, family: Family, at: float, alpha: float) -> float:
-        """Return c, the quantile of the ratio in samples from the best distribution with a number."""
+        """Return c(t), the quantile of the ratio in samples from the best distribution under a hypothesis."""
         samples = max(ceil(1 / alpha - _EDGE) - 1, _SAMPLES)
         weights, t = family(np.array([at]))
         q = fitted(self.rows, self.counts[None] / self.n, self.n, (weights, t)).points[0] @ self.rows.T
@@ -217,7 +218,7 @@ class RatioLimits:
         return float(np.sort(2 * self.n * np.maximum(away, 0))[-max(floor(alpha * (samples + 1) + _EDGE), 1)])
 
     def _ends(self, family: Family, centre: float, borders: tuple[float, float], alpha: float) -> tuple[float, float]:
-        """Return the limits around an estimate, within the borders."""
+        """Return the lower and the upper limit around an estimate, within the borders."""
         away = [abs(self._root(family, centre, border, z_quantile(_LEVEL / 2)) - centre) for border in borders]
         distance = sum(away) / (2 * _BETWEEN)
         if not distance:
@@ -229,7 +230,7 @@ class RatioLimits:
         return low, high
 
     def _root(self, family: Family, centre: float, border: float, sigma: float) -> float:
-        """Return the number between an estimate and a border where the root of the ratio is sigma; else the border."""
+        """Return the number between estimate and border where the root of the ratio is sigma; else the border."""
         near, far = centre, border
         if abs(border - centre) <= _EDGE:
             return border
@@ -243,7 +244,7 @@ class RatioLimits:
         return far
 
     def _outermost(self, family: Family, centre: float, border: float, step: float, alpha: float) -> float:
-        """Return the limit to one side, on the line between the last point that belongs and the next."""
+        """Return one limit, interpolated between the last accepted number and the first rejected number."""
         sigma = z_quantile(alpha / 2)
         points: FloatArray = centre + step * np.arange(1.0, _MOST_OUTWARDS)
         points = points[(points < border - _EDGE * abs(step)) if step > 0 else (points > border + _EDGE * abs(step))]
@@ -254,7 +255,7 @@ class RatioLimits:
                 if root > sigma:
                     most = max(sigma, sqrt(self.critical(family, point, alpha)))
                     if root > most:
-                        # Between both the root is nearly a line.
+                        # Between the two points the root is nearly a line.
                         share: float = (most - before) / (root - before)
                         return float(last + (point - last) * min(max(share, 0.0), 1.0))
                 before, last = root, point
@@ -273,7 +274,7 @@ class RatioUncertainty(ValueUncertainty):
 
     @classmethod
     def by_ratio(cls, values: ValueUncertainty, ratios: RatioLimits) -> Self:
-        """Return the uncertainty of values with these limits."""
+        """Return the uncertainty of values with limits of sums and quantiles by the likelihood ratio."""
         return cls(**{each.name: getattr(values, each.name) for each in fields(values)}, ratios=ratios)
 
     def total(self, mask: BoolArray) -> Bounded:

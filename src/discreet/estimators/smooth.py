@@ -107,7 +107,7 @@ def smooth(
 
 
 def _intervals(start: LinearStart, limits: str | None) -> ValueUncertainty:
-    """Return the limits of the reports; sums, means and quantiles have limits by the likelihood where asked for.
+    """Return the limits that the reports determine; sums and quantiles may have limits by the likelihood ratio.
 
     Raises:
         ParameterError: if the likelihood has too many values, or reports that are not listed.
@@ -147,7 +147,7 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """The penalised likelihood at a point: the covered values' frequencies, and the rest if any is reported.
+    """The penalised likelihood of a point: the frequencies of covered values, and the total of the others.
 
     Attributes:
         rows: ``(m, k)`` the likelihoods of distinct reports, each row up to a factor.
@@ -225,14 +225,14 @@ class Smoother:
         return bend
 
     def _scaled(self, point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return R H R and R, with R the roots of frequencies; its diagonal is larger by what rounding takes."""
+        """Return R H R and R, with the roots of the frequencies in R; the diagonal includes the rounding error."""
         root = np.sqrt(point)
         scaled = self.bend(point) * np.outer(root, root)
         scaled[np.diag_indices_from(scaled)] += _RIDGE * (np.diagonal(scaled) + 1)
         return scaled, root
 
     def evidence(self, point: FloatArray, n: int) -> float:
-        """Return the log-probability of n reports under the prior, up to a constant, from the maximum."""
+        """Return the log-probability of n reports under the prior, up to a constant, given the maximum."""
         # Roots of frequencies lie on a sphere, in whose tangent space the curvature is 4 R H R, with R = diag(roots).
         scaled, root = self._scaled(point)
         even = abs(float(root @ np.linalg.solve(scaled, root)))
@@ -295,7 +295,7 @@ class Smoother:
         return np.asarray(after / after.sum(), np.float64)
 
     def spread(self, point: FloatArray, start: LinearStart) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the domain's order; counts in clear divide the rest among its values."""
+        """Return ``(|X|,)`` numbers in the domain's order; counts in clear divide the total of the values in clear."""
         covered, counts = start.evidence.covered, start.tally.clear
         whole = np.zeros(len(covered))
         whole[covered] = point[: self.size]

@@ -83,7 +83,7 @@ class Strata:
         return (stratum_of(self.decoder, counts) for counts in self.counts)
 
     def shared_with(self, others: "Strata") -> int:
-        """Return the number of reports that both have counted, as far as tallies and their batches show it."""
+        """Return the number of reports that both strata are known to have counted."""
         ours, theirs = ((*each.counts, *each.parts()) for each in (self, others))
         same = {id(counts) for counts in theirs}
         numbers = [counts.people for counts in ours if id(counts) in same]

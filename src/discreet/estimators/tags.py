@@ -102,7 +102,8 @@ def estimate_personalized(
             - a distribution over the domain: ``(|X|,)`` probabilities, or a mapping from values to probabilities;
             - ``"in-clear"`` or None: proportional to r_hat over the values that may be behind the placeholder: X_N, or
               if placeholders stand for cells, the values of X_N in the cell;
-            - ``"drop"``: proportional to r_hat over all values: the placeholder is dropped, and the rest normalised.
+            - ``"drop"``: proportional to r_hat over all values: the placeholder is dropped, and the other frequencies
+              are normalised.
         options: options of the method, by name.
 
     Warns:
@@ -164,7 +165,7 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
     known = _distribution(domain, tag, background)
     misplaced = float(known[domain.sensitive].sum())
     if misplaced > 0:
-        # The line shown beside a warning is this one.
+        # A warning shows this line of code.
         warnings.warn(
             f"{misplaced:.3g} of the background of {tag!r} is on values sensitive for everybody, which never become "
             "placeholders; give the distribution over the others.",
@@ -246,7 +247,7 @@ class SharedCounts(CountLaw):
         return centre - self.combined(around - low), centre + self.combined(high - around)
 
     def variances(self, p: Floats) -> FloatArray:
-        """Return the variances if all true frequencies are p, placeholders included."""
+        """Return the variances of the estimates of p_hat if all values and placeholders have the frequency p."""
         known = self.common.uncertainty
         assert isinstance(known, ValueUncertainty)
         return self.combined(np.sqrt(known.variances(float(np.max(p))))) ** 2

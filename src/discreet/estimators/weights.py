@@ -119,7 +119,7 @@ def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estim
 
 
 def of_sample(mechanism: Mechanism, counts: Tally | WeightedTally) -> Estimate:
-    """Return the linear estimate from the tally of one sample of people."""
+    """Return the linear estimate of one sample of people, from its tally."""
     if isinstance(counts, Tally):
         return linear(LinearStart.of(mechanism, counts))
     return combine(mechanism, Strata(mechanism.decoder, (counts,)), np.ones(1), "linear, weighted")

@@ -74,7 +74,10 @@ class LeastSquaresLaw(CoefficientLaw):
     third: FloatArray
 
     def shape(self, combinations: FloatArray, place: int, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the variances and the skewness, ``(r,)`` each, of combinations for one value if the truth is t."""
+        """Return the variances and the skewness of estimated combinations of coefficients.
+
+        Both have shape ``(r,)`` and hold if the true combinations are t.
+        """
         a, centre = self.rows @ (self.squared @ combinations.T), combinations @ self.coefficients[place]
         weights, squares, cubes = self.powers
         moved = (t - centre) * (a / (weights @ a**2))
@@ -84,7 +87,7 @@ class LeastSquaresLaw(CoefficientLaw):
         return variance, cubes @ (a**3 * (third - 3 * p * second + 2 * p**3)) / variance**1.5
 
     def tail(self, combinations: FloatArray, place: int, t: FloatArray) -> FloatArray:
-        """Return the ``(r,)`` probabilities of combinations at least as large as the estimates, if the truth is t."""
+        """Return ``(r,)`` probabilities of combinations at least as large as estimated, if the true ones are t."""
         variance, skewness = self.shape(combinations, place, t)
         return tail_above((combinations @ self.coefficients[place] - t) / np.sqrt(variance), skewness)
 
@@ -124,7 +127,10 @@ class LeastSquaresLaw(CoefficientLaw):
         return rows @ self.coefficients.T, (np.clip(low.T, 0, 1), np.clip(high.T, 0, 1))
 
     def combined(self, combinations: FloatArray, alpha: float) -> Ends:
-        """Return the ``(m, r)`` lower and upper limits of combinations; each misses with about probability alpha/2."""
+        """Return the ``(m, r)`` limits of linear combinations of coefficients.
+
+        Each limit misses with about probability alpha/2.
+        """
         ends = np.array([self._ends(combinations, place, alpha / 2) for place in range(len(self.coefficients))])
         return ends[:, 0], ends[:, 1]
 

@@ -1,4 +1,4 @@
-"""Comparisons: differences of two estimates, or of an estimate and given shares, with intervals and tests."""
+"""Comparisons: differences of two estimates, or of an estimate and known shares, with intervals and tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class ValueDifference(NamedTuple):
 
 
 class ChiSquare(NamedTuple):
-    """The chi-square test that no value's share differs.
+    """The chi-square test of the hypothesis that no value has different shares.
 
     Attributes:
         statistic: the squared distance of the differences from 0, by their covariance.
@@ -64,7 +64,7 @@ class ChiSquare(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison(TabularResult):
-    """The differences of two distributions over one domain, value by value and over all.
+    """The differences of two distributions over one domain, for each value, with a test of all values.
 
     Intervals are made of the limits of both estimates before these are clipped to [0, 1] (MOVER). The test of a value
     is the inversion of its interval: the p-value is below 5% if and only if the 95% interval excludes 0.
@@ -209,7 +209,7 @@ class Comparison(TabularResult):
         return ResultTable(self.heading, label_columns(self.domain.table(), self.value_columns()))
 
     def value_columns(self) -> list[ResultColumn]:
-        """Return the columns that every output of a comparison has beside the labels."""
+        """Return the columns of a comparison without the labels, which are the same in every output."""
         ends = f"{'simultaneous ' if self.simultaneous else ''}{self.level * 100:g}% from"
         return [
             ResultColumn("sensitive", self.domain.sensitive, "mark"),

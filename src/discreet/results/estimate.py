@@ -291,7 +291,7 @@ class Estimate(TabularResult):
     def contradiction(
         self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> str:
-        """Return a sentence that lists the values whose frequency contradicts the reports; else empty."""
+        """Return a sentence that lists the values whose frequency contradicts the reports; empty if there are none."""
         outside = self.contradicted(level, simultaneous, shown=shown)
         where = np.flatnonzero(outside)
         if not len(where):
@@ -556,7 +556,7 @@ class Estimate(TabularResult):
         return self._for_domain(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
 
     def controlled(self) -> "Estimate":
-        """Return the estimate with a control variate, as for sums.
+        """Return the estimate with a control variate in each frequency, as sums of frequencies have it.
 
         Each frequency is the estimate minus a multiple of (sum of all estimates - 1).
         """
@@ -670,7 +670,7 @@ class Estimate(TabularResult):
     def value_columns(
         self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, shown: int | None = None
     ) -> list[ResultColumn]:
-        """Return the columns that every output of an estimate has beside the labels.
+        """Return the columns of an estimate without the labels, which are the same in every output.
 
         Arguments and errors are as for `table`.
         """
@@ -783,6 +783,6 @@ def _complement_limits(bounds: Callable[[float], tuple[float, float]], alpha: fl
 
 
 def _known_limits(number: float, alpha: float) -> tuple[float, float]:
-    """Return the limits of a known number, which do not depend on the reports."""
+    """Return the limits of 1 minus a number, given the limits of the number."""
     del alpha
     return number, number

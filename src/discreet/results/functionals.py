@@ -23,7 +23,7 @@ from discreet.results.uncertainty import SumUncertainty
 
 
 def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
-    """Return the ``(|X|,)`` scores of a domain's values, one number for each.
+    """Quantities that follow from an estimate: sums, ratios and quantiles of shares, and marginal domains.
 
     Args:
         domain: the values.
@@ -54,7 +54,7 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
 
 
 def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
-    """Return the codes of all values in ascending order, and their labels.
+    """Return the ``(|X|,)`` scores of a domain's values, with one number for each value.
 
     Args:
         domain: the values.

@@ -9,7 +9,7 @@ is unbiased for every f. If f is the truth, n Cov = J^-1 - f f', and no decoder 
 over reports is the gradient that certifies a maximum of the likelihood. Confidence limits
 (`discreet.theory.binomial`) follow from the second and third moments of the contributions w = J^-1 u of reports:
 E w^k under f, and E u_x w_x^k for people with value x. With d = u - 1, J = 11' + E d d' and w = f + J^-1 d. Values in
-clear divide the frequency of the rest in the proportions h_y = F_y / F. So the contribution of a report of y in clear
+clear share one frequency in the proportions h_y = F_y / F. So the contribution of a report of y in clear
 to a weighted sum exceeds the mean contribution of reports in clear by (w_y - h . w)/s.
 """
 
@@ -59,8 +59,8 @@ class OneStep:
     def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
         """Return the ``(|X|,)`` variances of p~ for all values; counts in clear divide the rest among its values.
 
-        With r the frequency of the rest and h_y = F_y / F its proportions, r h_y varies with r and with h. The variance
-        due to h is r^2 h_y (1 - h_y) / F.
+        Values in clear share one estimate r in the proportions h_y = F_y / F of their counts. So r h_y varies with r
+        and with h. The variance due to h is r^2 h_y (1 - h_y) / F.
 
         Args:
             codes: ``(v,)`` the values that blocks cover; the others have counts in clear.
@@ -78,7 +78,7 @@ class OneStep:
 
     @cached_property
     def moments(self) -> FloatArray:
-        """``(2, 2, k)`` E w^2 and E w^3 of contributions: under f, and for people who have the value itself."""
+        """Return the ``(|X|,)`` variances of the one-step estimates for single values."""
         moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
         for weights, d in self.ratios.chunks():
             w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
@@ -90,7 +90,7 @@ class OneStep:
         return moments
 
     def contribution_means(self, size: int) -> ContributionMeans:
-        """Return the first ``size`` estimates as means of contributions with their moments, for confidence limits."""
+        """``(2, 2, k)`` moments E w^2 and E w^3 of contributions: under f, and given that the person has the value."""
         f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
         for whole, own_moment in self.moments[..., :size]:
@@ -122,7 +122,7 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
 
 
 def _inverse(information: FloatArray) -> FloatArray | None:
-    """Return the inverse of J; None if J is nearly singular."""
+    """Return the one-step estimate from likelihood ratios; None if the reports do not determine all values."""
     scale = np.sqrt(np.diagonal(information))
     if not (np.isfinite(scale).all() and (scale > 0).all()):
         return None
@@ -161,7 +161,7 @@ class OneStepContributions(Contributions):
         return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
+        """Return ``(..., k)`` weights: of each value that blocks cover, and the mean weight of the values in clear."""
         w = self._condensed(weights.each)
         gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
         q = at[..., self.codes]

@@ -68,11 +68,11 @@ class Regression(TabularResult):
         values: names of the values.
         covariates: names, the intercept first.
         n: number of reports.
-        baseline: of log odds; None for shares.
+        baseline: the value that log odds are against; None for shares.
         starts: log-likelihoods that the starts of the search ended at, the best first; empty for shares.
         simulated: whether any report was simulated.
         hidden: whether some share is fitted best by 0, so that the estimate has a weak prior.
-        law: of the coefficients, by which errors and limits are the mechanism's.
+        law: the sampling distribution of the coefficients, which follows from the mechanism.
         design: how covariates are read, a `discreet.estimators.regression.covariates.CovariateDesign`.
     """
 
@@ -99,7 +99,7 @@ class Regression(TabularResult):
 
     @property
     def penalty(self) -> str | None:
-        """A sentence on coefficients that the reports do not determine; None if they determine all."""
+        """A sentence on coefficients that the reports do not determine; None if there are none."""
         if not self.hidden:
             return None
         where = np.argwhere(np.isinf(self.law.limits(1 - DEFAULT_LEVEL)).any(axis=0)).tolist()
@@ -194,14 +194,14 @@ class Regression(TabularResult):
             text_column("value", np.repeat(texts[0], len(texts[1]))),
             text_column("covariate", np.tile(texts[1], len(texts[0]))),
             column("coefficient", self.coefficients, "log odds" if odds else "", errors),
-            # Of log odds people see the ratios, with their ends.
+            # For log odds, people see the odds ratios with their limits.
             column("standard_error", errors, "std. error", errors, shown=not odds),
             column("lower", low, ends[0], errors, shown=not odds),
             column("upper", high, ends[1], errors, shown=not odds),
             ResultColumn("p_value", p_values.ravel(), "p-value", "p"),
         ]
         if odds:
-            # An end beyond what a float holds is infinite.
+            # A limit that is too large for a float is infinite.
             with np.errstate(over="ignore"):
                 ratios = [np.exp(logs) for logs in (self.coefficients, low, high)]
                 columns += [

@@ -21,13 +21,13 @@ from discreet.theory.always import AlwaysLimits, slopes
 from discreet.theory.binomial import BinomialCounts, Ends, share_limits
 from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, correlation
 
-# Sums whose exponentials are worked out together.
+# Number of sums whose exponentials are computed at a time.
 _AT_ONCE = 64
 _COVERED, _CLEAR, _LIKELY, _LIKELY_CLEAR, _COUNT, _LINEAR, _WITH_ALL = range(7)
 
 
 def lifted(chain: Sequence[ValueCells], weights: FloatArray) -> FloatArray:
-    """Return the weights of values, from the weights of cells at the end of a chain of partitions."""
+    """Return the weights of single values, given the weights of the cells at the end of a chain of partitions."""
     return reduce(lambda each, cells: cells.lifted(each), reversed(chain), weights)
 
 
@@ -62,7 +62,7 @@ class Functionals(ABC):
 
     @abstractmethod
     def distributions(self, mass: FloatArray, sizes: FloatArray) -> FloatArray:
-        """Return distributions for each sum, from the least possible sum to the largest."""
+        """Return plausible distributions for several values of each sum, from the least possible sum to the largest."""
 
     @cached_property
     def control(self) -> FloatArray:
@@ -125,7 +125,7 @@ class Functionals(ABC):
         (weights, _), plain, law = self._controlled, self.groups()[0].each, self.law
         first, places = np.arange(self.size), np.arange(self.size)
         if law.in_groups and self.together:
-            # Sums over sets of as many values have the same law.
+            # Sums over sets with the same number of values have the same law.
             _, first, places = np.unique(weights.sizes, axis=0, return_index=True, return_inverse=True)
         ends = np.empty((2, self.size))
         for start in range(0, len(first), _AT_ONCE if self.together else 1):
@@ -141,7 +141,7 @@ class Functionals(ABC):
         return ends[0], ends[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
+        """Return two ``(m,)`` booleans: whether the limits allow a sum of at least t, and a sum below t."""
         if self.law.always:
             low, high = self.limits(alpha)
             return high >= t, low < t
@@ -152,7 +152,7 @@ class Functionals(ABC):
         return (tails <= 1 - alpha / 2) | (least + above >= t), (tails >= alpha / 2) | (most - below < t)
 
     def estimated(self, alpha: float) -> Estimated:
-        """Return the sums with their limits."""
+        """Return the estimated sums with their confidence limits."""
         return Estimated(self.centre, *self.limits(alpha))
 
 
@@ -239,7 +239,7 @@ class Sums(Functionals):
 
     @cached_property
     def _by_complement(self) -> BoolArray:
-        """True for sets that contain all values that blocks can contain: their sums follow from the complement.
+        """True for sets with all values that blocks can contain, whose sums follow from the complement.
 
         The sum is 1 minus the sum over the values outside, which are in clear.
         """
@@ -295,7 +295,7 @@ class Sums(Functionals):
     def errors(self) -> FloatArray:
         """The ``(m,)`` standard errors.
 
-        For binomial counts, half a report of one more is added, so that the error is not 0.
+        For a binomial count t of n trials they are computed at the share (t + 1/2) / (n + 1), so that no error is 0.
         """
         errors = super().errors
         if self.binomial.any():
@@ -324,7 +324,7 @@ class Sums(Functionals):
         return pair[0], pair[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: whether each sum may be t or more, and whether it may be less than t."""
+        """Return two ``(m,)`` booleans: whether the limits allow a sum of at least t, and a sum below t."""
         larger, smaller = super().holds(t, alpha)
         counted = self.binomial | self.known
         if counted.any() and not self.law.always:
@@ -353,7 +353,7 @@ class Sums(Functionals):
             np.fill_diagonal(plain, law.variances(*whole.groups()))
         else:
             plain = law.between(whole.rows)
-        # Each sum minus lambda times the sum of all.
+        # Each sum minus lambda times the sum over all values.
         lift = np.eye(len(plain))[:-1] - self.control[:, None]
         return lift @ plain @ lift.T
 
@@ -379,7 +379,7 @@ class Sums(Functionals):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PlainSums(Sums):
-    """Sums that are not controlled, as single values are shown."""
+    """Sums without a control variate, such as the estimates of single values."""
 
     @cached_property
     def control(self) -> FloatArray:

@@ -34,8 +34,8 @@ class Uncertainty(ABC):
 
     Attributes:
         law: the sampling distribution of the estimates; None if it is not known.
-        chain: partitions whose last cells have the shares: the first one of values, each other one of the cells before;
-            empty if the shares are shares of values.
+        chain: partitions whose last cells have the shares: the first partition is of values, each other of the cells
+            before; empty if the shares are shares of values.
         no_sums: the reason why sums of the estimates have no error, if the sampling distribution is not known.
     """
 
@@ -128,7 +128,7 @@ class Uncertainty(ABC):
         return _difference(sums.centre, sums.limits, sums.stated, few=few)
 
     def ratio(self, first: BoolArray, second: BoolArray) -> "Bounded":
-        """Return the ratio of the sums over two sets; the estimate is nan if the second sum is not above 0.
+        """Return the ratio of the sums over two sets; the estimate is nan if the second sum is 0 or below.
 
         If the sets are disjoint or one contains the other, it follows from the share of one set in the union.
         """
@@ -158,7 +158,7 @@ class Uncertainty(ABC):
         return Bounded(estimate, error, bounds)
 
     def covariance(self, codes: IntArray) -> FloatArray:
-        """Return the ``(k, k)`` covariances of some estimates, at a plausible distribution."""
+        """Return the ``(k, k)`` covariances of the estimates of k values, at a plausible distribution."""
         return self.sums(units(codes, len(self.centre))).matrix
 
 
@@ -178,7 +178,7 @@ class Bounded:
 
     @classmethod
     def of(cls, sums: Sums | Means) -> "Bounded":
-        """Return the first of some sums as a number with its limits."""
+        """Return the first of several sums as a number with its standard error and limits."""
         return cls(float(sums.centre[0]), float(sums.errors[0]), lambda alpha: _limits_at(0, sums.limits(alpha)))
 
     def scaled(self, start: float, times: float) -> "Bounded":
@@ -192,7 +192,7 @@ class Bounded:
 
 
 def _limits_at(place: int, ends: Ends) -> tuple[float, float]:
-    """Return the two limits at one place of arrays of limits."""
+    """Return the lower and the upper limit at one index of arrays of limits."""
     return float(ends[0][place]), float(ends[1][place])
 
 
@@ -213,13 +213,13 @@ def _share_ends(parts: Sums, rest: Sums, alpha: float) -> Ends:
 
 
 def _part(first: FloatArray, second: FloatArray) -> FloatArray:
-    """Return first / (first + second) of numbers that are cut off at 0; 1/2 where both are 0."""
+    """Return first / (first + second), with negative numbers replaced by 0; 1/2 where both are 0."""
     first, second = np.maximum(first, 0), np.maximum(second, 0)
     return np.asarray(np.divide(first, first + second, out=np.full(len(first), 0.5), where=first + second > 0))
 
 
 def _quotient(first: tuple[float, float], second: tuple[float, float]) -> tuple[float, float]:
-    """Return the limits of a quotient of two positive numbers, from limits of both that hold together."""
+    """Return the limits of a quotient of two positive numbers, from simultaneous limits of both numbers."""
     low, high = (max(end, 0.0) for end in second)
     return max(first[0], 0.0) / high if high > 0 else 0.0, max(first[1], 0.0) / low if low > 0 else inf
 
@@ -239,7 +239,7 @@ def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
 
 
 def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: FloatArray, *, few: bool) -> Bounded:
-    """Return the first of two estimates minus the second, with limits by MOVER.
+    """Return the difference of two estimates, with limits by MOVER.
 
     If reports are ``few``, the limits contain -1 and 1.
     """
@@ -284,7 +284,7 @@ class ValueUncertainty(Uncertainty):
     def of(
         cls, law: CountLaw, estimates: FloatArray, make_law: Callable[[], ReportLaw | None] | None = None
     ) -> "ValueUncertainty":
-        """Return the uncertainty of estimates from one sampling distribution of all their counts."""
+        """Return the uncertainty of estimates whose counts have one joint sampling distribution."""
         return cls(estimates, ((np.arange(len(estimates)), law),), make_law=make_law, no_sums=law.no_sums)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -363,7 +363,7 @@ class ValueUncertainty(Uncertainty):
         return total
 
     def covariance(self, codes: IntArray) -> FloatArray:
-        """Return the ``(k, k)`` covariances of some estimates, without a control variate."""
+        """Return the ``(k, k)`` covariances of the estimates of k values, without a control variate."""
         return self.known_law.covariances(codes)
 
 
@@ -382,7 +382,7 @@ class AlwaysUncertainty(ValueUncertainty):
 
     @cached_property
     def law(self) -> ReportLaw:  # type: ignore[override]
-        """The law behind sums.
+        """The sampling distribution of the estimates, marked for limits at all looks.
 
         Raises:
             ParameterError: if devices share a pool of functions, so that reports depend on each other.
@@ -393,7 +393,7 @@ class AlwaysUncertainty(ValueUncertainty):
         return replace(law, always=True)
 
     def checked(self) -> Self:
-        """Return this, if the law is known; errors as for `law`."""
+        """Return this uncertainty if the sampling distribution is known; errors are as for `law`."""
         assert self.law.always
         return self
 
@@ -454,18 +454,21 @@ class SumUncertainty(Uncertainty):
         return self.cells.limits(alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of cumulative shares: of the first cells, up to and including each of some cells."""
+        """Return the limits of cumulative shares of the cells, at the cells with the given indices."""
         return self._prefixes(places).limits(alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans about the share of the cells up to each cell.
+        """Return two ``(m,)`` booleans: whether the limits allow a cumulative share of ``share`` or more, and of less.
 
-        They are true if it may be ``share`` or more, and if it may be less.
+        The cumulative share of a cell is the share of the people in the cells up to this cell.
         """
         return self._prefixes(np.arange(self.size)).holds(share, alpha)
 
     def places(self, share: float, alpha: float) -> tuple[float, float] | None:
-        """Return the limits of a quantile as places from 0 to m, in cells of evenly spread people; None if unknown."""
+        """Return the limits of a quantile as places from 0 to m; None if unknown.
+
+        People are assumed to be evenly spread in a cell.
+        """
         del share, alpha
         return None
 
@@ -475,10 +478,10 @@ class SumUncertainty(Uncertainty):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ShareUncertainty(SumUncertainty):
-    """The uncertainty of shares among the people in some cells."""
+    """The uncertainty of conditional shares: shares of cells among all people who are in one of the cells."""
 
     def _shares(self, parts: Sums) -> tuple[FloatArray, FloatArray, Callable[[float], Ends]]:
-        """Return shares of sums among all people in a cell, their standard errors to first order, and their limits."""
+        """Return sums as shares of all people in a cell, with first-order standard errors, and with limits."""
         rest = Sums(self.law, self.cells.rows.sum(axis=0) - parts.rows)
         whole, r = parts.centre + rest.centre, parts.correlations(rest)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -498,7 +501,7 @@ class ShareUncertainty(SumUncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` shares; nan if nobody is estimated to be in a cell."""
+        """The ``(m,)`` shares; nan if the estimated share of people in all cells is 0."""
         return self._of_cells[0]
 
     @property
@@ -511,7 +514,7 @@ class ShareUncertainty(SumUncertainty):
         return self._of_cells[2](alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of cumulative shares: of the first cells, up to and including each of some cells."""
+        """Return the limits of cumulative shares of the cells, at the cells with the given indices."""
         return self._shares(self._prefixes(places))[2](alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
@@ -546,7 +549,7 @@ class ShareUncertainty(SumUncertainty):
         return _difference(q, ends, lift @ rows.stated @ lift.T, few=self.law.n < LEAST_REPORTS)
 
     def weighted(self, weights: FloatArray) -> Bounded:
-        """Return the mean of weights among the people in the cells.
+        """Return the weighted mean over the people in the cells, with its standard error and limits.
 
         A mean m is plausible if the limits of (w - m) . p contain 0.
         """

@@ -75,9 +75,10 @@ class _Test(NamedTuple):
     skewness: float
 
     def tail(self, side: int) -> float:
-        """Return the probability of estimates at least as far on the other side of the number.
+        """Return the tail probability of the test on one side.
 
-        It is half in the room of limits. The short tail of a few reports is bounded; there the skewness is at most 0.5.
+        Near the fit it is 1/2, so that limits have a least distance. The short tail of a few reports is bounded: its
+        skewness is at most 0.5.
         """
         if abs(self.score) <= ROOM:
             return 0.5
@@ -91,7 +92,7 @@ class ScoreModel:
     """The likelihood of reports, with the expected moments of its scores.
 
     Attributes:
-        likelihood: of the reports.
+        likelihood: the likelihood of the reports.
         outputs: ``(outputs, |X|)`` probabilities of reports given each value.
     """
 
@@ -99,7 +100,7 @@ class ScoreModel:
     outputs: FloatArray
 
     def _pieces(self, products: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield slices of the patterns of covariates, with the outputs over which scores are averaged."""
+        """Yield slices of the distinct rows of covariates, with the outputs over which scores are averaged."""
         patterns, outputs = len(self.likelihood.patterns), self.outputs
         turns = max(min(-(-patterns * len(outputs) * products // _MOST_PRODUCTS), patterns), 1)
         for turn in range(turns):
@@ -137,7 +138,7 @@ class ScoreModel:
         return variance, third
 
     def solved(self, information: FloatArray, sides: FloatArray) -> FloatArray:
-        """Return I^-1 times some columns; rows and columns are scaled first, because shares near 0 make them small."""
+        """Return I^-1 times the columns ``sides``; I is scaled first, because shares near 0 make entries small."""
         diagonal = np.diagonal(information)
         scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         scaled = information * np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
@@ -180,7 +181,7 @@ class ScoreModel:
 
 
 class _Limits:
-    """The limits of a function of the coefficients; earlier tests are stored, so that other levels need few more."""
+    """The limits of a function of the coefficients; earlier tests are stored and serve other levels too."""
 
     def __init__(self, model: ScoreModel, function: Function, best: FloatArray, scale: tuple[float, float]) -> None:
         self.model, self.function, self.best = model, function, best
@@ -287,7 +288,7 @@ class LogOddsLaw(CoefficientLaw):
         return low.reshape(self.coefficients.shape), high.reshape(self.coefficients.shape)
 
     def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
-        """Return the predicted shares, with the baseline's last, and their limits; see `CoefficientLaw`."""
+        """Return the predicted shares, the share of the baseline last, and their limits; see `CoefficientLaw`."""
         likelihood = self.fit.likelihood
         standard = rows @ self.fit.turn
         order = [*likelihood.others.tolist(), self.fit.baseline]

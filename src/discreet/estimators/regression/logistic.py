@@ -88,18 +88,18 @@ class LogisticLikelihood:
         return np.log(likelihood), (joint / likelihood[:, None] - shares)[:, self.others]
 
     def __call__(self, flat: FloatArray) -> tuple[float, FloatArray]:
-        """Return minus the log-likelihood per report, and its derivative."""
+        """Return minus the log-likelihood per report, and the derivative by the coefficients."""
         logs, slopes = self.scores(flat)
         n = self.n
         return -float(self.weights @ logs) / n, -((slopes * self.weights[:, None]).T @ self.matrix).ravel() / n
 
     @property
     def effects(self) -> FloatArray:
-        """The ``(m k,)`` inverse variances of effects that a weak prior expects; 0 of constants."""
+        """The ``(m k,)`` inverse variances of coefficients under a weak prior; 0 for intercepts."""
         return np.tile((np.ptp(self.patterns, axis=0) / _EFFECT) ** 2, self.shape[0])
 
     def with_prior(self, flat: FloatArray) -> tuple[float, FloatArray]:
-        """Return minus the log-likelihood per report with the prior, and its derivative."""
+        """Return minus the log-likelihood per report with the weak prior, and the derivative by the coefficients."""
         value, slope = self(flat)
         prior = np.where(self.effects > 0, self.effects, _CONSTANT**-2) / self.n
         return value + float(prior @ flat**2) / 2, slope + prior * flat
