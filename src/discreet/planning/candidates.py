@@ -82,7 +82,7 @@ class Candidate:
 
 
 def least_error(requirements: Requirements) -> float | None:
-    """Return the smallest mean squared error of any unbiased estimate under the target; None if it is not known.
+    """Return the smallest mean squared error of any unbiased estimate for the target; None if it is not known.
 
     It holds for every mechanism with this epsilon that all users share. It is not known for a given distribution.
     """
@@ -96,7 +96,7 @@ def least_error(requirements: Requirements) -> float | None:
 
 
 def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, BlockMechanism]]:
-    """Yield the name and the mechanism, tuned for the target, for all that need only a domain and an epsilon."""
+    """Yield all mechanisms that need only a domain and an epsilon, tuned for the target, with their names."""
     domain, epsilon = requirements.domain, requirements.epsilon_each
     # Parameters are tuned for this mass; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.mass
@@ -122,7 +122,7 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:
-    """Return the mean squared error of n reports for a distribution p, or for the worst one."""
+    """Return the mean squared error of n reports for a distribution p, or for the worst distribution."""
     # Rounding may make an error of 0 negative (if everybody has the only sensitive value).
     return mechanism.decoder.worst_case_mse(n) if p is None else max(mechanism.decoder.mse(n, p), 0.0)
 
@@ -143,7 +143,7 @@ def collector_seconds(requirements: Requirements, mechanism: BlockMechanism) -> 
 
 
 def fits(requirements: Requirements, mechanism: BlockMechanism) -> bool:
-    """Return true if the reports are small enough, and their counting is quick enough."""
+    """Return true if a mechanism's reports are small enough, and can be counted quickly enough."""
     size, seconds = requirements.largest_report, requirements.most_seconds
     small = size is None or largest_bytes(mechanism) <= size
     return small and (seconds is None or collector_seconds(requirements, mechanism) <= seconds)

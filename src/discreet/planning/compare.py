@@ -96,7 +96,7 @@ class MechanismComparison(TabularResult):
 
     @property
     def least(self) -> Candidate:
-        """The candidate with the smallest error for the target, among the candidates within the limits."""
+        """The candidate within the limits that has the smallest error for the target."""
         return min((row for row in self.candidates if row.fits), key=self.error)
 
     def error(self, row: Candidate) -> float:

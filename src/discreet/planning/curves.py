@@ -37,7 +37,7 @@ def against_epsilon(requirements: Requirements) -> Curves:
 
 
 def against_users(requirements: Requirements) -> Curves:
-    """Return the same curves for a tenth to ten times the number of users; see `against_epsilon`.
+    """Return the errors as in `against_epsilon`, for a tenth to ten times the number of users.
 
     Example:
         >>> import discreet as dc

@@ -14,7 +14,9 @@ _MOST_REPORTS = 1 << 53
 
 
 def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
-    """Return the largest n Var(p_hat_x) over all values and distributions; n matters only with a pool bias.
+    """Return the largest n Var(p_hat_x) over all values and distributions.
+
+    The result depends on n only with a pool bias.
 
     Example:
         >>> import discreet as dc
@@ -29,8 +31,8 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     if domain.sensitive_count == 0:
         return _peak(*decoder.coefficients.variances(0.0).clear)
     everyone = decoder.coefficients.variances(1.0)
-    # It is affine in the mass of the other sensitive values (with a pool bias convex, and largest if one value has all
-    # of it). So the maximum is at an end: they have the whole rest, or nothing.
+    # The variance is affine in the mass of the other sensitive values (with a pool bias convex, and largest if one
+    # value has this mass). So the maximum is at an end: these values have all remaining mass, or none.
     alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone

@@ -109,20 +109,20 @@ class NumberPlan(TabularResult):
         return cls(Windows(domain, epsilon), checked_n(users), assumed, p is not None)
 
     def _estimated(self, counts: IntArray) -> Estimate:
-        """Return the estimate from numbers of reports of each kind."""
+        """Return the estimate from the number of reports of each output."""
         size = self.mechanism.tally_sizes[0]
         facts = self.mechanism.fingerprint, int(counts.sum()), counts[:size], counts[size:]
         return estimate(self.mechanism, Tally(*facts, simulated=True), method="smooth")
 
     @cached_property
     def expected(self) -> Estimate:
-        """The estimate from the expected number of reports of each kind."""
+        """The estimate from the expected number of reports of each output."""
         outputs = self.p @ self.mechanism.decoder.matrix
         return self._estimated(np.rint(self.users * outputs).astype(np.int64))
 
     @cached_property
     def quantile_errors(self) -> FloatArray:
-        """``(3,)`` mean lengths of the 95% intervals of three quantiles in simulated collections, over 2 * 1.96."""
+        """``(3,)`` standard errors of three quantiles, from the mean lengths of simulated 95% intervals."""
         outputs = self.p @ self.mechanism.decoder.matrix
         drawn = np.random.default_rng(_SEED).multinomial(self.users, outputs / outputs.sum(), _SIMULATED)
         ends = [[each.quantile(share).interval(_LEVEL) for share in _SHARES] for each in map(self._estimated, drawn)]

@@ -35,7 +35,7 @@ _VERY_MANY = 1 << 40
 
 
 class PlanningOptions(TypedDict, total=False):
-    """Optional arguments for the choice of a mechanism; `discreet.best` explains each."""
+    """Optional arguments for the choice of a mechanism; `discreet.best` explains each argument."""
 
     target: Target | None
     sensitive_mass: float | None
@@ -48,7 +48,7 @@ class PlanningOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Requirements:
-    """The requirements of a plan, checked.
+    """The requirements of a plan, after checks.
 
     With t reports per user each report has epsilon/t. The errors are then the errors of n t reports on n t independent
     values, over people and over time. If a person's value stays the same, their reports still average out the noise,
@@ -131,7 +131,7 @@ class Requirements:
 
     @cached_property
     def distribution(self) -> FloatArray:
-        """The ``(|X|,)`` distribution of the people: the known one, or one uniform within each class."""
+        """The ``(|X|,)`` distribution of the people's values: the given one, or uniform within each class."""
         if self.p is not None:
             return np.asarray(self.p)
         domain = self.domain
@@ -140,17 +140,17 @@ class Requirements:
 
     @property
     def target_p(self) -> FloatArray | None:
-        """The distribution for which the error is minimal; None for the worst one."""
+        """The distribution for which the error shall be minimal; None for the worst distribution."""
         return None if self.target == "worst-case" else self.distribution
 
     @cached_property
     def epsilon_each(self) -> float:
-        """epsilon/t, the epsilon of one report, rounded down."""
+        """The epsilon of one report: the total epsilon divided by the reports per user, rounded down."""
         return split_epsilon(self.epsilon, self.reports_per_user)
 
     @cached_property
     def reports(self) -> int:
-        """The number of reports, n t."""
+        """The number of reports of all users: n t for t reports per user."""
         return checked_n(checked_n(_VERY_MANY if self.users is None else self.users) * self.reports_per_user)
 
     @property
@@ -160,6 +160,6 @@ class Requirements:
 
     @property
     def people(self) -> str:
-        """The number of users as text, with the number of reports of each user if they send several."""
+        """The number of users as text, with the number of reports of each user if users send several reports."""
         each = f", {self.reports_per_user} reports each" if self.reports_per_user > 1 else ""
         return f"{'any number of' if self.users is None else f'{self.users:,}'} users{each}"

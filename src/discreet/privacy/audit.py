@@ -238,7 +238,7 @@ def audit_rounds(
 
 
 def _of_one_block(mechanism: BlockMechanism, rounds: list[Reports], codes: tuple[int, int]) -> int:
-    """Count people whose reports all have the same block, which contains the first value but not the second."""
+    """Count the people whose reports all have the same block, which contains the first value and not the second."""
     clear = [each.in_clear for each in rounds if each.in_clear is not None]
     in_clear = np.logical_or.reduce(clear) if clear else np.zeros(rounds[0].n, np.bool_)
     blocks = [each.take(np.flatnonzero(~in_clear)).blocks for each in rounds]
@@ -285,7 +285,7 @@ class _Device:
 
 
 def _reports(values: Values) -> int:
-    """Return the number of reports in one observation: 1, or 2 with a neighbour."""
+    """Return the number of reports in one observation: 1, or 2 if the observation has a neighbouring report."""
     return 1 if values.beside is None else 2
 
 

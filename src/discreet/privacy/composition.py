@@ -57,7 +57,7 @@ _MOST_ENTRIES = 2_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Derived:
-    """A mechanism composed of other mechanisms, with the guarantee that follows from theirs.
+    """A mechanism composed of other mechanisms, with the guarantee that follows from their guarantees.
 
     Attributes:
         notion: the privacy notion, for the sensitive values of the channel's domain.
@@ -78,7 +78,7 @@ class Derived:
 
 
 def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
-    """Return the derived mechanism with these weights; see `Derived`."""
+    """Return the composed mechanism with these weights; see `Derived`."""
     channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
     return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
 
@@ -242,7 +242,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
     """Check whether a randomized map of outputs preserves data types [ULDP, on post-processing].
 
     Args:
-        processing: the map: a a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
+        processing: the map: a `Channel` or an ``(|Y|, |Z|)`` stochastic matrix.
         protected: ``(|Y|,)`` booleans, Y_P.
         invertible: ``(|Y|,)`` booleans, Y_I; None for all other outputs. An output in neither set must never occur.
 

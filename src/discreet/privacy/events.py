@@ -44,7 +44,7 @@ _STEPS = 16
 
 
 class Values(NamedTuple):
-    """The values behind an observation: the code of the value in question, and the code of a neighbouring report.
+    """The values of an observation: the code of the value in question, and the code of a neighbouring report's value.
 
     Attributes:
         code: the code of the value in question.
@@ -170,7 +170,7 @@ class Sample:
         return np.hstack(self._parts)
 
     def _counted(self, names: list[Cell], labels: IntArray) -> Counter[Cell]:
-        """Count the observations by the labels of their reports. Each value in clear has a label of its own."""
+        """Count the observations by the labels of their reports. Each value in clear has a separate label."""
         clear_codes, codes = self._clear_labels
         joint = np.where(self.clear < 0, labels, len(names) + codes)
         names = [*names, *((_CLEAR, int(code)) for code in clear_codes)]
@@ -306,7 +306,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class ScoredEvent:
-    """An event with its score, and with its counts in a sample.
+    """An event with a score of how well it distinguishes two values, and with its counts in a sample.
 
     Attributes:
         event: the event.
@@ -351,7 +351,7 @@ def best_candidate(chosen_on: Samples, scored_on: Samples, sensitive: BoolArray)
 
 
 def _by_cells(samples: Samples, first: Values, second: Values, sensitive: BoolArray, *, few: bool) -> Iterator[Event]:
-    """Yield the best event by membership, and the best event by output if few different outputs occur."""
+    """Yield the best event by membership, and the best event by output if only a few different outputs occur."""
     channel = samples[first].mechanism.is_explicit
     partitions: list[Partition] = [*([] if channel else ["membership"]), *(["output"] if few or channel else [])]  # type: ignore[list-item]
     for partition in partitions:
@@ -397,7 +397,7 @@ class _Bits:
             yield self._trained(pair)
 
     def _steepest(self, pair: tuple[Values, Values], odd: list[AnyArray]) -> tuple[int, int]:
-        """Return the position of the bit, and the value of the bit (0 or 1), with the largest cautious score."""
+        """Return the position of the bit with the largest cautious score, and the value of this bit, 0 or 1."""
         sizes = self.samples[pair[0]].size, self.samples[pair[1]].size
         even = [self.rows[values] - count for values, count in zip(pair, odd, strict=True)]
         scores = [_cautious(a.astype(np.float64), b.astype(np.float64), *sizes) for a, b in (even, odd)]
@@ -480,7 +480,7 @@ def _standardised(kind: BoolArray, successes: FloatArray, counts: IntArray) -> F
 
 
 def _holds_own(sample: Sample, codes: IntArray) -> FloatArray:
-    """Return ``(n,)`` numbers: 1 if a report's block contains the value that was reported, else 0."""
+    """Return ``(n,)`` numbers: 1 if a report's block contains the person's value, else 0."""
     mechanism, marks = BlockMechanism.checked(sample.mechanism), np.zeros(len(codes))
     domain, unknown = mechanism.domain, np.flatnonzero(sample.clear < 0)
     ranks = np.where(domain.sensitive[codes], np.searchsorted(domain.sensitive_codes, codes), -1)[unknown]

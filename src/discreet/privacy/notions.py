@@ -80,7 +80,7 @@ def smallest_epsilon(source: Channel | Any, notion: Notion, *, sensitive: Any = 
         (Fraction(3, 1), 1.0986)
     """
     checked_choice("notion", notion, _NOTIONS)
-    return _judged(*_checked(source, notion, sensitive), notion)
+    return _evaluated(*_checked(source, notion, sensitive), notion)
 
 
 def required(protection: Protection, what: str) -> Protection:
@@ -145,7 +145,7 @@ def logarithm(ratio: Fraction) -> float:
     return nearest if at_most(ratio, nearest) else nextafter(nearest, inf)
 
 
-def _judged(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protection:
+def _evaluated(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protection:
     possible = matrix > 0
     occurs = possible.any(axis=0)
     tells_one = (possible.sum(axis=0) == 1) & ~possible[sensitive].any(axis=0)

@@ -59,16 +59,16 @@ def names_sentence(named: Sequence[NamedBatch]) -> str:
 
 
 def readers_sentence(shown: str) -> str:
-    """Return the sentence on what readers may know already; ``shown`` describes the published results."""
+    """Return the sentence on what readers may know about other people; ``shown`` describes the published results."""
     return f"Readers of {shown} may know everything about other people."
 
 
 def posterior_text(pair: str, epsilon: float, chance: float, *, first: bool = False) -> str:
-    """Return the sentence on how likely a reader can find one of two possibilities, and with which chance more.
+    """Return the sentence on the posterior probability that a reader can reach, and the probability of reaching more.
 
     Args:
         pair: the two possibilities, such as "two protected values of a person".
-        epsilon: that a reader exceeds with at most the given chance, in nats.
+        epsilon: the epsilon that a reader exceeds with at most the given probability, in nats.
         chance: the probability, in (0, 1).
         first: whether the percentage is for the first possibility, which is protected, and not for either of them.
     """
@@ -142,11 +142,9 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         if self.delta is not None:
             checked_between("delta", self.delta)
 
-    # Counts and figures
-
     @property
     def rounds(self) -> int:
-        """The largest number of batches with fresh reports of the same person."""
+        """The largest number of batches that have a fresh report of the same person."""
         everywhere = len(self.batches) if self.most is None else min(self.most, len(self.batches))
         return everywhere if self.answers == "fresh" else 1
 
@@ -204,8 +202,6 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         except ParameterError as error:
             return None, error.sentence().removesuffix(".")
         return guarantee, ""
-
-    # Sentences
 
     def person(self) -> list[str]:
         """Return sentences for people: how sure a reader of the publication can become about one person's value."""

@@ -14,7 +14,7 @@ results computed from it, reveal far less about each person. The others' noise c
 Both hold whatever the attacker knows of everybody else. n counts people whose devices follow the plan, one report each.
 Delta is smaller than the probability to learn more than epsilon, which `ShuffledGuarantee.at_most` bounds.
 
-Lower ends come from attackers who know everybody else's data. Where no value is reported in clear, the others'
+Lower bounds come from attackers who know everybody else's data. Where no value is reported in clear, the others'
 truthful reports are blocks too, and the blanket's bound is not attained. If all others have the same value t, their
 reports are the blanket. Let a, b and c be the likelihoods of a report from x, from x' and from t. Then the attacker
 gets delta = (1/n) E[(sum (a - C b)/c)_+] over reports from t. The code tries x itself, x' and a third value, whose
@@ -57,13 +57,13 @@ _THIRDS = 4
 
 
 def attack_end(attacks: Iterable[ValuePair], n: int, delta: float, rounds: int = 1) -> float:
-    """Return an epsilon that the strongest attack is certain to achieve; 0 without attacks."""
+    """Return an epsilon that the strongest of the given attacks certainly achieves; 0 without attacks."""
     ranked = sorted(attacks, key=lambda attack: attack.strength)
     return CentralCurve((ranked[-1],), n, rounds).epsilon(delta)[0] if ranked else 0.0
 
 
 def others_alike(pair: ValuePair) -> Iterator[ValuePair]:
-    """Yield two cases to attack: all other people have the value x, or all have x'."""
+    """Yield two attacks on a pair of values x and x': all other people have x, or all other people have x'."""
     yield _against(pair.first, pair.second, pair.first, pair.weights)
     # x' may be reported in clear, which x never is.
     clear = max(1 - float(pair.weights @ pair.second), 0.0)
@@ -83,13 +83,13 @@ def others_at_a_third(mechanism: BlockMechanism) -> Iterator[ValuePair]:
 
 
 def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
-    """Yield attacks on a sensitive value and a value in clear. All other people have another sensitive value."""
+    """Yield attacks on a sensitive value and a value in clear, where all other people have another sensitive value."""
     for pair in pairs:
         yield _against(pair.first, np.ones_like(pair.first), pair.second, pair.weights)
 
 
 def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights: FloatArray) -> ValuePair:
-    """Return the pair of values if all other reports have the likelihoods `others` relative to noise."""
+    """Return the pair of values if the reports of all other people have the likelihoods `others` relative to noise."""
     return ValuePair(first / others, second / others, weights * others, 0.0)
 
 
@@ -108,7 +108,7 @@ def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
 
 
 def _from_pairs(law: BlockLaw, covariance: Fraction) -> FloatArray:
-    """Return these probabilities from pi, rho and the covariance of two values, given a third value."""
+    """Return the probabilities of `_joint_laws` from pi, rho and the covariance of two values, given a third value."""
     pi, rho = law.inclusion, law.conditional_inclusion or Fraction(0)
     three = pi * (rho * rho + covariance)
     # Probabilities that the block contains two given values and not the third, one given value only, or none.
@@ -125,11 +125,11 @@ _LEAST_DELTA = 1e-280
 
 
 class CentralDelta(NamedTuple):
-    """Certified lower and upper bounds on delta at a given epsilon, in one direction.
+    """Certified lower and upper bounds on delta at a given epsilon, for one kind of pairs of values.
 
     Attributes:
-        lower: the certified lower end.
-        upper: the certified upper end: the guarantee.
+        lower: the certified lower bound.
+        upper: the certified upper bound: the guarantee.
     """
 
     lower: float
@@ -138,13 +138,13 @@ class CentralDelta(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CentralEpsilon:
-    """The central epsilon of a shuffled batch, in one direction.
+    """The central epsilon of a shuffled batch, for one kind of pairs of values.
 
     Attributes:
-        upper: the guarantee: a certified upper end, in nats.
+        upper: the guarantee: a certified upper bound, in nats.
         lower: the epsilon that a known attack certainly achieves, in nats.
-        status: a comparison of both ends as printed: ``"exact"`` if they are within 1% (or below 1e-6), ``"within x%"``
-            up to 25%, otherwise ``"at most"`` with the lower end.
+        status: a comparison of both bounds as printed: ``"exact"`` if they are within 1% (or below 1e-6), ``"within
+            x%"`` up to 25%, otherwise ``"at most"`` with the lower bound.
     """
 
     upper: float
@@ -201,14 +201,14 @@ class ShuffledGuarantee:
         """The central epsilon between two sensitive values, two-sided."""
         if self.mechanism.domain.sensitive_count < 2:
             return CentralEpsilon(0.0, 0.0, "exact")
-        return self._judged(self.curve_among, self._ends_among, needed=1)
+        return self._evaluated(self.curve_among, self._ends_among, needed=1)
 
     @cached_property
     def versus_clear(self) -> CentralEpsilon | None:
         """The central epsilon between a sensitive value and a value in clear, one-sided; None if all are sensitive."""
         if self.mechanism.domain.clear_count == 0:
             return None
-        return self._judged(self.curve_versus_clear, self._ends_versus_clear, needed=2)
+        return self._evaluated(self.curve_versus_clear, self._ends_versus_clear, needed=2)
 
     @property
     def most_among(self) -> float:
@@ -245,14 +245,14 @@ class ShuffledGuarantee:
 
     @cached_property
     def curve(self) -> CentralCurve:
-        """The curve delta(epsilon) of the worse direction, `among` or `versus_clear`."""
+        """The curve delta(epsilon) of the worse kind of pairs: `among` or `versus_clear`."""
         domain = self.mechanism.domain
         among = self.curve_among.pairs if domain.sensitive_count > 1 else ()
         versus_clear = self.curve_versus_clear.pairs if domain.clear_count else ()
         return CentralCurve((*among, *versus_clear), self.hiding, self.rounds)
 
     def delta_at(self, epsilon: float) -> "CentralDeltas":
-        """Return bounds on delta at an epsilon, in both directions.
+        """Return bounds on delta at an epsilon, for both kinds of pairs of values.
 
         Args:
             epsilon: a number of at least 0, in nats.
@@ -266,18 +266,18 @@ class ShuffledGuarantee:
         return CentralDeltas(CentralDelta(*among), None if versus_clear is None else CentralDelta(*versus_clear))
 
     def at_most(self, chance: float) -> "EpsilonsAtChance":
-        """Return the epsilons that the privacy loss exceeds with probability at most `chance`, in both directions.
+        """Return epsilons that the privacy loss exceeds with probability at most `chance`, by kind of pairs of values.
 
         Delta is not this probability: with (epsilon, delta) an attacker exceeds epsilon more often than delta says.
         With L the privacy loss, P(L > epsilon) <= delta(t) / (1 - e^(t - epsilon)) for every t < epsilon. The result is
-        the smallest epsilon found for which this is at most ``chance``, from the upper ends of delta.
+        the smallest epsilon found for which this is at most ``chance``, from the upper bounds on delta.
 
         Args:
             chance: in [1e-280, 1): the largest probability of exceeding the epsilons, if x is true.
 
         Returns:
-            An epsilon in both directions, at most the local epsilon of all rounds together. A reader who was 50% sure
-            of one of two values becomes at most `discreet.core.guarantee.largest_posterior` of it sure.
+            An epsilon for both kinds of pairs, at most the local epsilon of all rounds. A reader with a prior of 50%
+            for one of two values reaches at most the posterior `discreet.core.guarantee.largest_posterior`.
 
         Raises:
             ParameterError: if ``chance`` is not such a number.
@@ -345,15 +345,15 @@ class ShuffledGuarantee:
         cells |= {"local epsilon": rounded_up(self.local), "reports": f"{self.n:,}", "delta": rounded_up(self.delta)}
         return ResultTable.of_figures("Shuffled guarantee", cells, str(self)).html()
 
-    def _judged(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
-        """Return a central epsilon with its status. Attacks give its lower bound if too few values are in clear."""
+    def _evaluated(self, curve: CentralCurve, ends: tuple[float, float], needed: int) -> CentralEpsilon:
+        """Return a central epsilon with its status. If few values are in clear, attacks give the lower bound."""
         lower, upper = ends
         if values_in_clear(self.mechanism) < needed:
             lower = attack_end(self._attacks(curve, versus_clear=needed > 1), self.hiding, self.delta, self.rounds)
         return CentralEpsilon(upper, lower, status(lower, upper))
 
     def _attacks(self, curve: CentralCurve, *, versus_clear: bool) -> Iterator[ValuePair]:
-        """Yield attacks that show how close the bound is.
+        """Yield attacks whose success shows how close the upper bound is to the true epsilon.
 
         A pool of hash functions has none: its bound holds for all functions.
         """
@@ -370,8 +370,8 @@ class EpsilonsAtChance(NamedTuple):
     """The epsilons that the privacy loss exceeds with probability at most a given chance, in nats.
 
     Attributes:
-        among: among sensitive values.
-        versus_clear: for sensitive values compared with values in clear; None if every value is sensitive.
+        among: between two sensitive values.
+        versus_clear: between a sensitive value and a value in clear; None if every value is sensitive.
     """
 
     among: float
@@ -379,11 +379,11 @@ class EpsilonsAtChance(NamedTuple):
 
 
 class CentralDeltas(NamedTuple):
-    """Bounds on delta at a given epsilon, in both directions.
+    """Bounds on delta at a given epsilon, for both kinds of pairs of values.
 
     Attributes:
-        among: among sensitive values.
-        versus_clear: for sensitive values compared with values in clear; None if every value is sensitive.
+        among: between two sensitive values.
+        versus_clear: between a sensitive value and a value in clear; None if every value is sensitive.
     """
 
     among: CentralDelta
@@ -391,7 +391,7 @@ class CentralDeltas(NamedTuple):
 
 
 def shuffled(mechanism: Any, n: int, delta: float = 1e-6, rounds: int = 1, not_trusted: int = 0) -> ShuffledGuarantee:
-    """Return the central guarantee of a batch of reports without names and order. It also covers results from it.
+    """Return the central guarantee of a batch of reports without names and order, and of all results computed from it.
 
     Args:
         mechanism: a block mechanism, an explicit channel or a personalized mechanism, whose placeholders count as
@@ -428,7 +428,7 @@ def _certifiable(name: str, chance: object) -> float:
 
 
 def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
-    """Return bounds on delta at a central epsilon, in both directions.
+    """Return bounds on delta at a central epsilon, for both kinds of pairs of values.
 
     Args:
         mechanism: as for `shuffled`.
@@ -445,7 +445,7 @@ def delta(mechanism: Any, n: int, epsilon: float) -> CentralDeltas:
 
 
 def _checked(mechanism: Any) -> Mechanism:
-    """Return a mechanism with a guarantee. A personalized mechanism gives its mechanism over placeholders."""
+    """Return a mechanism that has a guarantee; for a personalized mechanism, the mechanism over its placeholders."""
     checked = common_of(mechanism)
     if checked.domain.sensitive_count == 0 or checked.guarantee.realised == inf:
         raise ParameterError("shuffling.nothing-protected")
@@ -460,7 +460,7 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
 
 
 def values_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values whose reports leave only noise among the blocks, and so hide nobody.
+    """Return the number of values in clear: their reports leave only noise among the blocks, and hide nobody.
 
     It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
     """
@@ -509,7 +509,7 @@ def among_sentence(central: "ShuffledGuarantee", *, status: bool) -> str:
 
 
 def hidden_values(central: "ShuffledGuarantee") -> str:
-    """Return words for the values that hide each other. Placeholders count as secret values."""
+    """Return words for the values that hide each other, such as the sensitive values or the secret values."""
     domain = central.mechanism.domain
     if central.placeholders:
         for_all, size = domain.sensitive_count - central.placeholders, domain.size - central.placeholders

@@ -161,7 +161,7 @@ class _Tilted:
 
     @property
     def log_bound(self) -> float:
-        """The logarithm of an upper bound on the mean excess: s_+ <= e^(lambda s) / (e lambda)."""
+        """The logarithm of an upper bound on the mean excess E[S_+], from s_+ <= e^(lambda s) / (e lambda)."""
         return self.n * self.log_mass - log(self.tilt) - 1
 
     @property
@@ -199,7 +199,7 @@ def _log_sum(logs: FloatArray) -> float:
 
 
 def listed_ends(law: "_Tilted", points: int) -> tuple[float, float] | None:
-    """Return both bounds on the mean excess, by listing likely counts; None if there are too many counts."""
+    """Return both bounds on the mean excess, from a list of likely counts; None if there are too many counts."""
     kinds = len(law.values)
     lows, highs = np.zeros(kinds, dtype=np.int64), np.full(kinds, law.n)
     if law.n > _MOST_COUNTED or _number_of_counts(lows[1:], highs[1:], law.n) > points:
@@ -235,7 +235,9 @@ def listed_ends(law: "_Tilted", points: int) -> tuple[float, float] | None:
 
 
 def _likely_counts(law: "_Tilted") -> tuple[IntArray, IntArray]:
-    """Return ``(k,)`` least and largest counts of all values, with tilted probability at least 1 - 1e-13.
+    """Return the ``(k,)`` least and largest likely counts of the values.
+
+    The tilted probability of all is at least 1 - 1e-13.
 
     By Chernoff's bound a binomial count with mean m is h or beyond with probability e^-(h log(h/m) - h + m) at most.
     """
@@ -286,7 +288,7 @@ def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
 
 
 def _smoothed(law: _Tilted) -> tuple[float, float]:
-    """Return both bounds on the mean excess, by adding normal noise that is small enough for close bounds."""
+    """Return both bounds on the mean excess, by adding normal noise whose deviation makes the bounds close."""
     noise, low, high = _NOISE / law.tilt, 0.0, inf
     if law.deviation == 0:
         # Almost certainly all variables are 0.
@@ -381,7 +383,7 @@ class ValuePair:
 
     @property
     def strength(self) -> float:
-        """Mu sqrt(n) of the Gaussian mechanism that is the limit for large n: the deviation of G where E[G] is 0."""
+        """The parameter mu sqrt(n) of the Gaussian mechanism to which the pair tends for large n."""
         ratio = exp(self.floor())
         return float(np.sqrt(self.weights @ (self.first - ratio * self.second) ** 2))
 

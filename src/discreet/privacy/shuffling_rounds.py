@@ -154,7 +154,7 @@ def _least(lack: Callable[[float], float], start: tuple[float, float], most: flo
 
 
 def _below(ends: Ends, delta: float, upper: float) -> float:
-    """Return an epsilon slightly below `upper`, at which delta certainly exceeds `delta`; 0 if none is found."""
+    """Return an epsilon slightly below `upper` with delta(epsilon) certainly above `delta`; 0 if none is found."""
     low, high = ends(upper)
     gap = log(max(high, TINY) / max(low, TINY)) + log(delta / max(high, TINY))
     # At the local epsilon delta drops to 0.
@@ -185,7 +185,7 @@ _LARGEST_EPSILON = 700.0
 
 @dataclass(frozen=True)
 class CentralCurve:
-    """The curve delta(epsilon) of shuffled batches, in one direction.
+    """The curve delta(epsilon) of shuffled batches, for one kind of pairs of values.
 
     Attributes:
         pairs: the pairs of values; the curve is for the worst pair at each epsilon.
@@ -273,7 +273,7 @@ class CentralCurve:
         return max(min(mu / _STEPS, once / _STEPS), once / _FEWEST_DOTS, _LEAST_STEP)
 
     def losses_above(self, end: float, step: float) -> "LossSum":
-        """Return the summed losses of all rounds, each rounded up on a lattice that ends at the epsilon `end`."""
+        """Return the distribution of the summed losses of all rounds, rounded up on a lattice that ends at `end`."""
         return LossSum(((_Losses.of(self.pairs, self.n, end, step)[1], self.rounds),))
 
 
@@ -310,7 +310,7 @@ def joint_epsilons_at_chance(
 
 
 def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["LossSum"]:
-    """Return the losses of each curve, rounded up on a lattice that all curves share."""
+    """Return the distribution of each curve's losses, rounded up on a lattice that is common to all curves."""
     mu = sqrt(sum(curve.mu**2 for curve in curves))
     ends = [curve.end(chance * min(mu, 1.0) / len(curves)) for curve in curves]
     steps = [curve.step(end) for curve, end in zip(curves, ends, strict=True)]
@@ -319,7 +319,7 @@ def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["Loss
 
 
 def _joint_epsilon(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
-    """Return the epsilon for one set of curves; see `joint_epsilons_at_chance`."""
+    """Return the joint epsilon of one set of curves; see `joint_epsilons_at_chance`."""
     together = LossSum(tuple(part for _, losses in drawn for part in losses.parts))
     most = sum(curve.most for curve, _ in drawn)
     least = max(sum(curve.floor() for curve, _ in drawn) + log1p(-chance), 0.0)
@@ -346,7 +346,7 @@ class _Losses:
 
     @classmethod
     def of(cls, pairs: Sequence[ValuePair], n: int, end: float, step: float) -> tuple["_Losses", "_Losses"]:
-        """Return two losses: a lower bound from the strongest pair, and an upper bound for all pairs."""
+        """Return lower and upper distributions of losses: from the strongest pair, and for all pairs."""
         centre = max(pair.floor() for pair in pairs)
         if end - centre <= _LEAST_STEP:
             # No number of reports hides anything: the loss is at most the local epsilon, and at least 0.
@@ -361,7 +361,7 @@ class _Losses:
 
     @classmethod
     def _joined(cls, step: float, first: int, ratios: FloatArray, deltas: FloatArray) -> "_Losses":
-        """Return the losses whose curve delta(C) passes through the points, with delta 1 at C = 0."""
+        """Return the distribution of losses whose curve delta(C) passes through the points, with delta 1 at C = 0."""
         places, heights = _lower_hull(np.append(0.0, ratios), np.append(1.0, deltas))
         slopes = np.append(np.diff(heights) / np.diff(places), 0.0)
         masses = np.zeros(len(ratios))
@@ -372,7 +372,7 @@ class _Losses:
 
     @cached_property
     def places(self) -> FloatArray:
-        """The ``(k,)`` losses minus the first one."""
+        """The ``(k,)`` differences of the losses and the first loss."""
         return np.arange(len(self.masses), dtype=np.float64) * self.step
 
     def tilted(self, tilt: float, centre: float) -> FloatArray:
@@ -442,7 +442,7 @@ class LossSum:
 
 
 def _under(ratios: FloatArray, ends: FloatArray, clear: float) -> FloatArray:
-    """Return ``(k,)`` heights of points on a curve, lowered so that their chords are below the convex curve.
+    """Return ``(k,)`` heights, lowered so that the chords between the points lie below the convex curve.
 
     Between two points the curve is above the extended chords of the neighbouring intervals. This bounds the distance of
     the curve below its chord, and both points are lowered by this distance. At the first points the curve is at least

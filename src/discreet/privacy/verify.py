@@ -67,7 +67,7 @@ class Verification:
 
     @property
     def verdict(self) -> str:
-        """A sentence: whether the promise holds, and whether this relies on probabilities that the law only states."""
+        """A sentence on whether the promise holds, and whether this relies on claims of the law."""
         if not self.holds:
             return "THE PROMISE IS BROKEN: do not use this mechanism."
         return (
@@ -159,7 +159,7 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
 
 @dataclass(frozen=True, slots=True)
 class MemoVerification:
-    """The verification of permanent reports: the epsilon of t rounds, recomputed from the integers of both coins.
+    """The verification of permanent reports: the epsilon of t rounds, recomputed from both thresholds.
 
     Attributes:
         one: the verification of the mechanism of one round.
@@ -185,7 +185,7 @@ class MemoVerification:
 
 
 def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerification:
-    """Recompute the epsilons of t rounds of permanent reports from the integers of both coins.
+    """Recompute the epsilon of t rounds of permanent reports, for each given t, from both thresholds.
 
     Where blocks can be counted, the mixture over all memos is summed for every block; the rarest block is not assumed
     to be the worst one.
@@ -216,7 +216,7 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
 def _counted_memos(
     mechanism: BlockMechanism, truth: Fraction
 ) -> tuple[set[tuple[Fraction, Fraction, Fraction]], Fraction]:
-    """Return three probabilities of each block, and the least pi.
+    """Return three probabilities of each block (as noise, and the extremes as a memo), and the least pi.
 
     The three are the block's probability as noise, and its largest and smallest probability as a permanent report.
     """
@@ -232,7 +232,7 @@ def _counted_memos(
 
 
 def _worst_ratio(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fraction, rounds: int) -> Fraction:
-    """Return the largest likelihood ratio, over blocks and values, of the event that all rounds have one block."""
+    """Return the largest likelihood ratio of two values for the event that all rounds show the same block."""
     most = Fraction(1)
     for chance, likely, unlikely in blocks:
         hit, miss = (again + (1 - again) * chance) ** rounds, ((1 - again) * chance) ** rounds
@@ -241,7 +241,7 @@ def _worst_ratio(blocks: set[tuple[Fraction, Fraction, Fraction]], again: Fracti
 
 
 def _channel_of(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
-    """Return the channel; None if its matrix is wrong, and then a sentence is added to `faults`."""
+    """Return the channel of a mechanism; None if its matrix is wrong, with a sentence added to `faults`."""
     try:
         return mechanism.channel()
     except Exception as failure:  # another package's code, which may raise anything
@@ -252,7 +252,7 @@ def _channel_of(mechanism: BlockMechanism, faults: list[str]) -> Channel | None:
 
 
 def matrix_epsilon(matrix: FloatArray, sensitive: BoolArray) -> float:
-    """Return the smallest epsilon for which a matrix is (X_S, Y_P, epsilon)-ULDP (LDP if all are sensitive).
+    """Return the smallest epsilon for which a matrix satisfies (X_S, Y_P, epsilon)-ULDP, or LDP if all are sensitive.
 
     Args:
         matrix: ``(|X|, |Y|)`` probabilities.
