@@ -4,7 +4,9 @@ Archives are made twice, in two folders of the committed tree, and must be the s
 their checksums, the parts of what is installed (CycloneDX, from the locked requirements), and a statement of where
 they come from (in-toto, SLSA provenance), which whoever publishes signs. What is left for people is printed.
 
-``python tools/release.py --write`` writes the version of src/discreet/__init__.py wherever else it must stand.
+``python tools/release.py --write`` writes the version of src/discreet/__init__.py wherever else it must stand. It also
+writes the commands that install the packages into all documents: from an index, if pyproject.toml says ``published``,
+and otherwise from a clone.
 """
 
 import hashlib
@@ -17,6 +19,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -32,6 +35,10 @@ STATED = {
     "packaging/conda/recipe.yaml": r'(?m)^(  version: ")([^"]+)',
 }
 TREES = (".", "papers")
+NPM = "@discreet-privacy/device"
+# The package in a command that installs it, with or without extras: its name, or the folder of the clone.
+_PIP = re.compile(r"(pip install (?:--no-deps )?'?)(?:discreet|\.)(?=[\['`\s])")
+_NPM = re.compile(rf"(npm install )(?:{NPM}|\./js)(?=[`\s])")
 _PINNED = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;\\]+)([^\n]*(?:\n    [^\n]*)*)", re.MULTILINE)
 
 
@@ -52,6 +59,31 @@ def states(*, write: bool) -> list[str]:
             if write:
                 (ROOT / name).write_text(changed, encoding="utf-8")
     return others
+
+
+def documents() -> list[Path]:
+    """Return the documents that may tell how to install the packages."""
+    return [ROOT / "README.md", ROOT / "js" / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def is_published() -> bool:
+    """Return true if the packages are published, as pyproject.toml says."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    return bool(project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["published"])
+
+
+def installs(*, write: bool) -> list[str]:
+    """Return the documents whose commands install from elsewhere, after changing them if asked to."""
+    python, npm = ("discreet", NPM) if is_published() else (".", "./js")
+    changed = []
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        after = _NPM.sub(rf"\g<1>{npm}", _PIP.sub(rf"\g<1>{python}", text))
+        if after != text:
+            changed.append(path.relative_to(ROOT).as_posix())
+            if write:
+                path.write_text(after, encoding="utf-8")
+    return changed
 
 
 def run(*command: object, folder: Path = ROOT, **variables: str) -> str:
@@ -151,6 +183,8 @@ def left() -> Iterator[str]:
         yield "Commit: the tree has changes, which are not in these archives."
     if 'pages = ""' in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
         yield "pyproject.toml: `pages`, where the repository can be read; links of the README and the project follow."
+    if not is_published():
+        yield "pyproject.toml: `published`, once the packages can be installed; then python tools/release.py --write."
     if not shutil.which("npm"):
         yield "npm is missing here: the package in js was not packed."
     yield f"git tag --sign v{number} && git push --tags: the workflow Release makes all again and publishes it."
@@ -159,7 +193,7 @@ def left() -> Iterator[str]:
 
 
 ONCE = (
-    "Once: trusted publishers of discreet and discreet-papers at the Python index and of discreet at npm, for that "
+    f"Once: trusted publishers of discreet and discreet-papers at the Python index and of {NPM} at npm, for that "
     "workflow and its environment `release` with a reviewer; no token is kept anywhere.",
     "Once: pin the actions of .github/workflows by commit, and keep them so (zizmor says which are not).",
     "Once: Zenodo takes releases of the repository (.zenodo.json); the DOI then goes into CITATION.cff.",
@@ -171,9 +205,13 @@ ONCE = (
 def main(words: list[str]) -> None:
     """Make a release, or write the version."""
     others = states(write=words == ["--write"])
+    commands = installs(write=words == ["--write"])
     if words == ["--write"]:
         print(f"{version()} now stands in: {', '.join(others) or 'all files, as before'}.")
+        print(f"Commands that install were changed in: {', '.join(commands) or 'no document'}.")
         return
+    if commands:
+        raise SystemExit(f"{', '.join(commands)} install from elsewhere: python tools/release.py --write")
     if others:
         raise SystemExit(f"{', '.join(others)} state another version than {version()}: python tools/release.py --write")
     commit, out = run("git", "rev-parse", "HEAD").strip(), ROOT / "dist"

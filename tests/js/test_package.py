@@ -21,7 +21,8 @@ EXPECTED = re.compile(r"""expect\(.*"([^"]+)"\);$""")
 
 def installed(folder: Path) -> list[Path]:
     """Install the files of the package, as npm packs them, and return them; npm itself is not on every machine."""
-    about, place = json.loads((JS / "package.json").read_text()), folder / "node_modules" / "discreet"
+    about = json.loads((JS / "package.json").read_text())
+    place = folder / "node_modules" / about["name"]
     place.mkdir(parents=True)
     packed = [JS / "package.json", JS / "README.md", *(path for one in about["files"] for path in JS.glob(one))]
     return [Path(shutil.copy(path, place)) for path in sorted(packed)]
@@ -38,7 +39,8 @@ def test_what_is_packed_is_enough_and_no_more(tmp_path: Path) -> None:
         exported = r"^export (?:declare |async )?(?:const|function|class) (\w+)"
         typed = set(re.findall(exported, (JS / script.replace(".js", ".d.ts")).read_text(), re.MULTILINE))
         assert typed >= set(re.findall(exported, (JS / script).read_text(), re.MULTILINE)), name
-    names = [name.replace(".", "discreet", 1) for name in exports]
+    package = json.loads((JS / "package.json").read_text())["name"]
+    names = [name.replace(".", package, 1) for name in exports]
     every = f"for (const one of {json.dumps(names)}) console.log(Object.keys(await import(one)).length)"
     said = node("--input-type=module", "-e", every, folder=tmp_path)
     assert [int(line) > 0 for line in said.split()] == [True] * len(exports)

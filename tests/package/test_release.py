@@ -32,6 +32,19 @@ def test_the_version_is_that_of_one_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert release.states(write=False) == []
 
 
+def test_documents_install_from_where_the_packages_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert release.installs(write=False) == []
+    for path in [*release.documents(), ROOT / "pyproject.toml"]:
+        copy = tmp_path / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        text = path.read_text(encoding="utf-8")
+        copy.write_text(text.replace("published = false", "published = true"), encoding="utf-8")
+    monkeypatch.setattr(release, "ROOT", tmp_path)
+    assert {"README.md", "js/README.md", "docs/reference/releases.md"} <= set(release.installs(write=True))
+    assert "pip install 'discreet[serve]'" in (tmp_path / "docs/reference/releases.md").read_text(encoding="utf-8")
+    assert release.installs(write=False) == []
+
+
 def test_other_recipes_need_what_the_project_needs() -> None:
     recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["fast"]]
