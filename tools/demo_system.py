@@ -14,6 +14,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -41,7 +42,85 @@ def main() -> int:
             server.terminate()
             code = server.wait(20)
     print(f"The collector has ended with exit code {code}.")
-    return 0 if shown and code == 0 else 1
+    return 0 if shown and code == 0 and _served_itself(chosen.out.absolute()) else 1
+
+
+def _served_itself(out: Path) -> bool:
+    """Run a team's own service with the intake mounted: a browser and devices answer, and the reports are sealed."""
+    folder, port = Path(tempfile.mkdtemp(prefix="discreet-service-")), 8092
+    origin, plan = f"http://127.0.0.1:{port}", folder / "plan.toml"
+    plan.write_text(_PLAN)
+    words = ["--title", "How did you come here?", "--purpose", "To plan our car park", "--contact", "us@example.org"]
+    terms = ["--answers", "fresh", "--epoch", "1d", "--epochs", "30", "--lifetime", "20", "--least", "50"]
+    try:
+        told = _run("collection", "key", "new", str(folder / "key.pem"))
+        key = told.split()[-1]
+        signing = ["--name", "survey", "--collector", origin, "--key", str(folder / "key.pem")]
+        _run("collection", "sign", str(plan), *signing, *words, *terms, "-o", str(folder / "survey.json"))
+        environment = {**os.environ, "SERVICE_FOLDER": str(folder), "SERVICE_KEY": key}
+        command = [sys.executable, "-m", "uvicorn", "own_service:app", "--port", str(port), "--log-level", "error"]
+        with subprocess.Popen(command, env=environment, cwd=Path(__file__).parent) as server:
+            try:
+                is_sent = _answered_in_page(origin, out)
+                _answered_by_devices(folder, key)
+            finally:
+                server.terminate()
+        source, sealed = str(folder / "epoch-0"), str(folder / "sealed.parquet")
+        seal = ["collector", "seal", str(folder / "survey.json"), "--from", source, "--epoch", "0", "--trust", key]
+        print(_run(*seal, "-o", sealed), end="")
+        print(_run("estimate", str(plan), sealed, "--page", str(out / "7-own-estimate.html"), "--force"), end="")
+    finally:
+        shutil.rmtree(folder)
+    return is_sent
+
+
+_PLAN = """epsilon = 1.0
+[domain]
+labels = ["on foot", "by bicycle", "by car", "in an ambulance"]
+sensitive = ["in an ambulance"]
+[mechanism]
+name = "rr"
+"""
+
+
+def _run(*words: str) -> str:
+    """Run a command of discreet, and return its output."""
+    return subprocess.run([sys.executable, "-m", "discreet", *words], check=True, capture_output=True, text=True).stdout
+
+
+def _answered_in_page(origin: str, out: Path) -> bool:
+    """Answer in the team's own page; return whether the report was sent."""
+    chromium = _chromium()
+    if chromium is None:
+        return True
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 900})
+        _opened(page, origin)
+        _button(page, "I agree", out / "6-own-consent.png")
+        page.get_by_label("by car").check()
+        page.get_by_role("button", name="Answer", exact=True).click()
+        page.get_by_text("Your report was sent").wait_for()
+        browser.close()
+    print(f"A browser has answered in a team's own page. Picture: {out}/6-own-consent.png")
+    return True
+
+
+def _answered_by_devices(folder: Path, key: str, *, devices: int = 80) -> None:
+    """Let devices answer, each once."""
+    from base64 import b64decode
+
+    from discreet.device import Device, Limits
+
+    envelope = (folder / "survey.json").read_bytes()
+    for number in range(devices):
+        with Device(folder / "devices" / str(number), [b64decode(key)], Limits(2, 4, 20)) as device:
+            collection = device.accept(envelope)
+            device.agree(collection)
+            device.answer(collection, "by bicycle" if number % 3 else "on foot")
+            device.send()
 
 
 def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:

@@ -164,7 +164,7 @@ def hostile(options: argparse.Namespace) -> None:
     """Print what the collector and the reference say of mutated frames, and the statuses of hostile requests."""
     from hostile import answers_of_requests, judged_by_reference, mutated
 
-    from discreet.collector.intake import judged
+    from discreet.collector.intake import check_frames
     from discreet.collector.settings import ServiceLimits
 
     chance, done, good, different = random.Random(1), 0, 0, 0
@@ -177,7 +177,7 @@ def hostile(options: argparse.Namespace) -> None:
             frames = [mutated(chance.choice(templates), chance) for _ in range(400)]
             submitted = [one for one in (collectors.submission(entry, data) for data in frames) if one is not None]
             wanted = [judged_by_reference(entry, one.data) for one in submitted]
-            different += sum((a is None) != b for a, b in zip(judged(entry, submitted), wanted, strict=True))
+            different += sum((a is None) != b for a, b in zip(check_frames(entry, submitted), wanted, strict=True))
             done, good = done + len(submitted), good + sum(wanted)
         print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
         with collectors.serving(folder, limits=ServiceLimits(rate=0, burst=1, seconds=0.5)) as served:

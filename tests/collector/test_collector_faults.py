@@ -14,7 +14,7 @@ from hostile import answers_of_requests, judged_by_reference, mutated
 from killed_work import WORK
 from loads import collector_command, environment, free_port, process
 
-from discreet.collector.intake import judged
+from discreet.collector.intake import check_frames
 from discreet.collector.settings import ServiceLimits
 from programs import program
 
@@ -120,7 +120,7 @@ def test_mutated_frames_are_judged_as_the_reference_judges_them(tmp_path: Path, 
     entry, chance = added(tmp_path, plan), random.Random(5)
     frames = [mutated(frame(entry, chance.choice((1, 2, 5)), seed=place % 50), chance) for place in range(600)]
     submitted = [one for one in (submission(entry, data) for data in frames) if one is not None]
-    outcomes = judged(entry, submitted)
+    outcomes = check_frames(entry, submitted)
     wanted = [judged_by_reference(entry, one.data) for one in submitted]
     assert [outcome is None for outcome in outcomes] == wanted
     assert 50 < sum(wanted) < len(wanted) - 50

@@ -10,11 +10,11 @@ from collectors import Served, added, added_envelope, frame, serving, stored, wa
 
 from discreet.collector import app
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.intake import Writer
 from discreet.collector.keeper import new_token
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key
+from discreet.collector.writer import Writer
 from discreet.errors import ParameterError
 from signed import PUBLIC, key
 

@@ -27,12 +27,12 @@ from collectors import (
     wait_until,
 )
 
-from discreet.collector.intake import Writer
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures
 from discreet.collector.settings import ServiceLimits
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.inboxes import packed
+from discreet.collector.writer import Writer
 from discreet.device.protocol.frames import LARGEST_FRAME, MEDIA_TYPE, Frame
 
 
@@ -364,9 +364,9 @@ def test_a_store_that_fails_is_answered_with_503_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the disk is there again, nothing has to be started anew; also where nobody sends meanwhile."""
-    from discreet.collector import intake
+    from discreet.collector import writer
 
-    monkeypatch.setattr(intake, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(writer, "IDLE_SECONDS", 0.05)
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         assert served.client.post(frame(entry)).status == 202
@@ -391,7 +391,7 @@ def test_what_breaks_down_is_a_defect_and_keeps_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
     """A device keeps what is answered by 500 and sends it again; 400 would drop it."""
-    from discreet.collector import intake
+    from discreet.collector import writer
 
     def broken(*_: Any) -> Any:
         raise RuntimeError("secret of somebody")
@@ -400,7 +400,7 @@ def test_what_breaks_down_is_a_defect_and_keeps_nothing(
     with serving(tmp_path) as served:
         with monkeypatch.context() as patched:
             if part == "check":
-                patched.setattr(intake, "judged", broken)
+                patched.setattr(writer, "check_frames", broken)
             else:
                 patched.setattr(served.app.keeper.catalogue, "by_id", SimpleNamespace(get=broken))
             answer = served.client.post(frame(entry))

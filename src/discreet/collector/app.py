@@ -26,19 +26,20 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from discreet.collector import intake
 from discreet.collector.batch_estimates import KINDS, estimate_file
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.housekeeping import Housekeeper
-from discreet.collector.intake import ANY_ORIGIN, Intake, Receive, Refusal, Refused, Scope, Send, refuse
+from discreet.collector.intake import ANY_ORIGIN, Receive, Scope, Send, refuse
 from discreet.collector.keeper import ANALYST, OPERATOR, Catalogue, Entry, Keeper, Rates, TooManyTriesError
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
+from discreet.collector.refusals import DEFECT, NOT_HERE, RATE, Refusal, Refused
 from discreet.collector.settings import Settings
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.working import Workers
+from discreet.collector.writer import OwnIntake
 from discreet.device.protocol.collection import Collection
 from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.device.protocol.envelope import signers
@@ -227,12 +228,12 @@ def pages_of(of: "Application") -> Starlette:
         served += [Route("/embed/{name}", endpoints.embed)] if of.demo else []
 
     def missed(request: Request, error: Any) -> Response:
-        return _refused(request, _NOT_READ if error.status_code == 405 else intake.NOT_HERE)
+        return _refused(request, _NOT_READ if error.status_code == 405 else NOT_HERE)
 
     handlers: dict[Any, Callable[..., Any]] = {
         Refused: lambda request, error: _refused(request, error.refusal),
         HTTPException: missed,
-        Exception: lambda request, _: _refused(request, intake.DEFECT),
+        Exception: lambda request, _: _refused(request, DEFECT),
     }
     return Starlette(routes=served, exception_handlers=handlers)
 
@@ -351,7 +352,7 @@ class _Endpoints:
         epoch, kind = request.path_params["epoch"], request.path_params["kind"]
         seal = next((seal for seal in self._of.keeper.seals(entry) if seal.epoch == epoch), None)
         if seal is None or kind not in KINDS:
-            raise Refused(intake.NOT_HERE)
+            raise Refused(NOT_HERE)
         try:
             body = estimate_file(self._of.folder.sealed / seal.file, kind).read_bytes()
         except FileNotFoundError:
@@ -449,7 +450,7 @@ class Application:
             self.folder, self.catalogue, self.tokens = keeper.folder, keeper.catalogue, keeper.tokens
             self._rates = Rates(0 if settings.behind_proxy else limits.rate, limits.burst)
             queue = {"gather": settings.gather_ms / 1000, "frames": limits.frames, "size": limits.bytes}
-            self.intake = Intake(keeper, self.measures, **queue)
+            self.intake = OwnIntake(keeper, self.measures, **queue)
             self.housekeeper = Housekeeper(keeper, self.measures, sealing=settings.sealing == "auto")
             self.pages = pages_of(self)
             self.control = Control(keeper)
@@ -525,7 +526,7 @@ class Application:
         elif scope["type"] != "http":
             return
         elif not scope["path"].startswith(_HEALTH) and not self._rates.allows((scope.get("client") or [""])[0]):
-            await refuse(send, intake.RATE)
+            await refuse(send, RATE)
         elif scope["path"] == REPORTS:
             await self.intake(scope, receive, send)
         else:
@@ -546,7 +547,7 @@ class Application:
             # Its message may hold what somebody sent: only where it happened is written down.
             log("defect", level="error", place=place_of(error))
             if not began:
-                await refuse(noted, intake.DEFECT)
+                await refuse(noted, DEFECT)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:

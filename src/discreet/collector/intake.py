@@ -1,112 +1,117 @@
-"""Intake of reports: frames are read, checked in groups, written by one thread, and answered once they are on disk.
+"""Intake of reports, an ASGI application: frames are read, checked and handed on, and answered when they are kept.
 
-The path of reports is plain ASGI. All rows of a collection in a group are checked at once, and flawed rows name their
-frames. A refusal has a status, a code and a sentence, and quotes no part of the request.
+A team mounts `intake` in its own service, in any number of processes. It needs no database: `append` keeps the rows.
+The collector is the same application on its own files of reports.
 """
 
 import asyncio
 import json
-import math
-import threading
 import time
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
 from discreet.arrays import AnyArray
-from discreet.collector.keeper import Entry, Keeper
-from discreet.collector.logs import Measures, log, place_of
-from discreet.collector.storage.inboxes import At
-from discreet.collector.storage.store import NO_EPOCH
+from discreet.collector.documents.publications import facts_on_published
+from discreet.collector.logs import log, place_of
+from discreet.collector.refusals import (
+    DEFECT,
+    NOT_HERE,
+    STORE,
+    UNKNOWN,
+    Refusal,
+    Refused,
+    flawed,
+    no_frame,
+    out_of_time,
+    too_long,
+)
+from discreet.device.protocol.collection import OPEN, Collection, open_envelope, rebuild
+from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.device.protocol.frames import (
     HEAD_BYTES,
     ID_BYTES,
     LARGEST_FRAME,
     MEDIA_TYPE,
+    REPORTS,
     FrameError,
     head,
     refuse_repeated,
 )
+from discreet.formats.records import RecordCodec
+from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.row_checks import FlawedRowsError, checked_reports
 
+_EARLY_SECONDS = 300
+"""How long before its start an epoch takes reports: clocks differ."""
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """The answer to a request that is not accepted.
+EARLY, LATE, WITHDRAWN = "early", "late", "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenCollection:
+    """A collection, ready for its reports.
 
     Attributes:
-        status: of HTTP.
-        code: one word for programs.
-        message: one sentence for people.
-        facts: further numbers, by name.
-        retry: seconds after which the same request may be sent again; None if that is of no use.
+        collection: the collection, checked as a device checks it.
+        mechanism: rebuilt from the plan.
+        codec: the codec of the records.
+
+    Example:
+        >>> import time
+        >>> import discreet as dc
+        >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        >>> from discreet.collector.documents.signing import Terms, sign
+        >>> from discreet.device.protocol.collection import Epochs
+        >>> from discreet.device.protocol.envelope import public_key
+        >>> plan = dc.Plan.of(dc.RandomizedResponse(dc.Domain(["never", "daily"]), epsilon=1.0))
+        >>> texts = {"title": "Habits", "purpose": "To know", "contact": "us@example.org"}
+        >>> when = {"answers": "once", "epochs": Epochs(int(time.time()), 3600, 24)}
+        >>> terms = Terms(name="habits", **texts, **when, collectors=("https://example.org",))
+        >>> key = Ed25519PrivateKey.generate()
+        >>> habits = OpenCollection.of(sign(plan, terms, [key]), [public_key(key)])
+        >>> habits.width, habits.when(0, time.time())
+        (18, None)
     """
 
-    status: int
-    code: str
-    message: str
-    facts: dict[str, Any] = field(default_factory=dict)
-    retry: int | None = None
+    collection: Collection
+    mechanism: BlockMechanism
+    codec: RecordCodec
+
+    @classmethod
+    def of(cls, envelope: bytes, trust: Sequence[bytes]) -> "OpenCollection":
+        """Open a signed collection and rebuild its mechanism.
+
+        Args:
+            envelope: the bytes of the file.
+            trust: public keys that may have signed it, 32 bytes each.
+
+        Raises:
+            CollectionError: if a device would refuse it.
+        """
+        collection = open_envelope(envelope, list(trust), is_known=True)
+        return cls(collection, rebuild(collection), collection.sampler.codec)
 
     @property
-    def body(self) -> bytes:
-        """The answer's body, JSON."""
-        return json.dumps({"error": self.code, "message": self.message, **self.facts}).encode()
+    def width(self) -> int:
+        """The bytes of a report: its id and its record."""
+        return ID_BYTES + self.codec.width
 
-    @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        """The answer's headers, but those that every answer has."""
-        pairs = [(b"content-type", b"application/json"), (b"content-length", str(len(self.body)).encode())]
-        return pairs if self.retry is None else [*pairs, (b"retry-after", str(self.retry).encode())]
-
-
-def no_frame(why: str) -> Refusal:
-    """Return the refusal of bytes that are no frame."""
-    return Refusal(400, "frame", f"the body must be a frame of reports: {why}")
+    def when(self, epoch: int, now: float) -> str | None:
+        """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
+        start, _, until = self.collection.window(epoch)
+        if epoch >= self.collection.epochs.count or now >= until:
+            return LATE
+        return EARLY if now < start - _EARLY_SECONDS else None
 
 
-def too_long(most: int) -> Refusal:
-    """Return the refusal of a body beyond the limit."""
-    return Refusal(413, "length", f"a frame must have at most {most} bytes; send several.")
-
-
-UNKNOWN = Refusal(404, "collection", "no such collection is open here.")
-NOT_HERE = Refusal(404, "path", "there is nothing under this path.")
-BUSY = Refusal(503, "busy", "more reports are waiting than can be held; send this frame again later.", retry=2)
-STORE = Refusal(503, "store", "reports cannot be stored at present; send this frame again later.", retry=10)
-STOPPING = Refusal(503, "stopping", "the collector is shutting down; send this frame again later.", retry=10)
-RATE = Refusal(429, "rate", "too many requests from one address; send this one again later.", retry=5)
-DOUBTED = Refusal(503, "clock", "the collector's clock has just jumped; send this frame again later.", retry=60)
-EARLY = Refusal(
-    503, "early", "this epoch has not begun by the collector's clock; send this frame again later.", retry=60
-)
-DEFECT = Refusal(500, "defect", "this is a defect of the collector.")
-# A device drops a report after any other refusal, and a clock may be wrong.
-_LATER = {"clock": DOUBTED, "early": EARLY, "refused": STORE}
-
-
-def out_of_time(code: str, now: float) -> Refusal:
-    """Return the refusal of an epoch that takes no reports now, by what `Catalogue.obstacle` says of it."""
-    if code in _LATER:
-        return _LATER[code]
-    why = {
-        "late": "this epoch takes no more reports.",
-        "withdrawn": "this collection was withdrawn.",
-    }
-    return Refusal(409, code, why[code], {"now": int(now)})
-
-
-def flawed(n: int, rows: int, first: int, reason: str) -> Refusal:
-    """Return the refusal of a frame with reports that no device can send."""
-    message = f"{rows} of {n} reports {reason} (first at {first}); nothing of this frame was kept."
-    return Refusal(422, "reports", message, {"reports": rows, "first": first, "reason": reason})
+Opened = TypeVar("Opened", bound=OpenCollection)
 
 
 @dataclass(slots=True, eq=False)
-class Submission:
+class Submission(Generic[Opened]):
     """A frame on its way to the store.
 
     Attributes:
@@ -118,7 +123,7 @@ class Submission:
         answer: told why it is refused, or None once it is on disk.
     """
 
-    entry: Entry
+    entry: Opened
     epoch: int
     n: int
     data: bytes
@@ -131,7 +136,7 @@ class Submission:
         return self.data[self.start :]
 
 
-def judged(entry: Entry, frames: Sequence[Submission]) -> list[Refusal | None]:
+def check_frames(entry: OpenCollection, frames: Sequence[Submission[Any]]) -> list[Refusal | None]:
     """Return for each frame of one collection why it is refused; None for those that devices can have sent.
 
     All rows are checked together. Where some are flawed, their frames are taken out and the others checked again, which
@@ -155,7 +160,7 @@ def judged(entry: Entry, frames: Sequence[Submission]) -> list[Refusal | None]:
     return outcomes
 
 
-def check_records(entry: Entry, records: AnyArray) -> None:
+def check_records(entry: OpenCollection, records: AnyArray) -> None:
     """Refuse ``(n, W)`` records that no device can have sent.
 
     Raises:
@@ -186,160 +191,6 @@ def _repeated(rows: AnyArray) -> Refusal | None:
     return None
 
 
-Outcome = Refusal | None
-Written = Callable[[Sequence[tuple[Submission, Outcome]]], None]
-
-_GROUP_FRAMES, _GROUP_BYTES = 512, 1 << 23
-# Without frames: how often it is tried whether the disk is there again.
-IDLE_SECONDS = 5.0
-
-
-class Writer(threading.Thread):
-    """A queue of frames and the thread that empties it.
-
-    Args:
-        keeper: of the data.
-        measures: the counts that the collector shows.
-        answer: told each frame's outcome, in this thread; nothing is acknowledged before it is on disk.
-        gather: seconds that lie between the beginnings of two groups at least: meanwhile frames join the next one.
-        frames: how many may wait.
-        size: how many bytes may wait.
-    """
-
-    def __init__(
-        self,
-        keeper: Keeper,
-        measures: Measures,
-        *,
-        answer: Written,
-        gather: float = 0.002,
-        frames: int = 4096,
-        size: int = 1 << 26,
-    ) -> None:
-        super().__init__(name="writer", daemon=True)
-        self._keeper, self._measures, self._answer = keeper, measures, answer
-        self._gather, self._most, self._most_bytes = gather, frames, size
-        self._queue: deque[Submission] = deque()
-        self._bytes = 0
-        self._began = -math.inf
-        self._wake = threading.Condition()
-        self._stopping = False
-
-    @property
-    def waiting(self) -> int:
-        """The number of frames that wait."""
-        return len(self._queue)
-
-    def submit(self, frame: Submission) -> bool:
-        """Take a frame, unless too many wait already or the thread is stopping."""
-        with self._wake:
-            full = len(self._queue) >= self._most or self._bytes + len(frame.data) > self._most_bytes
-            if full or self._stopping:
-                return False
-            self._queue.append(frame)
-            self._bytes += len(frame.data)
-            if len(self._queue) == 1:
-                self._wake.notify()
-        return True
-
-    def stop(self) -> None:
-        """Take nothing more, write what waits, and end."""
-        with self._wake:
-            self._stopping = True
-            self._wake.notify()
-        self.join()
-
-    def run(self) -> None:
-        """Write until told to stop."""
-        while True:
-            stopping = self._wait()
-            group = self._take()
-            if group:
-                self._settle(group)
-            elif not self._measures.store_ok:
-                self._measures.store_ok = self._keeper.inboxes.probe()
-            if stopping and not group:
-                break
-
-    def _wait(self) -> bool:
-        """Wait for frames, longer if a group has begun just before; return whether the end has come."""
-        with self._wake:
-            self._wake.wait_for(lambda: self._queue or self._stopping, IDLE_SECONDS)
-            early = self._began + self._gather - time.monotonic()
-            if len(self._queue) < _GROUP_FRAMES and early > 0:
-                self._wake.wait_for(lambda: self._stopping, early)
-            self._began = time.monotonic()
-            return self._stopping
-
-    def _take(self) -> list[Submission]:
-        group: list[Submission] = []
-        size = 0
-        with self._wake:
-            while self._queue and len(group) < _GROUP_FRAMES and size < _GROUP_BYTES:
-                group.append(self._queue.popleft())
-                size += len(group[-1].data)
-            self._bytes -= size
-        return group
-
-    def _settle(self, group: list[Submission]) -> None:
-        """Check a group, write it, and tell the outcome."""
-        began = time.perf_counter()
-        outcomes = self._checked(group)
-        try:
-            self._write(group, outcomes)
-        except Exception as error:
-            outcomes = [DEFECT] * len(group)
-            log("defect", level="error", frames=len(group), place=place_of(error))
-        stored = [frame for frame, outcome in zip(group, outcomes, strict=True) if outcome is None]
-        self._measures.frames.inc(len(stored))
-        self._measures.reports.inc(sum(frame.n for frame in stored))
-        self._measures.groups.observe(time.perf_counter() - began)
-        self._answer(list(zip(group, outcomes, strict=True)))
-
-    def _checked(self, group: Sequence[Submission]) -> list[Outcome]:
-        by_entry: dict[int, list[int]] = {}
-        for place, frame in enumerate(group):
-            by_entry.setdefault(frame.entry.key, []).append(place)
-        outcomes: list[Outcome] = [None] * len(group)
-        for places in by_entry.values():
-            try:
-                refusals = judged(group[places[0]].entry, [group[place] for place in places])
-            except Exception as error:
-                # A check that breaks down is a defect: nothing unchecked is kept, and the thread goes on.
-                log("defect", level="error", frames=len(places), place=place_of(error))
-                refusals = [DEFECT] * len(places)
-            for place, outcome in zip(places, refusals, strict=True):
-                outcomes[place] = outcome
-        return outcomes
-
-    def _write(self, group: Sequence[Submission], outcomes: list[Outcome]) -> None:
-        """Write the good frames, one record for each epoch, and note why the others cannot be stored."""
-        with self._keeper.inboxes.turn:
-            now = self._keeper.clock.now()
-            by_epoch: dict[At, list[bytes]] = {}
-            for place, frame in enumerate(group):
-                refusal = outcomes[place] = outcomes[place] or self._obstacle(frame, now)
-                if refusal is None:
-                    by_epoch.setdefault((frame.entry.key, frame.epoch), []).append(frame.reports)
-                else:
-                    key, epoch = (None, NO_EPOCH) if refusal is UNKNOWN else (frame.entry.key, frame.epoch)
-                    self._keeper.refuse(key, epoch, str(refusal.facts.get("reason", refusal.code)))
-            failed = self._keeper.inboxes.append(by_epoch) if by_epoch else set()
-        for place, frame in enumerate(group):
-            if outcomes[place] is None and (frame.entry.key, frame.epoch) in failed:
-                outcomes[place] = STORE
-        if by_epoch:
-            self._measures.store_ok = not failed
-
-    def _obstacle(self, frame: Submission, now: float) -> Outcome:
-        """Return why a frame cannot be kept any more: an epoch may have been closed while it waited."""
-        entry = self._keeper.catalogue.by_id.get(frame.entry.row.id)
-        if entry is None or entry.key != frame.entry.key:
-            return UNKNOWN
-        why = self._keeper.catalogue.obstacle(entry, frame.epoch, now)
-        return None if why is None else out_of_time(why, now)
-
-
 Message: TypeAlias = dict[str, Any]
 Scope: TypeAlias = dict[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -366,14 +217,6 @@ _PREFLIGHT = {
 _ONCE = {b"content-type", b"content-length", b"content-encoding", b"transfer-encoding", b"host"}
 
 
-class Refused(Exception):  # noqa: N818
-    """A request that is not accepted; it carries the answer."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
-
-
 async def refuse(send: Send, refusal: Refusal) -> None:
     """Answer a request with a refusal."""
     headers = [*refusal.headers, ANY_ORIGIN, _READABLE]
@@ -381,24 +224,21 @@ async def refuse(send: Send, refusal: Refusal) -> None:
     await send({"type": "http.response.body", "body": refusal.body})
 
 
-class Intake:
+Find: TypeAlias = Callable[[bytes, int], Opened]
+Take: TypeAlias = Callable[[Submission[Opened]], Awaitable[Refusal | None]]
+Append: TypeAlias = Callable[[bytes, int, bytes], Awaitable[None]]
+
+
+class Intake(Generic[Opened]):
     """``POST /v1/reports``.
 
     Args:
-        keeper: of the data.
-        measures: the counts that the collector shows.
-        queue: limits of the frames that wait; see `Writer`.
+        find: a function that returns the collection of an id, if it takes reports of an epoch now; it raises `Refused`.
+        take: a function that checks and keeps the reports of a frame; it returns a refusal, or None if they are kept.
     """
 
-    def __init__(self, keeper: Keeper, measures: Measures, **queue: Any) -> None:
-        self._keeper, self._catalogue = keeper, keeper.catalogue
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.writer = Writer(keeper, measures, answer=self._answer, **queue)
-
-    def start(self) -> None:
-        """Begin, within the loop that requests come in."""
-        self._loop = asyncio.get_running_loop()
-        self.writer.start()
+    def __init__(self, find: Find[Opened], take: Take[Opened]) -> None:
+        self._find, self._take = find, take
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -420,27 +260,13 @@ class Intake:
         if scope["method"] != "POST":
             raise Refused(Refusal(405, "method", "reports are sent by POST.", {"allow": "POST, OPTIONS"}))
         length = _checked(scope["headers"])
-        body = await _body(receive, length)
-        frame = self._read(body)
-        if self._loop is None:
-            raise Refused(STOPPING)
-        outcome: asyncio.Future[Refusal | None] = self._loop.create_future()
+        return await self._take(self._read(await _body(receive, length)))
 
-        def answer(refusal: Refusal | None) -> None:
-            # At its end the server may have given up the request.
-            if not outcome.done():
-                outcome.set_result(refusal)
-
-        frame.answer = answer
-        if not self.writer.submit(frame):
-            raise Refused(BUSY)
-        return await outcome
-
-    def _read(self, data: bytes) -> Submission:
+    def _read(self, data: bytes) -> Submission[Opened]:
         """Read the head of a frame; what the collector itself cannot do is a defect, so that a device sends again."""
         try:
             collection, epoch, n = head(data)
-            entry = self._entry(collection, epoch)
+            entry = self._find(collection, epoch)
         except FrameError as error:
             raise Refused(no_frame(error.sentence())) from None
         except Refused:
@@ -454,36 +280,73 @@ class Intake:
             raise Refused(no_frame(f"{n} reports of this collection take {wanted} bytes, got {len(data)}."))
         return Submission(entry, epoch, n, data, start)
 
-    def _entry(self, collection: bytes, epoch: int) -> Entry:
-        """Return the collection of an id, if it takes reports of an epoch now."""
-        entry = self._catalogue.by_id.get(collection)
-        if entry is None and collection in self._catalogue.refused:
-            # Until an operator mends it: a device drops a report after a final refusal.
-            raise Refused(STORE)
-        if entry is None:
-            self._keeper.refuse(None, NO_EPOCH, UNKNOWN.code)
+
+def intake(collections: Iterable[OpenCollection], append: Append, *, clock: Callable[[], float] = time.time) -> Asgi:
+    """Return an ASGI application that takes reports in, to be mounted in a service.
+
+    It answers ``POST /v1/reports``, and ``GET /v1/collections/NAME`` with the signed collection. ``GET
+    /collections/NAME`` states what publishing results reveals, which the survey page shows.
+
+    A frame is answered 202 when `append` has returned, and 503 if it raised: the device then sends the frame again. So
+    `append` must have the rows on disk when it returns. The same report may come twice; `discreet collector seal
+    --from` counts it once.
+
+    Args:
+        collections: that reports are taken of.
+        append: an asynchronous function of the collection's id (32 bytes), the epoch and the rows. The rows are reports
+            of equal length, one after the other, each an id of 16 bytes and a record.
+        clock: a function that returns the time in Unix seconds.
+
+    Example:
+        >>> kept = []
+        >>> async def append(collection: bytes, epoch: int, rows: bytes) -> None:
+        ...     kept.append((collection, epoch, rows))
+        >>> app = intake([], append)
+    """
+    known = {each.collection.id: each for each in collections}
+    opened = [each.collection for each in known.values()]
+    pages = dict[str, tuple[str, bytes]]()
+    for collection in opened:
+        facts = json.dumps({"published": facts_on_published(collection, opened)}).encode()
+        pages[f"/v1/collections/{collection.name}"] = COLLECTION_TYPE, collection.envelope
+        pages[f"/collections/{collection.name}"] = "application/json", facts
+
+    def find(collection: bytes, epoch: int) -> OpenCollection:
+        if (entry := known.get(collection)) is None:
             raise Refused(UNKNOWN)
-        now = self._keeper.clock.now()
-        why = self._catalogue.obstacle(entry, epoch, now)
+        now = clock()
+        why = WITHDRAWN if entry.collection.state != OPEN else entry.when(epoch, now)
         if why is not None:
-            known = epoch if epoch < entry.collection.epochs.count else NO_EPOCH
-            self._keeper.refuse(entry.key, known, why)
             raise Refused(out_of_time(why, now))
         return entry
 
-    def _answer(self, outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
-        """Hand outcomes over to the loop; called by the writer."""
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_settle, outcomes)
+    async def take(frame: Submission[OpenCollection]) -> Refusal | None:
+        (refusal,) = await asyncio.to_thread(check_frames, frame.entry, [frame])
+        if refusal is None:
+            try:
+                await append(frame.entry.collection.id, frame.epoch, frame.reports)
+            except Exception as error:
+                log("append_failed", level="error", place=place_of(error))
+                return STORE
+        return refusal
 
+    reports = Intake(find, take)
 
-def _settle(outcomes: Sequence[tuple[Submission, Refusal | None]]) -> None:
-    for frame, outcome in outcomes:
-        try:
-            frame.answer(outcome)
-        except Exception as error:
-            # The others of the group wait for theirs.
-            log("defect", level="error", place=place_of(error))
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        path = scope["path"].removeprefix(scope.get("root_path", ""))
+        if path == REPORTS:
+            await reports(scope, receive, send)
+        elif path in pages and scope["method"] in {"GET", "HEAD"}:
+            kind, body = pages[path]
+            about = [(b"content-type", kind.encode()), (b"content-length", b"%d" % len(body)), ANY_ORIGIN]
+            await send({"type": "http.response.start", "status": 200, "headers": about})
+            await send({"type": "http.response.body", "body": body})
+        else:
+            await refuse(send, NOT_HERE)
+
+    return app
 
 
 def _checked(headers: Sequence[tuple[bytes, bytes]]) -> int:

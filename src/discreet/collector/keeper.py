@@ -23,6 +23,7 @@ from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Self
 
+from discreet.collector.intake import LATE, WITHDRAWN, OpenCollection
 from discreet.collector.storage.folder import DataFolder, synchronize
 from discreet.collector.storage.inboxes import At, Inboxes
 from discreet.collector.storage.store import (
@@ -32,11 +33,8 @@ from discreet.collector.storage.store import (
     TokenRow,
 )
 from discreet.collector.working import Workers
-from discreet.device.protocol.collection import OPEN, Collection, open_envelope, rebuild
-from discreet.device.protocol.frames import ID_BYTES
+from discreet.device.protocol.collection import OPEN
 from discreet.errors import DiscreetError, ParameterError
-from discreet.formats.records import RecordCodec
-from discreet.mechanisms import BlockMechanism
 
 _STEP_SECONDS = 60.0
 _AWAY_SECONDS = 3600.0
@@ -92,53 +90,31 @@ class Clock:
         return step
 
 
-_EARLY_SECONDS = 300
-"""How long before its start an epoch takes reports: clocks differ."""
-
-EARLY, LATE, WITHDRAWN = "early", "late", "withdrawn"
 REFUSED = "refused"
 DOUBTED = "clock"
 """In place of ``late``, while the clock that says so is doubted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
-    """A collection, ready for its reports.
+class Entry(OpenCollection):
+    """A collection of a collector.
 
     Attributes:
         row: as it is kept.
-        collection: opened.
-        mechanism: rebuilt from its plan.
-        codec: of its records.
     """
 
     row: CollectionRow
-    collection: Collection
-    mechanism: BlockMechanism
-    codec: RecordCodec
 
     @classmethod
-    def of(cls, row: CollectionRow) -> "Entry":
+    def of_row(cls, row: CollectionRow) -> "Entry":
         """Open a collection and rebuild its mechanism; all checks of its signature and its numbers are made again."""
-        collection = open_envelope(row.envelope, row.trust, is_known=True)
-        return cls(row, collection, rebuild(collection), collection.sampler.codec)
+        opened = OpenCollection.of(row.envelope, row.trust)
+        return cls(opened.collection, opened.mechanism, opened.codec, row)
 
     @property
     def key(self) -> int:
         """The number in the store."""
         return self.row.key
-
-    @property
-    def width(self) -> int:
-        """Bytes of a report: its id and its record."""
-        return ID_BYTES + self.codec.width
-
-    def when(self, epoch: int, now: float) -> str | None:
-        """Return ``early`` or ``late`` if an epoch takes no reports at this time."""
-        start, _, until = self.collection.window(epoch)
-        if epoch >= self.collection.epochs.count or now >= until:
-            return LATE
-        return EARLY if now < start - _EARLY_SECONDS else None
 
 
 class Catalogue:
@@ -168,7 +144,7 @@ class Catalogue:
         for row in rows:
             try:
                 known = self.by_id.get(row.id)
-                by_id[row.id] = known if known is not None and known.row == row else Entry.of(row)
+                by_id[row.id] = known if known is not None and known.row == row else Entry.of_row(row)
             except DiscreetError as error:
                 refused[row.id] = f"{row.name} version {row.version}: {error.sentence()}"
         # By rows: where the newest version is refused, an older one does not come back to life.

@@ -17,7 +17,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from discreet.collector.keeper import LATE, Entry, Keeper, end_token, epochs_of, new_token
+from discreet.collector.intake import LATE
+from discreet.collector.keeper import Entry, Keeper, end_token, epochs_of, new_token
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import (
     batch_name,
@@ -210,7 +211,7 @@ def flaws_of_files(
     folder: DataFolder, rows: Sequence[CollectionRow], seals: Sequence[SealRow], pending: Set[At], now: float
 ) -> list[str]:
     """Return a sentence for each flaw of collections and sealed files; run in a process of its own."""
-    entries = {row.key: Entry.of(row) for row in rows}
+    entries = {row.key: Entry.of_row(row) for row in rows}
     flaws: list[str] = []
     for seal in seals:
         if seal.collection in entries:
@@ -291,7 +292,7 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
     row = CollectionRow(
         0, collection.id, collection.name, collection.version, collection.state, envelope, tuple(trust), now
     )
-    Entry.of(row)
+    Entry.of_row(row)
     store = keeper.store
     # Not behind the upkeep: a withdrawal waits for no sealing and no backup.
     with store.transaction():

@@ -9,9 +9,11 @@ together with the next one as one batch.
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,11 +21,13 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.batch_estimates import ESTIMATES, write_estimates
 from discreet.collector.documents.signing import plan_fields
-from discreet.collector.keeper import LATE, Entry, Keeper, covers
+from discreet.collector.intake import LATE, OpenCollection
+from discreet.collector.keeper import Entry, Keeper, covers
 from discreet.collector.storage.folder import DataFolder, synchronize
 from discreet.collector.storage.inboxes import Part
 from discreet.collector.storage.store import CollectionRow, SealRow
 from discreet.core.reports import Reports
+from discreet.core.tally import Tally
 from discreet.device.protocol.frames import ID_BYTES
 from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.writing import replacing
@@ -191,9 +195,83 @@ def write_batch(
     Raises:
         DataError: if stored reports are damaged.
     """
-    folder, entry = DataFolder(place, make=False), Entry.of(row)
+    folder, entry = DataFolder(place, make=False), Entry.of_row(row)
+    batches = (
+        np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width)
+        for part in parts
+        for rows in part.rows(entry.width)
+    )
+    sealed = sealed_folder(folder, entry)
+    file = sealed / f"{batch_name(epochs[0], epochs[-1])}.parquet"
+
+    def prepare() -> None:
+        describe(sealed, entry)
+        for left in (*sealed.glob(".*"), *sealed.glob("_*/.*")):
+            # Of a sealing that was ended half-way; nobody else writes here now.
+            left.unlink()
+
+    with folder.sealing():
+        batch = write_first_reports(file, entry, batches, epochs, folder=folder.path, prepare=prepare)
+        if batch is None:
+            return None
+        write_tally(tally_of(file), batch.tally, force=True, facts=batch.facts)
+        with suppress(DiscreetError):
+            # A sealed batch without its page is better than a batch that is not sealed.
+            write_estimates(file, entry, batch.tally, (epochs[0], epochs[-1]))
+        for path in sealed.rglob(f"{file.stem}.*"):
+            path.chmod(_FILE)
+    name = str(file.relative_to(folder.sealed))
+    numbers = batch.tally.n, batch.duplicates, batch.conflicts
+    return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WrittenBatch:
+    """A sealed file that was written.
+
+    Attributes:
+        tally: of its reports.
+        duplicates: reports that came more than once.
+        conflicts: reports under an id that another one had before.
+        facts: the collection and the epochs, as the file states them.
+    """
+
+    tally: Tally
+    duplicates: int
+    conflicts: int
+    facts: Mapping[str, Any]
+
+
+def write_first_reports(
+    file: Path,
+    entry: OpenCollection,
+    batches: Iterable[AnyArray],
+    epochs: Sequence[int],
+    *,
+    folder: Path,
+    prepare: Callable[[], None] = lambda: None,
+    force: bool = True,
+) -> WrittenBatch | None:
+    """Write a sealed file of reports, of each id the first one, in canonical order.
+
+    Args:
+        file: the sealed file.
+        entry: the collection.
+        batches: ``(n, 16 + W)`` rows, each an id and its record, in order of arrival.
+        epochs: the epochs of the reports, ascending.
+        folder: for temporary files.
+        prepare: a function that is called before the file is written.
+        force: whether a file that exists is replaced.
+
+    Returns:
+        The batch; None, and nothing is written, if it has too few different reports.
+
+    Raises:
+        DataError: if stored reports are damaged.
+        OutputExistsError: if the file exists and `force` is false.
+    """
     which = {"epoch": epochs[0]} if len(epochs) == 1 else {"epochs": [epochs[0], epochs[-1]]}
-    mechanism, facts = entry.mechanism, {"collection": row.id.hex(), **which}
+    mechanism, facts = entry.mechanism, {"collection": entry.collection.id.hex(), **which}
     tallies, counts = [mechanism.empty_tally()], Counter[str]()
 
     def counted(batches: Iterable[Reports]) -> Iterator[Reports]:
@@ -201,35 +279,15 @@ def write_batch(
             tallies[0] += mechanism.tally(batch)
             yield batch
 
-    with (
-        folder.sealing(),
-        CanonicalOrder(mechanism, simulated=entry.collection.simulated, memory=MEMORY, folder=folder.path) as order,
-    ):
-        batches = (
-            np.frombuffer(rows, dtype=np.uint8).reshape(-1, entry.width)
-            for part in parts
-            for rows in part.rows(entry.width)
-        )
-        with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=folder.path) as arrived:
+    with CanonicalOrder(mechanism, simulated=entry.collection.simulated, memory=MEMORY, folder=folder) as order:
+        with RowSort(entry.width + _ARRIVAL, memory=MEMORY, folder=folder) as arrived:
             for records in first_reports(batches, arrived, counts):
                 order.add_records(records[:, ID_BYTES:])
         if order.n < entry.collection.least:
             return None
-        sealed = sealed_folder(folder, entry)
-        describe(sealed, entry)
-        for left in (*sealed.glob(".*"), *sealed.glob("_*/.*")):
-            # Of a sealing that was ended half-way; nobody else writes here now.
-            left.unlink()
-        file = sealed / f"{batch_name(epochs[0], epochs[-1])}.parquet"
-        n = put_sealed(file, mechanism, counted(order.batches()), order.n, force=True, facts=facts)
-        write_tally(tally_of(file), tallies[0], force=True, facts=facts)
-        with suppress(DiscreetError):
-            # A sealed batch without its page is better than a batch that is not sealed.
-            write_estimates(file, entry, tallies[0], (epochs[0], epochs[-1]))
-        for path in sealed.rglob(f"{file.stem}.*"):
-            path.chmod(_FILE)
-    name, numbers = str(file.relative_to(folder.sealed)), (n, counts["duplicates"], counts["conflicts"])
-    return SealRow(row.key, epochs[0], epochs[-1], name, sha256_of(file), *numbers, int(time.time()))
+        prepare()
+        put_sealed(file, mechanism, counted(order.batches()), order.n, force=force, facts=facts)
+    return WrittenBatch(tallies[0], counts["duplicates"], counts["conflicts"], facts)
 
 
 def batch_name(first: int, last: int) -> str:

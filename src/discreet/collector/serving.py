@@ -20,8 +20,9 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from discreet.collector.app import Application
-from discreet.collector.intake import BUSY, Asgi, Message, Receive, Refusal, Scope, Send, refuse
+from discreet.collector.intake import Asgi, Message, Receive, Scope, Send, refuse
 from discreet.collector.logs import Measures, write_logs
+from discreet.collector.refusals import BUSY, Refusal
 from discreet.collector.settings import Settings
 from discreet.device.protocol.frames import LARGEST_FRAME
 from discreet.errors import ParameterError

@@ -12,15 +12,17 @@ import click
 
 from discreet.cli.commands import Subcommand, SubcommandGroup
 from discreet.cli.options import Count, OptionGroup, option
-from discreet.cli.output import InputFile, say, show
+from discreet.cli.output import InputFile, OutputFile, say, show
 from discreet.collector import operations
 from discreet.collector.settings import Settings, is_loopback, load_settings
 from discreet.collector.storage.folder import DataFolder
+from discreet.collector.verbs.collection import opened_file
 from discreet.collector.verbs.parameters import KEY, spelled_key
 from discreet.core.result_table import ResultTable
-from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, signers
 from discreet.errors import ParameterError
 from discreet.extras import optional
+from discreet.formats.sealed_files import SEALED_REPORTS
 
 if TYPE_CHECKING:
     from socket import socket
@@ -44,6 +46,43 @@ class _Place(OptionGroup):
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
         return operations.ask(self.folder(make=make), operation, **given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outside(OptionGroup):
+    """Reports that others keep, and the sealed file that is made of them."""
+
+    source: Path | None = option(
+        "--from", type=InputFile(), metavar="SOURCE", help="Reports that your own service keeps: frames or Parquet."
+    )
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=OutputFile("sealed files", SEALED_REPORTS),
+        help="With --from: the sealed file.",
+    )
+    trust: tuple[bytes, ...] = option(
+        "--trust", multiple=True, **KEY, help="With --from: public key that may have signed the collection."
+    )
+    force: bool = option("--force", is_flag=True, help="With --from: replace a sealed file that exists.")
+
+    def seal(self, collection: Path, epochs: list[int]) -> None:
+        """Write the sealed file, and print its numbers."""
+        from discreet.collector.intake import OpenCollection
+        from discreet.collector.outside import file_rows, seal_rows
+
+        if self.source is None or self.output is None or not epochs:
+            raise ParameterError("seal.incomplete", argument="source")
+        envelope = opened_file(collection, self.trust).envelope
+        entry = OpenCollection.of(envelope, self.trust or signers(envelope))
+        rows = file_rows(self.source, entry, range(epochs[0], epochs[-1] + 1))
+        batch = seal_rows(rows, entry, self.output, epochs=range(epochs[0], epochs[-1] + 1), force=self.force)
+        counts = {"n": batch.tally.n, "duplicates": batch.duplicates, "conflicts": batch.conflicts}
+        sentence = (
+            f"{batch.tally.n:,} reports sealed in {self.output} ({batch.duplicates:,} duplicates and "
+            f"{batch.conflicts:,} conflicts left out)."
+        )
+        show({**counts, "output": str(self.output)}, [sentence], whole=True)
 
 
 @click.group(cls=SubcommandGroup)
@@ -113,14 +152,20 @@ def _spelled(batch: dict[str, Any]) -> str:
 @click.argument("name")
 @click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
 @click.option("--version", type=Count(1), help="Of the collection. [the newest]")
+@_Outside.options
 @_Place.options
-def seal(name: str, *, epochs: tuple[int, ...], version: int | None, place: _Place) -> None:
+def seal(name: str, *, epochs: tuple[int, ...], version: int | None, outside: _Outside, place: _Place) -> None:
     """Seal the epochs of the collection NAME that are over.
+
+    With --from, NAME is the file of a signed collection, and the reports of the named epochs become one sealed file.
 
     With --epoch the epochs up to that one are sealed, although it may not be over.
 
     An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
     """
+    if outside.source is not None:
+        outside.seal(Path(name), sorted(epochs))
+        return
     facts = place.asked("seal", name=name, epochs=list(epochs), version=version)
     sentences = [
         f"{'Epoch' if batch['epoch'] == batch['last'] else 'Epochs'} {_spelled(batch)}: {batch['n']:,} reports sealed "
