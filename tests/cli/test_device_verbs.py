@@ -157,7 +157,7 @@ def test_devices_of_simulations(double: Double) -> None:
     assert device("answer", "habits", "never")["outcome"] == "recorded"
     message = refusal("device", "join", "habits.json", "--trust", public(), "--agree", "--store", "mine")
     assert "--store" in message
-    assert "simulat" in refusal(
+    assert "collection.other-kind" in refusal(
         "device", "join", "habits.json", "--trust", public(), "--agree", "--simulated", "--store", "third"
     )
 

@@ -75,13 +75,13 @@ def test_listed_labels_take_nothing_from_the_table(tmp_path: Path) -> None:
         ("--column status --labels status=a,b --cuts 1 --all-sensitive --epsilon 1", "column.labels-and-cuts"),
         ("--column status --cuts 1 --all-sensitive --epsilon 1", "cuts.other-kind"),
         ("--column age --cuts 24,22 --all-sensitive --epsilon 1", "cuts.not-ascending"),
-        ("--column age --cuts a,b --all-sensitive --epsilon 1", "must be numbers"),
+        ("--column age --cuts a,b --all-sensitive --epsilon 1", "cuts.not-numbers"),
         ("--column age --cuts 1 --least 5 --all-sensitive --epsilon 1", "least.idle"),
         ("--column status --column status --all-sensitive --epsilon 1", "column.twice"),
         ("--column status --epsilon 1", "--all-sensitive. [init.incomplete]"),
         ("--column status --epsilon 1 --all-sensitive --sensitive single", "option.not-here"),
         ("--column status --all-sensitive", "with --epsilon. [init.incomplete]"),
-        ("--column status --all-sensitive --epsilon -1", "epsilon must be"),
+        ("--column status --all-sensitive --epsilon -1", "epsilon.not-positive"),
         ("--column nope --all-sensitive --epsilon 1", "Use --column to name another column"),
         ("--column status --sensitive hermit --epsilon 1", "sensitive.unknown"),
         ("--column status --sensitive status= --epsilon 1", "got none"),
@@ -155,7 +155,7 @@ def test_a_table_is_listed_and_all_that_is_not_said_is_refused_at_once(tmp_path:
         assert option in refused_as
     headless = tmp_path / "headless.csv"
     headless.write_text("12,Köln\n13,Bonn\n")
-    assert "names look like values" in refusal("init", headless)
+    assert "table.without-names" in refusal("init", headless)
 
 
 @pytest.mark.parametrize("column", ["weight", "age", "born", "income", "town", "postcode", "rare", "day", "children"])

@@ -176,9 +176,9 @@ def test_a_statement_is_the_guarantee_of_many_reports(files: Files) -> None:
         ("--delta 0.1", "--delta needs --statement"),
         ("--rounds 2", "--rounds needs --statement"),
         ("--not-trusted 2", "--not-trusted needs --statement"),
-        ("--statement 1", "at least 2 reports that hide each other"),
-        ("--statement 10 --not-trusted 9", "at least 2 reports that hide each other"),
-        ("--statement 10 --delta 1", "delta must be a number between 0 and 1"),
+        ("--statement 1", "statement.empty"),
+        ("--statement 10 --not-trusted 9", "statement.empty"),
+        ("--statement 10 --delta 1", "delta.not-between"),
         ("--sealed plan.toml --statement 100", "cannot be used with --sealed"),
         ("--sealed plan.toml --rounds 2", "cannot be used with --sealed"),
     ],
@@ -207,7 +207,7 @@ def test_a_plan_and_a_collection_are_attested(files: Files) -> None:
     page.unlink()
     for options, words in (
         ([files.plan, "-o", page, "--trust", KEY], "option.idle"),
-        ([files.plan, "-o", page, "--draws", 7], "draws must be"),
+        ([files.plan, "-o", page, "--draws", 7], "draws.not-integer"),
         ([files.plan, "-o", page.with_suffix(".pdf")], ".html"),
         ([signed, "-o", page, "--allow-outside"], "a collection names no files"),
         ([signed, "-o", page, "--trust", spelled_key(bytes(32))], "signature.not-trusted"),

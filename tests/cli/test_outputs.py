@@ -109,7 +109,7 @@ def test_one_name_for_two_outputs(files: Files, link: Any) -> None:
     second.write_text("old")
     link(second, first)
     text = refusal("estimate", files.plan, files.reports, "-o", first, "--tally", second, "--force")
-    assert "is named for two outputs" in text
+    assert "output.twice" in text
     assert second.read_text() == "old"
     again = files.folder / ".." / files.folder.name / "a.png"
     refusal("estimate", files.plan, files.reports, "--plot", files.folder / "a.png", "-o", again)
@@ -124,7 +124,7 @@ def test_an_output_that_is_read(files: Files) -> None:
         ("estimate", files.plan, "none.parquet", files.reports, "-o", files.reports, "--force"),
         ("seal", files.plan, files.reports, "-o", files.reports, "--force"),
     ):
-        assert "is read and would be replaced" in refusal(*attempt)
+        assert "output.is-input" in refusal(*attempt)
     assert everything(files.folder) == before
 
 

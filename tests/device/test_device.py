@@ -77,7 +77,7 @@ def test_seeded_words_are_for_simulations_alone(tmp_path: Path) -> None:
             one.now = START + 10 + hour * EPOCH
             one.device.answer(found, "daily")
         runs.append([entry.record for entry in one.device.log()])
-        with pytest.raises(DataError, match="simulat"):
+        with pytest.raises(DataError, match=r"collection.other-kind"):
             one.device.accept(envelope(name="real"))
     assert runs[0] == runs[1]
 
@@ -88,7 +88,7 @@ def test_seeded_words_are_for_simulations_alone(tmp_path: Path) -> None:
 def test_a_folder_that_others_see_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir(mode=0o755)
     (tmp_path / "open").chmod(0o755)
-    assert "chmod 700" in refused(ParameterError, lambda: Memory(tmp_path / "open"))
+    assert "folder.not-private" in refused(ParameterError, lambda: Memory(tmp_path / "open"))
     (tmp_path / "file").write_text("")
     refused(ParameterError, lambda: Memory(tmp_path / "file"))
     refused(ParameterError, lambda: Memory(tmp_path / "file" / "below"))

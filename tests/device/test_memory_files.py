@@ -104,7 +104,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(module.fcntl, "flock", unlocked)
-    assert "flock" in refused(StoreError, lambda: Memory(tmp_path / "device"))
+    assert "folder.without-locks" in refused(StoreError, lambda: Memory(tmp_path / "device"))
 
 
 # What is erased

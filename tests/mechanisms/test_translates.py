@@ -62,7 +62,7 @@ def test_rho_must_be_constant_where_something_is_planned() -> None:
     """Devices draw any set; nothing is promised of estimates under one whose values share unequally many blocks."""
     domain = Domain(range(7))
     message = refused(ParameterError, lambda: TranslateResponse(domain, 1.0, modulus=7, base=(0, 1, 2)))
-    assert "difference 1..6" in message
+    assert "base.not-difference-set" in message
     law = {"law": "translates", "size": 7, "modulus": 7, "base": [0, 1, 2]}
     sampler = Sampler(7, ((0, 7),), 1 << 63, False, law)
     assert len(sampler.record(3, SecureRandom())) == 2

@@ -41,8 +41,8 @@ def test_what_no_number_of_reports_shows_is_refused() -> None:
     for named, words in (
         ({"change": 0.0}, "change.not-positive"),
         ({"change": 1.5}, "change.not-share"),
-        ({"change": 0.1, "power": 1.0}, "power must be a number between 0 and 1"),
-        ({"change": 0.1, "significance": 0.0}, "significance must be a number between 0 and 1"),
+        ({"change": 0.1, "power": 1.0}, "power.not-between"),
+        ({"change": 0.1, "significance": 0.0}, "significance.not-between"),
         ({"change": 0.1, "power": 0.01, "significance": 0.5}, "power.too-low"),
     ):
         with pytest.raises(ParameterError, match=words):

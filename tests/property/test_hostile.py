@@ -71,8 +71,8 @@ def test_channels_too_large_to_spell_out() -> None:
 @each("p", [[0.5, 0.5], [0.2] * 4 + [0.3], [0.4, 0.4, 0.4, -0.2, 0], [nan] * 5, np.full((5, 1), 0.2)])
 @each("mechanism", [RandomizedResponse(DOMAIN, 1.0), Channel(np.eye(5))])
 def test_distributions(p: Any, mechanism: Any) -> None:
-    assert "5 probabilities that sum to 1" in refused(ParameterError, lambda: mechanism.decoder.mse(10, p))
-    assert "at least one report" in refused(DataError, lambda: mechanism.decoder.estimate(mechanism.empty_tally()))
+    assert "distribution.not-1" in refused(ParameterError, lambda: mechanism.decoder.mse(10, p))
+    assert "tally.empty" in refused(DataError, lambda: mechanism.decoder.estimate(mechanism.empty_tally()))
 
 
 # Domains

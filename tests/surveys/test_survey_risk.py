@@ -120,11 +120,11 @@ def test_the_verb_states_both_and_warns_above_the_limit(tmp_path):
     assert json.loads(failed.stdout)["identification_at_most"] > 0.001
     assert "survey.is-plan" in refusal("survey", "risk", EXAMPLES / "survey.toml", "--users", 10)
     (tmp_path / "none").mkdir()
-    assert "holds no reports" in refusal("survey", "risk", SURVEY, tmp_path / "none", "--users", 10)
+    assert "folder.empty" in refusal("survey", "risk", SURVEY, tmp_path / "none", "--users", 10)
 
 
 def test_answers_in_rounds_are_not_bounded_here():
     survey = made((2, 3), "ab")
     object.__setattr__(survey, "rounds", object())
-    with pytest.raises(ParameterError, match="in rounds"):
+    with pytest.raises(ParameterError, match=r"rounds.without-bound"):
         survey_bounds(survey, 10)

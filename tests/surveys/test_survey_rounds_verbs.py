@@ -82,11 +82,11 @@ def test_reports_know_their_round_and_nobody_else(table, tmp_path):
     [
         ((), "rounds.without-columns"),
         (("--user", "who"), "rounds.without-columns"),
-        (("--user", "age", "--round", "month"), "must not list the column of values or of users, got 'age'"),
-        (("--user", "who", "--round", "who"), "each once"),
-        (("--user", "who", "--round", "nothing"), "nothing"),
-        (("--user", "who", "--round", "region"), "once in a round"),
-        (("--user", "region", "--round", "month"), "once in a round"),
+        (("--user", "age", "--round", "month"), "keep.secret"),
+        (("--user", "who", "--round", "who"), "keep.not-names"),
+        (("--user", "who", "--round", "nothing"), "column.unknown-name"),
+        (("--user", "who", "--round", "region"), "person.twice-in-round"),
+        (("--user", "region", "--round", "month"), "person.twice-in-round"),
     ],
 )
 def test_what_rounds_have_no_use_for_is_refused_and_nothing_is_written(options, words, table, tmp_path):

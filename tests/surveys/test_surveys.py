@@ -219,17 +219,17 @@ def test_answers_say_how_many_answered_each_question_and_are_right():
     ("change", "words"),
     [
         ({"asked": {"a": 1.0, "d": 1.0}}, r"attribute.unknown"),
-        ({"shares": [WORD_RANGE // 2, WORD_RANGE // 4]}, "add up to answers=1, got 0.75"),
+        ({"shares": [WORD_RANGE // 2, WORD_RANGE // 4]}, "shares.wrong-sum"),
         ({"shares": [WORD_RANGE, 0]}, r"share.not-integer"),
-        ({"asked": {"a": 0.5, "b,a": 0.5}}, "in the survey's order"),
+        ({"asked": {"a": 0.5, "b,a": 0.5}}, "question.wrong-order"),
         ({"asked": {"a": 0.5, "a ": 0.5}}, r"attribute.unknown"),
         ({"promise": "people"}, "promise"),
         ({"answers": 2, "epsilon": 1.0}, r"questions.too-much-epsilon"),
         ({"promise": "attribute", "epsilon": 0.5}, r"questions.too-much-epsilon"),
         ({"combinations": COMBINATIONS, "sensitive": {"a": [0]}}, r"combinations.and-sensitive-values"),
         ({"combinations": [{"a": 0, "ab": 0}]}, r"attribute.unknown"),
-        ({"combinations": {"a": 0}}, "combinations must be a list of patterns"),
-        ({"combinations": [{}]}, "combinations must be a list of patterns"),
+        ({"combinations": {"a": 0}}, "combinations.not-patterns"),
+        ({"combinations": [{}]}, "combinations.not-patterns"),
     ],
 )
 def test_parts_that_make_no_survey_are_refused_in_a_sentence(change, words):

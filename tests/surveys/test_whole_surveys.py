@@ -87,7 +87,7 @@ def test_sides_are_compared_question_by_question(place):
         assert both["values"] == one["values"]
     # Eight hundred people, half of them on each side.
     assert facts["publication"]["people"] == 800
-    assert "is on both" in refusal("survey", "compare", SURVEY, place / "first", place / "first")
+    assert "sides.overlap" in refusal("survey", "compare", SURVEY, place / "first", place / "first")
 
 
 def test_seals_are_those_of_each_question_and_are_verified_together(place, tmp_path):
@@ -126,7 +126,7 @@ def test_what_fits_no_question_is_refused_and_nothing_is_written(place, tmp_path
     assert "folder.is-file" in refusal("survey", "seal", SURVEY, place / "first", "-o", "s.parquet")
     one = "survey", "seal", SURVEY, place / "first", "--question"
     assert "perhaps 'age' was meant" in refusal(*one, "agee", "-o", tmp_path / "s.parquet")
-    assert "must end in .parquet" in refusal(*one, "age", "-o", tmp_path / "s")
+    assert "file.unknown-ending" in refusal(*one, "age", "-o", tmp_path / "s")
     more = place / "first" / FILES["age"], "--question", "sex,diagnosis", "-o", tmp_path / "s.parquet"
     assert "reports.none-on-question" in refusal("survey", "seal", SURVEY, *more)
     words = "name the question with --question"
