@@ -122,6 +122,13 @@ def test_no_value_and_no_tag_is_anywhere(fixture: Fixture, caplog: pytest.LogCap
     assert {name for name, of in columns.items() if {"code", "value", "label"} & of} == {"places"}
 
 
+def test_a_secret_place_of_a_map_has_the_bot_of_its_cell(fixture: Fixture) -> None:
+    grid = {"grid": {"lat": [0, 2], "lon": [0, 2], "rows": 2, "cols": 2}, "sensitive": [[0.5, 0.5]]}
+    found = fixture.join(envelope({**PLAIN, "domain": grid, "cells": {"rows": 2, "cols": 2}}))
+    fixture.device.tag(found, [(0.5, 0.5), (1.5, 1.5)])
+    assert table(fixture.folder, "SELECT code, bot FROM places") == [(3, 4 + int(found.placeholders.cell_of[3]))]
+
+
 def test_fresh_answers_do_not_follow_from_what_is_kept(tmp_path: Path) -> None:
     """With one secret and one value, permanent devices agree, and fresh ones draw anew."""
     plan = {**PLAIN, "domain": {"range": [0, 5000]}, "mechanism": {"name": "subset"}}

@@ -59,8 +59,8 @@ def test_a_child_with_its_parents_number_takes_a_new_key(monkeypatch: pytest.Mon
     assert not (theirs == source.words(4)).any()
 
 
-def test_threads_have_streams_of_their_own() -> None:
-    source = SecureRandom()
+def test_threads_have_streams_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken, source = _keys_taken(monkeypatch), SecureRandom()
     found: list[int] = source.words(1000).tolist()
     gathered: list[list[int]] = []
 
@@ -75,6 +75,7 @@ def test_threads_have_streams_of_their_own() -> None:
     found += [word for words in gathered for word in words]
     assert len(gathered) == 4
     assert len(set(found)) == len(found) == 5000
+    assert len(taken) == 5
 
 
 def _keys_taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
