@@ -68,7 +68,7 @@ _MEMORY = "discreet.device.memory"
 SAMPLER = [
     Fault(
         "a coin is true for one word too many",
-        f"{_RANDOM}:toss",
+        f"{_RANDOM}:bernoulli",
         lambda right, n, threshold, random: right(n, min(threshold + 1, RANGE), random),
         _COINS,
     ),
@@ -336,7 +336,7 @@ LOSS = [
     ),
     Fault(
         "a sum of tallies has the first one only",
-        "discreet.core.tally:Tally.together",
+        "discreet.core.tally:Tally.merged",
         lambda right, cls, tallies: next(iter(tallies)),
         ("tests/core/test_reports_and_tallies.py", "tests/contract/test_tallies.py"),
     ),

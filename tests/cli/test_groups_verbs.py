@@ -145,7 +145,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     "line, words",
     [
         ("estimate plan.toml all.parquet --by region", "groups.too-small"),
-        ("estimate plan.toml all.parquet --by planet", "must have the public column 'planet' once"),
+        ("estimate plan.toml all.parquet --by planet", "public-column.missing"),
         ("estimate plan.toml all.parquet --by sex --shares shares.csv", "'sex'"),
         ("estimate plan.toml all.parquet --shares shares.csv", "option.not-here"),
         ("estimate plan.toml all.parquet --by sex --tally t.tally.parquet", "option.idle"),
@@ -158,11 +158,11 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("compare plan.toml all.parquet", "reports.wrong-number"),
         (
             "compare plan.toml all.parquet --by age --groups 1 9",
-            "There is no group '9' of at least 20 reports. Groups are 1, 2",
+            "The groups are 1, 2. [groups.unknown]",
         ),
         ("compare plan.toml all.parquet --by sex --given shares.csv", "Leave --by out"),
         ("compare plan.toml all.parquet --groups f m", "option.idle"),
-        ("compare plan.toml all.parquet copies/copy.parquet --weights w", "must have the public column 'w' once"),
+        ("compare plan.toml all.parquet copies/copy.parquet --weights w", "public-column.missing"),
         ("compare plan.toml a.tally.parquet b.tally.parquet --trust-plan", "tallies have no rows of their own"),
         ("compare plan.toml north.parquet north.parquet", "sides.overlap"),
     ],

@@ -124,9 +124,9 @@ def test_ends_belong_or_do_not() -> None:
     assert checked_finite("within", 0) == 0
     assert checked_epsilon(200) == 200
     for end in (0, 1, 0.0, 1.0):
-        assert "both excluded" in refused(ParameterError, lambda end=end: checked_level(end))  # type: ignore[misc]
-    assert "protects nothing" in refused(ParameterError, lambda: checked_epsilon(np.nextafter(200, 201)))
-    assert "where every value is sensitive" in refused(ParameterError, lambda: checked_mass(0.5, 0))
+        assert "level.not-between" in refused(ParameterError, lambda end=end: checked_level(end))  # type: ignore[misc]
+    assert "epsilon.too-large" in refused(ParameterError, lambda: checked_epsilon(np.nextafter(200, 201)))
+    assert "sensitive-mass.not-1" in refused(ParameterError, lambda: checked_mass(0.5, 0))
 
 
 @each("name, check", [("epsilon", checked_epsilon), ("level", checked_level), ("sensitive_mass", NUMBERS[-1])])
