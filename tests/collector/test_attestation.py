@@ -14,6 +14,7 @@ from discreet import Domain, Plan
 from discreet.collector.documents.attestation import Attestation, spelled_values
 from discreet.collector.documents.publications import collection_publication, most_answers
 from discreet.collector.documents.signing import plan_of
+from discreet.core.guarantee import rounded_up
 from discreet.device.protocol.collection import Epochs, rebuild
 from discreet.device.protocol.notice import notice
 from discreet.errors import ParameterError
@@ -68,14 +69,15 @@ def test_every_sentence_and_figure_is_that_of_a_noun(plan: str) -> None:
         mechanism.guarantee.not_protected,
         mechanism.fingerprint,
         f"discreet {dc.__version__}",
-        identification_bounds(mechanism, 1000).identification_sentence,
         identification_bounds(mechanism, 1000).per_user_sentence,
         "`discreet attest --draws N` draws them",
         "signature",
-        *(f"{name} {value}" for name, value in found.figures),
+        f"realised, by the sampler {rounded_up(exp(found.realised), 3)} times (epsilon = {rounded_up(found.realised)})",
         *getattr(mechanism, "tags", ()),
     ]
     assert [one for one in said if " ".join(one.split()) not in page] == []
+    # Nothing for programs.
+    assert not re.search(r"\w+\(Domain|2\^64|\d{12}", page.replace(mechanism.fingerprint, ""))
     record = attested.to_dict()
     assert (record["realised"], record["holds"]) == (found.realised, True)
     assert record["e_to_epsilon"] == f"{found.ratio.numerator}/{found.ratio.denominator}"
@@ -83,7 +85,9 @@ def test_every_sentence_and_figure_is_that_of_a_noun(plan: str) -> None:
 
 def odds(attested: Attestation) -> dict[str, list[float]]:
     (table,) = next(part for part in attested.parts if part.heading == "In odds").tables
-    return {row[0]: [float(cell.rstrip("%")) for cell in row[1:]] for row in table.cells()[1:]}
+    return {
+        row[0]: [float(cell.removesuffix("%").removesuffix(" times")) for cell in row[1:]] for row in table.cells()[1:]
+    }
 
 
 @pytest.mark.parametrize("plan", ["some", "large"])
@@ -99,7 +103,7 @@ def test_nobody_gets_surer_than_the_odds_say_and_somebody_gets_as_sure(plan: str
         (half, 100 * most / (1 + most)),
         (hundredth, 100 * most / (99 + most)),
     ):
-        assert true * (1 - 1e-9) <= stated <= true * 1.01
+        assert true * (1 - 1e-9) <= stated <= true * 1.02
 
 
 @pytest.mark.parametrize(
@@ -114,11 +118,11 @@ def test_a_collection_is_attested_with_its_terms(answers: str, lifetime: float, 
     said = [*notice(one), *publication.person(), *publication.conditions()]
     said += [publication.local_sentence, publication.officers(), one.id.hex(), "KEY (pinned)"]
     several = identification_bounds(attested.mechanism, 300, reports=number)
-    said += [several.identification_sentence, several.condition_sentence]
+    said += [several.condition_sentence]
     assert [sentence for sentence in said if " ".join(sentence.split()) not in page] == []
     rows = odds(attested)
     assert [row[0] for row in rows.values()] == [1.0, 1.0, lifetime]
-    assert list(rows.values())[-1][1] == pytest.approx(exp(lifetime), rel=1e-3)
+    assert list(rows.values())[-1][1] == pytest.approx(exp(lifetime), rel=5e-3)
     assert (" beyond the guarantee of each report" in page) == (answers == "permanent")
     assert attested.to_dict()["publication"] == publication.to_dict()
 

@@ -5,6 +5,7 @@ published results, `Bounds` on identification, and the notice that people read. 
 denies the plan too, and says nothing else about it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
@@ -185,7 +186,11 @@ class Attestation:
         if not self.holds:
             denied = [] if verification.holds else [verification.verdict, *verification.faults]
             return [*denied, *([] if self.audit is None or self.audit.holds else [str(self.audit)])]
-        return [verification.verdict, str(self.promising.guarantee), *filter(None, [self._remark])]
+        condition = "" if self.promising.guarantee.notion == "LDP" else " that a protected answer can cause"
+        most = _times(verification.realised)
+        odds = f"A report{condition} changes the odds between any two answers at most {most}."
+        sentences = [verification.verdict, odds, self.promising.guarantee.not_protected, self._remark]
+        return [sentence for sentence in sentences if sentence]
 
     @property
     def _remark(self) -> str:
@@ -200,9 +205,10 @@ class Attestation:
     @cached_property
     def parts(self) -> list[AttestationPart]:
         """The parts of the page below the answer; of a denied plan its data and the numbers that deny it."""
-        figures = ResultTable.of("The sampler's own integers", ["what", "value"], self.verification.figures, left=2)
+        stated = self._figures if self.holds else self.verification.figures
+        figures = ResultTable.of("The promise and its check", ["what", "value"], stated, left=2)
         drawn = _NOT_AUDITED if self.audit is None else str(self.audit)
-        promise = AttestationPart("The promise", [drawn], [figures])
+        promise = AttestationPart("The promise", [str(self.promising.guarantee), drawn][not self.holds :], [figures])
         guarantee, collection = self.promising.guarantee, self.collection
         again = [CHANGES_ARE_VISIBLE] if collection is not None and collection.answers == PERMANENT else []
         if not self.holds:
@@ -218,6 +224,13 @@ class Attestation:
             AttestationPart("What is not protected", [*filter(None, [guarantee.not_protected]), *_NOT_HIDDEN, *again]),
             AttestationPart("What is assumed", _ASSUMED),
         ]
+
+    @property
+    def _figures(self) -> list[tuple[str, str]]:
+        """The promised and the realised odds, each with its epsilon."""
+        stated = {"promised": self.verification.promised, "realised, by the sampler": self.verification.realised}
+        known = {name: epsilon for name, epsilon in stated.items() if epsilon is not None}
+        return [(name, f"{_times(epsilon)} (epsilon = {rounded_up(epsilon)})") for name, epsilon in known.items()]
 
     @cached_property
     def annex(self) -> list[tuple[str, list[str]]]:
@@ -248,7 +261,9 @@ class Attestation:
             rows["not sensitive"] = f"{domain.clear_count:,}" + f": {'; '.join(clear)}" * (len(clear) <= _MOST_NAMES)
         if tags:
             rows["tags of own secrets"] = "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"
-        rows |= {"mechanism": str(self.mechanism), "plan, fingerprint": self.mechanism.fingerprint}
+        kind = re.sub(r"(?<!^)(?=[A-Z])", " ", type(self.mechanism).__name__).capitalize()
+        rows["mechanism"] = f"{kind} over {domain.size:,} answers"
+        rows["plan, fingerprint"] = self.mechanism.fingerprint
         if (asked := self.collection) is not None:
             rows["collection"] = f"{asked.name}, version {asked.version}, {asked.state}; id {asked.id.hex()}"
             rows["signed with"] = f"{', '.join(self.keys)} ({self.trust})"
@@ -267,7 +282,7 @@ class Attestation:
                 epsilons["all epochs, one permanent answer"] = verify(common_of(self._answered)).realised
             epsilons[f"all epochs, {most} of a version"] = collection.lifetime
         rows = [[name, *_figures(each)] for name, each in epsilons.items()]
-        headings = ["after", "epsilon", "odds grow by", "50% becomes", "1% becomes"]
+        headings = ["after", "epsilon", "odds change at most", "50% becomes", "1% becomes"]
         caption = "How sure somebody can become of a person's protected value, at most"
         sentences = [_ANSWERS_ADD_UP] if collection is None else []
         return AttestationPart("In odds", sentences, [ResultTable.of(caption, headings, rows)])
@@ -293,7 +308,17 @@ class Attestation:
         most = 1 if self.collection is None else most_answers(self.collection)
         for reports in sorted({1, most}):
             bounds = identification_bounds(self._answered, users, reports=reports)
-            yield bounds.identification_sentence
+            chance = bounds.identification.value
+            which = "a report" if reports == 1 else f"{reports:,} reports"
+            limit = (
+                "perhaps always"
+                if chance is None or chance >= 1
+                else f"with a probability of at most {_percent(chance)}"
+            )
+            yield (
+                f"Somebody who sees {which} of one of {users:,} people names the right person in one guess {limit} "
+                f"({_percent(bounds.guessed)} by guessing blindly)."
+            )
             yield bounds.per_user_sentence
             yield from filter(None, [bounds.condition_sentence])
 
@@ -336,10 +361,22 @@ class Attestation:
         }
 
 
+def _times(epsilon: float) -> str:
+    """Return the factor of the odds at an epsilon, rounded up."""
+    return f"{rounded_up(exp(epsilon), 3)} times" if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e} times"
+
+
+def _percent(share: float) -> str:
+    return f"{rounded_up(100 * share, 2)}%"
+
+
 def _figures(epsilon: float) -> list[str]:
     """Return an epsilon in nats and in odds, rounded up."""
-    odds = rounded_up(exp(epsilon)) if epsilon <= _LARGEST else f"over {exp(_LARGEST):.0e}"
-    return [rounded_up(epsilon), odds, *(f"{posterior_percent(epsilon, share, 3)}%" for share in (0.5, 0.01))]
+    return [
+        rounded_up(epsilon),
+        _times(epsilon),
+        *(f"{posterior_percent(epsilon, share, 3)}%" for share in (0.5, 0.01)),
+    ]
 
 
 @singledispatch
