@@ -18,10 +18,11 @@ import numpy as np
 from discreet import SeededRandom
 from discreet.collector.app import Application
 from discreet.collector.intake import Submission
-from discreet.collector.keeper import Entry, Keeper
+from discreet.collector.keeper import Keeper
 from discreet.collector.operations import add
 from discreet.collector.serving import server
 from discreet.collector.settings import ServiceLimits, Settings
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import Store
 from discreet.device.protocol.collection import Epochs

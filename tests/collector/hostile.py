@@ -9,7 +9,7 @@ import numpy as np
 from collectors import frame
 from loads import HEAD
 
-from discreet.collector.keeper import Entry
+from discreet.collector.storage.catalogue import Entry
 from discreet.device.protocol.frames import Frame
 from discreet.errors import DataError
 

@@ -15,7 +15,7 @@ from test_sealing import seal
 
 from discreet import SeededRandom, estimate
 from discreet.collector import batch_estimates
-from discreet.collector.keeper import new_token
+from discreet.collector.access import new_token
 from discreet.collector.sealing import sealed_folder
 from discreet.collector.storage.folder import DataFolder
 from discreet.engines import tally

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from collectors import added, frame, ids, keeping, kept, put, records, serving, total
 
-from discreet.collector.keeper import DOUBT_SECONDS, Clock
+from discreet.collector.storage.clock import DOUBT_SECONDS, Clock
 
 
 class Times:

@@ -13,7 +13,7 @@ import pytest
 from collectors import Served, added, frame, kept, serving, total, wait_until
 from loads import HEAD
 
-from discreet.collector.keeper import Rates, Tokens, TooManyTriesError
+from discreet.collector.access import Rates, Tokens, TooManyTriesError
 from discreet.collector.settings import ServiceLimits
 from discreet.collector.working import JobError, Workers
 

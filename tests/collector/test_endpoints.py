@@ -9,8 +9,8 @@ import pytest
 from collectors import Served, added, added_envelope, frame, serving, stored, wait_until
 
 from discreet.collector import app
+from discreet.collector.access import new_token
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.keeper import new_token
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import FailedStoreError
 from discreet.collector.verbs.parameters import spelled_key

@@ -28,9 +28,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from discreet import read_reports
 from discreet.collector.app import Application
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.keeper import Clock, Entry
 from discreet.collector.operations import OPERATIONS, check
 from discreet.collector.settings import Settings
+from discreet.collector.storage.catalogue import Entry
+from discreet.collector.storage.clock import Clock
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.frames import MEDIA_TYPE

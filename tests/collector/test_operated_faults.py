@@ -13,7 +13,7 @@ from collectors import Client, added, current, filled, frame, ids, kept, put, re
 from loads import collector_command, environment, free_port, process
 from test_sealing import seal
 
-from discreet.collector.keeper import Entry
+from discreet.collector.storage.catalogue import Entry
 from discreet.device import Device, Limits
 from programs import program
 from signed import PUBLIC

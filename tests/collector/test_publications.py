@@ -14,8 +14,8 @@ from chances import beyond_among
 from discreet.collector import app
 from discreet.collector.documents.publications import collection_publication as planned
 from discreet.collector.documents.publications import most_answers, sentences_on_published
-from discreet.collector.keeper import Entry
 from discreet.collector.sealing import sealed_folder
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.folder import DataFolder
 from discreet.device.protocol.collection import Collection, Epochs, rebuild
 from running import done, refusal, told

@@ -25,9 +25,10 @@ from collectors import (
 )
 
 from discreet import read_reports
-from discreet.collector.keeper import Clock, Entry
 from discreet.collector.operations import ask
 from discreet.collector.sealing import due_batches, seal_batch, sealed_folder
+from discreet.collector.storage.catalogue import Entry
+from discreet.collector.storage.clock import Clock
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.storage.store import FailedStoreError, SealRow, Store
 from discreet.errors import DataError

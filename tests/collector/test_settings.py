@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from discreet.collector.keeper import Rates
+from discreet.collector.access import Rates
 from discreet.collector.settings import REMOVED, Settings, load_settings
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from postgres_server import postgres_server
 
+from postgres_server import postgres_server
 from programs import packaged, program
 
 Rows = Sequence[Mapping[str, Any]]

@@ -26,17 +26,19 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from discreet.collector.access import ANALYST, OPERATOR, Rates, TooManyTriesError
 from discreet.collector.batch_estimates import KINDS, estimate_file
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import ANY_ORIGIN, Receive, Scope, Send, refuse
-from discreet.collector.keeper import ANALYST, OPERATOR, Catalogue, Entry, Keeper, Rates, TooManyTriesError
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
 from discreet.collector.refusals import DEFECT, NOT_HERE, RATE, Refusal, Refused
 from discreet.collector.settings import Settings
+from discreet.collector.storage.catalogue import Catalogue, Entry
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.working import Workers
 from discreet.collector.writer import OwnIntake

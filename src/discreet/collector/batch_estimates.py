@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from discreet.collector.documents.publications import folder_publication
-from discreet.collector.keeper import Entry
+from discreet.collector.storage.catalogue import Entry
 from discreet.core.result_table import json_text
 from discreet.core.tally import Tally
 from discreet.estimators import estimate

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from discreet.collector.keeper import Entry, Keeper
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.sealing import due_batches, forget_few, forget_reports, seal_batch
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.store import FailedStoreError, SealRow
 from discreet.errors import DiscreetError
 

@@ -17,8 +17,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from discreet.collector.access import end_token, new_token
 from discreet.collector.intake import LATE
-from discreet.collector.keeper import Entry, Keeper, end_token, epochs_of, new_token
+from discreet.collector.keeper import Keeper, epochs_of
 from discreet.collector.logs import log, place_of
 from discreet.collector.sealing import (
     batch_name,
@@ -29,6 +30,7 @@ from discreet.collector.sealing import (
     tally_of,
 )
 from discreet.collector.settings import is_key
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.folder import DataFolder, HeldError, synchronize
 from discreet.collector.storage.inboxes import At
 from discreet.collector.storage.store import CollectionRow, FailedStoreError, SealRow

@@ -22,7 +22,8 @@ from discreet.arrays import AnyArray, BoolArray
 from discreet.collector.batch_estimates import ESTIMATES, write_estimates
 from discreet.collector.documents.signing import plan_fields
 from discreet.collector.intake import LATE, OpenCollection
-from discreet.collector.keeper import Entry, Keeper, covers
+from discreet.collector.keeper import Keeper, covers
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.folder import DataFolder, synchronize
 from discreet.collector.storage.inboxes import Part
 from discreet.collector.storage.store import CollectionRow, SealRow

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from discreet.collector.intake import Intake, Submission, check_frames
-from discreet.collector.keeper import Entry, Keeper
+from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.refusals import BUSY, DEFECT, STOPPING, STORE, UNKNOWN, Refusal, Refused, out_of_time
+from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.inboxes import At
 from discreet.collector.storage.store import NO_EPOCH
 
