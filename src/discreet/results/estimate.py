@@ -777,12 +777,12 @@ def estimate_facts(
 
 
 def _complement_limits(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
-    """Return the limits of 1 minus a bounded number."""
+    """Return the limits of 1 minus a number, given the limits of the number."""
     low, high = bounds(alpha)
     return 1 - high, 1 - low
 
 
 def _known_limits(number: float, alpha: float) -> tuple[float, float]:
-    """Return the limits of 1 minus a number, given the limits of the number."""
+    """Return the limits of a known number, which do not depend on the reports."""
     del alpha
     return number, number

@@ -1,4 +1,4 @@
-"""Quantities that follow from an estimate: sums, ratios and quantiles, and the cells of values they are over.
+"""Quantities that follow from an estimate: sums, ratios and quantiles of shares, and marginal domains.
 
 Standard errors and intervals belong to the unbiased estimates from the same reports, for every method of the estimate:
 an interval depends on the reports only (`discreet.results.uncertainty`).
@@ -23,7 +23,7 @@ from discreet.results.uncertainty import SumUncertainty
 
 
 def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
-    """Quantities that follow from an estimate: sums, ratios and quantiles of shares, and marginal domains.
+    """Return the ``(|X|,)`` scores of a domain's values, with one number for each value.
 
     Args:
         domain: the values.
@@ -54,7 +54,7 @@ def scores_of(domain: Domain, scores: Any, name: str) -> FloatArray:
 
 
 def ascending(domain: Domain, order: Any) -> tuple[IntArray, list[Any]]:
-    """Return the ``(|X|,)`` scores of a domain's values, with one number for each value.
+    """Return the codes of all values in ascending order, and the labels of these values.
 
     Args:
         domain: the values.

@@ -57,7 +57,7 @@ class EstimatesOnDemand(Mapping[Any, Estimate]):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class GroupedEstimate(TabularResult):
-    """Yield the estimates of all groups in stacks; a stack has as many groups as columns of ``size`` values allow.
+    """The estimates of groups of people, by the label of the group, and the estimate of all people.
 
     It has the methods of a mapping but is not a Mapping: otherwise libraries of tables would not see the columns.
 

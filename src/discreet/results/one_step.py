@@ -57,7 +57,7 @@ class OneStep:
         return self.inverse - np.outer(self.point, self.point)
 
     def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
-        """Return the ``(|X|,)`` variances of p~ for all values; counts in clear divide the rest among its values.
+        """Return the ``(|X|,)`` variances of the one-step estimates for single values.
 
         Values in clear share one estimate r in the proportions h_y = F_y / F of their counts. So r h_y varies with r
         and with h. The variance due to h is r^2 h_y (1 - h_y) / F.
@@ -78,7 +78,7 @@ class OneStep:
 
     @cached_property
     def moments(self) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the one-step estimates for single values."""
+        """``(2, 2, k)`` moments E w^2 and E w^3 of contributions: under f, and given that the person has the value."""
         moments, inverse = np.zeros((2, 2, len(self.point))), self.inverse
         for weights, d in self.ratios.chunks():
             w = self.point.astype(d.dtype) + d @ inverse.astype(d.dtype)
@@ -90,7 +90,7 @@ class OneStep:
         return moments
 
     def contribution_means(self, size: int) -> ContributionMeans:
-        """``(2, 2, k)`` moments E w^2 and E w^3 of contributions: under f, and given that the person has the value."""
+        """Return the first ``size`` estimates as means of contributions with moments, for confidence limits."""
         f = np.minimum(self.point[:size], 1 - _NOTHING)
         moments = []
         for whole, own_moment in self.moments[..., :size]:
@@ -101,7 +101,7 @@ class OneStep:
 
 
 def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | None:
-    """Return the one-step estimate at a distribution; None if the reports do not determine all values.
+    """Return the one-step estimate from likelihood ratios; None if the reports do not determine all values.
 
     Args:
         ratios: the likelihood ratios of reports at f.
@@ -122,7 +122,7 @@ def one_step(ratios: LikelihoodRatios, mean: FloatArray, n: int) -> OneStep | No
 
 
 def _inverse(information: FloatArray) -> FloatArray | None:
-    """Return the one-step estimate from likelihood ratios; None if the reports do not determine all values."""
+    """Return the inverse of the information matrix J; None if J is nearly singular."""
     scale = np.sqrt(np.diagonal(information))
     if not (np.isfinite(scale).all() and (scale > 0).all()):
         return None
@@ -154,14 +154,14 @@ class OneStepContributions(Contributions):
     sum_to_1 = True
 
     def _condensed(self, each: FloatArray) -> FloatArray:
-        """Return ``(..., k)`` weights: of the values that blocks cover, and the mean weight of the rest."""
+        """Return ``(..., k)`` weights: of each value that blocks cover, and the mean weight of the values in clear."""
         covered = each[..., self.codes]
         if len(self.step.point) == len(self.codes):
             return covered
         return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return ``(..., k)`` weights: of each value that blocks cover, and the mean weight of the values in clear."""
+        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
         w = self._condensed(weights.each)
         gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
         q = at[..., self.codes]
