@@ -47,7 +47,7 @@ class NamedBatch:
 
     @property
     def is_whole(self) -> bool:
-        """True if all reports of the batch are present."""
+        """True if all reports of a batch are present."""
         return self.n == self.size
 
     @property

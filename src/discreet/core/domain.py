@@ -31,7 +31,7 @@ SIGN = "⊥"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithPlaceholders(LabelSpace):
-    """A label space followed by one placeholder per tag.
+    """A label space that is extended by one placeholder per tag.
 
     No value is encoded as a placeholder: devices replace codes by placeholders themselves.
 
@@ -56,12 +56,12 @@ class WithPlaceholders(LabelSpace):
 
     @property
     def plain(self) -> LabelSpace:
-        """The label space without placeholders."""
+        """The label space before it was extended by placeholders."""
         return self.space
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of labels and placeholders."""
+        """The number of labels and placeholders of a label space."""
         return self.space.size + len(self.tags)
 
     def encode(self, values: Any) -> IntArray:
@@ -78,7 +78,7 @@ class WithPlaceholders(LabelSpace):
         return {"value": spelled.astype(np.dtypes.StringDType())}
 
     def describe(self) -> dict[str, Any]:
-        """Return the description of the label space, and the tags."""
+        """Return the description of a label space, with the tags of its placeholders."""
         return {"extended": self.space.describe(), "tags": list(self.tags)}
 
 
@@ -347,7 +347,7 @@ class Domain:
         sensitive: Any = None,
         allow_unprotected: bool = False,
     ) -> Self:
-        """Make a domain of the rectangular regions of a map.
+        """Make a domain of the cells of a map between two latitudes and two longitudes.
 
         Args:
             lat: lowest and highest latitude, in degrees.
@@ -416,22 +416,22 @@ class Domain:
 
     @property
     def numbers(self) -> Numbers | None:
-        """The bins of a domain of numbers; None for any other domain."""
+        """The bins of a domain of numbers; None if the domain has other values."""
         return self.space if isinstance(self.space, Numbers) else None
 
     @property
     def grid_cells(self) -> Grid | None:
-        """The regions of a map; None for any other domain."""
+        """The cells of a map whose places are the values of a domain; None for other values."""
         return self.space if isinstance(self.space, Grid) else None
 
     @cached_property
     def sensitive_count(self) -> int:
-        """|X_S|, the number of sensitive values."""
+        """|X_S|, the number of sensitive values of a domain."""
         return self.size if self._mask is None else int(np.count_nonzero(self._mask))
 
     @property
     def clear_count(self) -> int:
-        """|X_N|, the number of values that may be reported in clear."""
+        """|X_N|, the number of values of a domain that may be reported in clear."""
         return self.size - self.sensitive_count
 
     @property
@@ -442,17 +442,17 @@ class Domain:
 
     @cached_property
     def sensitive(self) -> BoolArray:
-        """``(|X|,)`` booleans: true for the sensitive values."""
+        """``(|X|,)`` booleans, one for each value of a domain: true if the value is sensitive."""
         return sealed(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
 
     @cached_property
     def sensitive_codes(self) -> IntArray:
-        """``(|X_S|,)`` codes of the sensitive values, ascending."""
+        """``(|X_S|,)`` codes of a domain's sensitive values, in ascending order."""
         return sealed(np.flatnonzero(self.sensitive))
 
     @cached_property
     def clear_codes(self) -> IntArray:
-        """``(|X_N|,)`` codes of the values that are not sensitive, ascending."""
+        """``(|X_N|,)`` codes of a domain's values that are not sensitive, in ascending order."""
         return sealed(np.flatnonzero(~self.sensitive))
 
     @cached_property
@@ -474,7 +474,7 @@ class Domain:
         return hashlib.sha256(spelled.encode()).hexdigest()
 
     def encode(self, values: Any, *, float32: bool = False, as_read: bool = False) -> IntArray:
-        """Return the codes of a column of values.
+        """Return the codes of a column of values of a domain.
 
         Args:
             values: ``(n,)`` values in NumPy, pandas, polars, Arrow or a plain sequence; for products a table with a
@@ -521,7 +521,7 @@ class Domain:
         return codes
 
     def code_of(self, value: Any) -> IntArray:
-        """Return the code of one value as a ``(1,)`` array.
+        """Return the code of one value of a domain as a ``(1,)`` array.
 
         Raises:
             KeyError: if the value is not in the domain; the message does not quote the value.
@@ -533,7 +533,7 @@ class Domain:
 
     @cached_property
     def alike(self) -> tuple[AlikeLabels, ...]:
-        """The groups of labels that read alike, attribute by attribute."""
+        """The groups of a domain's labels that read alike, attribute by attribute."""
         plain = self.space.plain
         return tuple(alike_labels(plain, self.sensitive[: plain.size]))
 

@@ -100,7 +100,7 @@ class SmallGroups:
     treatment: str = "refuse"
 
     def __post_init__(self) -> None:
-        """Raise an error if the minimum or the treatment is invalid.
+        """Raise an error if the minimum size of groups, or the treatment of smaller groups, is invalid.
 
         Raises:
             ParameterError: if the rule is invalid.
@@ -109,7 +109,7 @@ class SmallGroups:
         checked_choice("small", self.treatment, SMALL)
 
     def check(self, sizes: Mapping[Any, int]) -> list[Any]:
-        """Return the labels of the groups that are large enough, in order.
+        """Return the labels of the groups with enough people, in order.
 
         Raises:
             DataError: if a group is too small and the treatment is ``"refuse"``, or if all groups are too small.
@@ -124,7 +124,7 @@ class SmallGroups:
 
 
 class ValueCells(ABC):
-    """Disjoint cells of values; a value may be in no cell.
+    """Disjoint sets of values, called cells; a value may be in no cell.
 
     Attributes:
         size: m, the number of cells.
@@ -140,7 +140,7 @@ class ValueCells(ABC):
 
     @abstractmethod
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` weights: each value has the weight of its cell, or 0 if it is in no cell."""
+        """Return ``(|X|,)`` weights, one for each value: the weight of the value's cell, or 0 without a cell."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +164,7 @@ class CellPartition(ValueCells):
         return np.asarray(np.bincount(self.cells, each[self.codes], self.size), np.float64)
 
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` weights: each value has the weight of its cell, or 0 if it is in no cell."""
+        """Return ``(|X|,)`` weights, one for each value: the weight of the value's cell, or 0 without a cell."""
         of_values = np.zeros(self.whole)
         of_values[self.codes] = weights[self.cells]
         return of_values
@@ -196,6 +196,6 @@ class AxisPartition(ValueCells):
         return np.ascontiguousarray(summed.transpose(np.argsort(np.argsort(self.kept)))).reshape(-1)
 
     def lifted(self, weights: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` weights: each value has the weight of its cell."""
+        """Return ``(|X|,)`` weights, one for each value: the weight of the value's cell."""
         in_order = weights.reshape([self.shape[axis] for axis in self.kept]).transpose(np.argsort(self.kept))
         return np.broadcast_to(np.expand_dims(in_order, self._dropped), self.shape).reshape(-1)

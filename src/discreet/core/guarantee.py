@@ -162,12 +162,12 @@ class Guarantee:
 
     @property
     def size(self) -> int:
-        """|X|, the number of values."""
+        """|X|, the number of values of the domain that a guarantee is for."""
         return self.domain.size
 
     @property
     def sensitive_count(self) -> int:
-        """|X_S|, the number of sensitive values."""
+        """|X_S|, the number of sensitive values that a guarantee protects."""
         return self.domain.sensitive_count
 
     @property

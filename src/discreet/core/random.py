@@ -62,13 +62,13 @@ class Keystream:
         self._stream = counter_stream(key)
 
     def fill(self, target: memoryview) -> None:
-        """Fill a writable view of bytes with the next bytes of the stream."""
+        """Fill a writable view of bytes with the next bytes of a keystream."""
         for start in range(0, len(target), len(_ZEROS)):
             part = target[start : start + len(_ZEROS)]
             self._stream.update_into(_ZEROS[: len(part)], part)
 
     def words(self, n: int) -> WordArray:
-        """Return the next ``(n,)`` words of the stream."""
+        """Return the next ``(n,)`` random words of a keystream."""
         words, target = _empty_words(n)
         self.fill(target)
         return words
@@ -94,7 +94,7 @@ class RandomSource(Protocol):
         ...
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words."""
+        """Return ``(n,)`` random words that the source has not returned before."""
         ...
 
 
@@ -134,7 +134,7 @@ class SecureRandom:
         self._local = threading.local()
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words."""
+        """Return ``(n,)`` unpredictable random words that were not returned before."""
         words, target = _empty_words(n)
         key: _Key | None = getattr(self._local, "key", None)
         process = os.getpid(), len(_FORKS)
@@ -185,7 +185,7 @@ class SeededRandom:
         self._in_use = threading.Lock()
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words.
+        """Return the next ``(n,)`` random words that follow from the seed.
 
         Raises:
             ParameterError: if another thread draws at this moment.
@@ -279,7 +279,7 @@ class GuardedRandom:
             self._earlier = _EARLIER.setdefault(source, self._earlier)
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` fresh words.
+        """Return ``(n,)`` random words after a check that the source did not return them before.
 
         Raises:
             ParameterError: if the source returns no words, or the same words as before.
@@ -496,7 +496,7 @@ def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
 
 
 def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
-    """Return the ranks where the report is the truth, and -1 elsewhere.
+    """Return the rank of the true value for truthful reports, and -1 for reports that are noise.
 
     There is no branch, because its running time would reveal the decision.
     """
@@ -505,7 +505,7 @@ def or_noise(ranks: AnyArray, truth: BoolArray) -> IntArray:
 
 
 def chosen(truthful: BoolArray, values: AnyArray, noise: AnyArray, out: AnyArray) -> None:
-    """Write the person's value where the report is the truth, and noise elsewhere.
+    """Write the true values into truthful reports, and noise into all other reports.
 
     There is no branch, because its running time would reveal the decision.
 

@@ -44,7 +44,7 @@ def is_count(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The format of one column of a block.
+    """The name, the type and the bounds of one column of a block.
 
     Attributes:
         name: the column's name in files and messages.
@@ -62,11 +62,11 @@ class Column:
 
     @property
     def bytes(self) -> int:
-        """Size of one block in this column, in bytes."""
+        """The size of a column's part of one block, in bytes."""
         return np.dtype(self.dtype).itemsize * (1 if self.width is None else self.width)
 
     def shape(self, rows: int) -> tuple[int, ...]:
-        """Return the shape of this column for a number of blocks."""
+        """Return the shape of a column that stores a number of blocks."""
         return (rows,) if self.width is None else (rows, self.width)
 
     def out_of_bounds(self, entries: AnyArray) -> BoolArray | None:
@@ -173,13 +173,13 @@ class Reports:
 
     @property
     def nbytes(self) -> int:
-        """Size of the columns, in bytes."""
+        """The size of all columns of a batch of reports, in bytes."""
         mask = 0 if self.in_clear is None else self.in_clear.nbytes
         return self.clear.nbytes + mask + sum(column.nbytes for column in self.blocks.values())
 
     @property
     def block_count(self) -> int:
-        """Number of rows with a block."""
+        """The number of reports that have a block."""
         return block_count(self.blocks)
 
     @property
@@ -188,7 +188,7 @@ class Reports:
         return self.batches[0] if len(self.batches) == 1 and self.batches[0].n == self.n else None
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the reports of rows start..stop - 1."""
+        """Return the reports in rows start..stop - 1."""
         start, stop, _ = slice(start, stop).indices(self.n)
         stop = max(start, stop)
         if self.in_clear is None:
@@ -200,7 +200,7 @@ class Reports:
         return self._selected(stop - start, self.in_clear[start:stop], self.clear[before : before + inside], rows)
 
     def __getitem__(self, rows: Any) -> Self:
-        """Return the reports of some rows, in the order of the rows.
+        """Return the reports in some rows, in the order of the rows.
 
         Args:
             rows: a slice, or ``(n,)`` booleans in NumPy, pandas, polars, Arrow or a list.
@@ -232,7 +232,7 @@ class Reports:
         return () if batch is None or not 0 < n < batch.n else (NamedBatch(batch.name, n, batch.size),)
 
     def __add__(self, other: Self) -> Self:
-        """Return the reports of both batches, in order; for more than two batches, see `concatenate`.
+        """Return the reports of two batches, in order; for more than two batches, see `concatenate`.
 
         Raises:
             MismatchError: if they belong to different plans, or some reports are in both, as far as batches show it.
@@ -263,7 +263,7 @@ class Reports:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def take(self, rows: IntArray) -> Self:
-        """Return the reports of some rows, in this order.
+        """Return the reports in some rows, in the given order of rows.
 
         Args:
             rows: ``(m,)`` places in 0..n - 1.
@@ -295,7 +295,7 @@ class Reports:
 
     @classmethod
     def concatenate(cls, parts: Iterable[Self]) -> Self:
-        """Return all the reports of ``parts``, in order.
+        """Return the reports of several batches as one batch, in order.
 
         Raises:
             DataError: if there are no parts.
@@ -372,7 +372,7 @@ def check_header(fingerprint: object, n: object, simulated: object) -> None:
 
 
 def block_count(blocks: Blocks) -> int:
-    """Return the number of blocks in the columns."""
+    """Return the number of blocks that columns of blocks store."""
     return len(next(iter(blocks.values())))
 
 
@@ -413,7 +413,7 @@ class RecordForm:
 
     @cached_property
     def block(self) -> tuple[Column, ...]:
-        """The columns of a block."""
+        """The columns that store a report's block."""
         return tuple(column for column in self.columns if column.name != CLEAR)
 
     @cached_property
@@ -422,7 +422,7 @@ class RecordForm:
 
     @cached_property
     def _block_at(self) -> int:
-        """The position of a block's first byte."""
+        """The position of a block's first byte in a binary record."""
         return 1 + (self._clear_bytes if self.clear_blocks else 0)
 
     @cached_property
@@ -435,7 +435,7 @@ class RecordForm:
         return max(self._block_end, 1 + self._clear_bytes)
 
     def encode(self, reports: Reports, width: int | None = None) -> AnyArray:
-        """Return ``(n, W)`` bytes, one record per report.
+        """Return ``(n, W)`` bytes: one binary record of W bytes for each report.
 
         With ``width``, zeros fill each record up to this many bytes.
         """

@@ -131,13 +131,13 @@ class ResultColumn:
         return cls(name, [value(row) for row in rows], kind, heading, format, bool(heading))
 
     def at(self, rows: IntArray | slice) -> "ResultColumn":
-        """Return the column with some of its rows."""
+        """Return some rows of a result column as a result column."""
         values: Any = self.values
         return replace(self, values=values[rows], errors=None if self.errors is None else self.errors[rows])
 
     @property
     def array(self) -> AnyArray:
-        """The values as a NumPy array."""
+        """The values of a result column as a NumPy array."""
         values = np.asarray(self.values)
         return values.astype(np.dtypes.StringDType()) if values.dtype.kind == "U" else values
 
@@ -189,7 +189,7 @@ class TabularResult:
     __slots__ = ()
 
     def table(self, *asked: Any, **named: Any) -> "ResultTable":
-        """Return the table with all columns and rows."""
+        """Return all columns and rows of a result as a table."""
         raise NotImplementedError
 
     def view(self) -> "ResultTable":
@@ -197,7 +197,7 @@ class TabularResult:
         return self.table()
 
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
-        """Return the named columns of the table as arrays."""
+        """Return the columns of a result's table as arrays, by name."""
         return {column.name: column.array for column in self.table(*asked, **named).contents if column.name}
 
     def __repr__(self) -> str:
@@ -291,11 +291,11 @@ class ResultTable(TabularResult):
         return cls.of(title, ["figure", "value"], list(figures.items()), *notes, left=2)
 
     def table(self) -> "ResultTable":
-        """Return this table."""
+        """Return this result table."""
         return self
 
     def without(self, *names: str) -> "ResultTable":
-        """Return the table without the named columns."""
+        """Return a result table without the columns of the given names."""
         return replace(self, contents=[column for column in self.contents if column.name not in names])
 
     @property
@@ -311,7 +311,7 @@ class ResultTable(TabularResult):
         return [*texts, False].index(False)
 
     def cells(self, *, plain: bool = False) -> Cells:
-        """Return the headings and the rows as texts."""
+        """Return the headings and the rows of a result table as texts."""
         columns = (column.cells(plain=plain, decimals=self.decimals) for column in self.visible)
         return [list(row) for row in zip(*columns, strict=True)] or [[]]
 
@@ -326,7 +326,7 @@ class ResultTable(TabularResult):
         return min(max(-1 - math.floor(math.log10(least)), 0), _MOST_DECIMALS) if least else _MOST_DECIMALS
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a dictionary for each row, for JSON."""
+        """Return a dictionary for each row of a result table, for JSON."""
         named = {column.name: column.values for column in self.contents if column.name}
         lists = [values.tolist() if hasattr(values, "tolist") else values for values in named.values()]
         return [dict(zip(named, row, strict=True)) for row in zip(*lists, strict=True)]
@@ -357,7 +357,7 @@ class ResultTable(TabularResult):
         return f"{region}{table}</div>"
 
     def _tagged(self, text: str, number: str, *, plain: bool) -> str:
-        """Return the table as HTML.
+        """Return a result table as HTML with the given attributes of cells.
 
         ``text`` and ``number`` are the HTML attributes of cells with text and with numbers.
         """

@@ -107,11 +107,11 @@ class Tally:
 
     @property
     def clear_total(self) -> int:
-        """F, the number of reports in clear."""
+        """F, the number of counted reports that are in clear."""
         return total(self.clear)
 
     def __add__(self, other: Self) -> Self:
-        """Return the tally of both batches.
+        """Return the tally of the reports of two tallies.
 
         Raises:
             MismatchError: if they belong to different plans, or some reports are in both, as far as batches show it.
@@ -201,7 +201,7 @@ class WeightedTally:
         return tuple((times, square) for times, square in zip((1.0, 2.0**DIGIT), self.squares, strict=True) if square.n)
 
     def __add__(self, other: Self) -> Self:
-        """Return the tally of both batches.
+        """Return the weighted tally of the reports of two tallies.
 
         Raises:
             MismatchError: if they belong to different plans, or their weights have different units.
@@ -230,7 +230,7 @@ class TallyStack:
 
     @classmethod
     def of(cls, tallies: Sequence[Tally]) -> Self:
-        """Return the counts of one or more tallies of one plan."""
+        """Return the counts of one or more tallies of one plan, one row per tally."""
         sizes = np.array([[tally.n] for tally in tallies])
         return cls(sizes, np.stack([tally.support for tally in tallies]), np.stack([tally.clear for tally in tallies]))
 
@@ -263,7 +263,7 @@ class GroupedTally(Mapping[Any, Tally]):
     tallies: Mapping[Any, Tally] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise an error for tallies of different plans.
+        """Raise an error if the groups' tallies belong to different plans.
 
         Raises:
             MismatchError: if there are two plans or more.
@@ -284,7 +284,7 @@ class GroupedTally(Mapping[Any, Tally]):
         return f"GroupedTally(n={sum(tally.n for tally in self.tallies.values())}, {len(self)} groups)"
 
     def __add__(self, other: Self) -> Self:
-        """Return the tallies of both batches by group, sorted by label.
+        """Return the tally of each group in two batches, sorted by the group's label.
 
         Raises:
             MismatchError: if they belong to different plans, or are grouped by different columns.
@@ -300,7 +300,7 @@ class GroupedTally(Mapping[Any, Tally]):
 
     @property
     def whole(self) -> Tally:
-        """The tally of all groups.
+        """The tally of the people of all groups.
 
         Raises:
             DataError: if there is no group.

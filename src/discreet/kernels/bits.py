@@ -157,7 +157,7 @@ _PLACES = np.uint64(0x8040201008040201)
 
 
 def add_bits(bits: NDArray[np.uint8], groups: NDArray[np.int32], counts: NDArray[np.int64]) -> None:
-    """Add packed reports to counts; see `discreet.kernels.counting.add_bits`."""
+    """Add the number of ones in each column of packed bits of each group to existing counts."""
     short = np.zeros((len(counts), bits.shape[1]), np.uint64)
     _add_bits(bits.reshape(-1), groups, short, counts)
 
@@ -204,7 +204,7 @@ _TILES_PER_SUM = 4
 
 
 def transpose_tiles(rows: NDArray[np.uint8], size: int, *, threads: int | None = None) -> NDArray[np.uint32]:
-    """Return packed reports as tiles.
+    """Return packed reports of bits as tiles of 32 transposed reports each.
 
     Args:
         rows: packed reports, shape ``(m, ceil(v/8))``.
@@ -311,7 +311,7 @@ def _tiles_per_task(tiles: NDArray[np.uint32]) -> int:
 
 @compiled(plain=plain.transpose_rows)
 def transpose_rows(rows: NDArray[np.uint8], tiles: NDArray[np.uint32]) -> None:
-    """Write packed reports as tiles of 32 reports each."""
+    """Write packed reports of bits as tiles of 32 transposed reports each."""
     size = tiles.shape[1]
     # Sixteen words are a vector register; without a remainder the loops are twice as fast.
     square = np.empty((32, -(-size // 512) * 16), np.uint32)
@@ -402,7 +402,7 @@ def _dot_eight(words: NDArray[np.uint32], values: NDArray[Any], masks: Any) -> A
 
 @compiled(fastmath=REASSOCIATE, plain=plain.tiles_dot_transposed)
 def column_sums(tiles: NDArray[np.uint32], weights: NDArray[Any], span: int) -> NDArray[np.float64]:
-    """Return the ``(v,)`` sums of the weights of the reports with a one in each column of tiles."""
+    """Return, for each column, the sum of the weights of the reports with a one in this column of tiles."""
     sums = np.zeros(tiles.shape[1])
     for first in range(0, sums.size, span):
         some = sums[first : first + span]
@@ -503,7 +503,7 @@ def _list(marks: NDArray[np.uint64], listed: NDArray[Any], out: NDArray[Any]) ->
 
 @compiled()
 def _ones(word: np.uint64) -> np.uint64:
-    """Return the number of ones in a word."""
+    """Return the number of bits of a word that are 1."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

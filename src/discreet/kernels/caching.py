@@ -62,7 +62,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
 
     @property
     def safe(self) -> bool:
-        """True if only trusted owners can write to the folder."""
+        """True if only trusted owners can write to the folder of cached kernels."""
         return only_owners_write(Path(self.cache_path), source=Path(self._py_func.__code__.co_filename))
 
 
@@ -146,11 +146,11 @@ class _Compilations(event.Listener):  # type: ignore[misc]
     """A numba event listener that reports compilations, but not kernels read from disk."""
 
     def on_start(self, _: event.Event) -> None:
-        """Log the start of a compilation."""
+        """Log that the compilation of a kernel starts."""
         _LOGGER.info("compiling for this machine, about 10 s; only once where that can be kept.")
 
     def on_end(self, _: event.Event) -> None:
-        """Do nothing at the end of a compilation."""
+        """Do nothing when the compilation of a kernel ends."""
 
 
 event.register("numba:compile", _Compilations())

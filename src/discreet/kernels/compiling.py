@@ -32,7 +32,7 @@ def compiled(
     plain: Callable[..., Any] | None = None,
     steps: Callable[..., int] | None = None,
 ) -> Callable[[_Function], _Function]:
-    """Return the decorator that compiles a kernel at its first call.
+    """Return a decorator with which numba compiles a kernel at the kernel's first call.
 
     Kernels never use ``parallel=True``. Threads come from `map_blocks`, whose fixed blocks make sums independent of the
     number of threads. The helpers of a kernel are in its own file, because the cache does not notice changes elsewhere.

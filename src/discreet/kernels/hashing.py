@@ -265,7 +265,7 @@ def begin_walks(columns: _Columns, start: int, prime: int, buckets: int) -> Any:
 
 @compiled()
 def retire_walks(x: _Column, visits: NDArray[np.int64], visit: int) -> None:
-    """Move reports with complete blocks to a position above all values."""
+    """Move reports whose block has no further value to a position above all values."""
     for lane in range(x.size):
         if visits[lane] <= visit:
             x[lane] = _NOWHERE

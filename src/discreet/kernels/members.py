@@ -123,7 +123,7 @@ def row_sums(
 def column_sums(
     members: NDArray[np.unsignedinteger[Any]], weights: NDArray[np.float64], size: int
 ) -> NDArray[np.float64]:
-    """Return the ``(size,)`` sums of the weights of the reports that list each value."""
+    """Return, for each value, the sum of the weights of the reports that list the value."""
     sums = np.zeros(size)
     for i in range(members.shape[0]):
         for k in range(members.shape[1]):

@@ -26,7 +26,7 @@ def map_blocks(
     block: int,
     threads: int | None = None,
 ) -> list[_Result]:
-    """Apply a function to consecutive blocks of rows.
+    """Apply a function to consecutive blocks of rows, in several threads, and return the results in order.
 
     Args:
         function: called with the start and the stop of each block; it should release the
@@ -54,7 +54,7 @@ def map_blocks(
 
 
 def thread_count(threads: int | None = None) -> int:
-    """Return the number of threads; see `map_blocks`.
+    """Return the number of threads, by default from the environment or from the number of processors.
 
     Raises:
         ValueError: If the number is too small, or the environment variable is not a number.

@@ -54,7 +54,7 @@ class Counting(ABC):
 
     @abstractmethod
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add blocks to ``(size,)`` counts, in place."""
+        """Add blocks to the ``(size,)`` counts of a tally, in place."""
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         """Add each block to its group's row of ``(groups, size)`` counts, in place, one group after another.
@@ -92,14 +92,14 @@ class Counting(ABC):
         return EachValue(counts.astype(np.float64), len(counts))
 
     def of(self, blocks: Blocks) -> IntArray:
-        """Return the ``(size,)`` counts of blocks."""
+        """Return the ``(size,)`` counts of the given blocks."""
         counts = np.zeros(self.size, dtype=np.int64)
         self.add(blocks, counts)
         return counts
 
 
 class ValueCounts(Counting):
-    """Counts of the blocks that contain each value.
+    """Counts for each value: the number of blocks that contain the value.
 
     Args:
         law: the law of the blocks.
@@ -112,7 +112,7 @@ class ValueCounts(Counting):
         self.size, self._law, self._add, self._add_by_group = law.size, law, add, add_by_group
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add blocks to ``(size,)`` counts, in place."""
+        """Add the members of blocks to ``(v,)`` counts of values, in place."""
         if self._add is None:
             for contained in _contained(self._law, blocks):
                 counts += contained.sum(axis=0)
@@ -178,7 +178,7 @@ class PlaceCounts(Counting):
         self.size, self._places = size, places
 
     def add(self, blocks: Blocks, counts: IntArray) -> None:
-        """Add blocks to ``(size,)`` counts, in place."""
+        """Add blocks to ``(size,)`` counts of each possible block, in place."""
         counting.add_symbols(self._places(blocks), counts)
 
     def add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
@@ -186,7 +186,7 @@ class PlaceCounts(Counting):
         counting.add_grouped_symbols(self._places(blocks), groups, counts)
 
     def is_consistent(self, counts: IntArray, blocks: int) -> bool:
-        """Return true if the counts add up to the number of blocks."""
+        """Return true if the counts of all possible blocks add up to the number of blocks."""
         return total(counts) == blocks
 
 
@@ -198,12 +198,12 @@ class BlockCounts(PlaceCounts):
         self._law = law
 
     def support_of(self, counts: IntArray) -> IntArray:
-        """Return the ``(v,)`` numbers of blocks that contain each value."""
+        """Return ``(v,)`` numbers, for each value the number of counted blocks that contain the value."""
         return self._law.support_of(counts)
 
     @property
     def suffices(self) -> bool:
-        """Return True, because every block is counted."""
+        """Return True, because each possible block has a count."""
         return True
 
     def membership_of(self, counts: IntArray) -> Membership:
@@ -256,12 +256,12 @@ class BlockLaw(ABC):
     @property
     @abstractmethod
     def columns(self) -> tuple[Column, ...]:
-        """Return the columns of a block."""
+        """Return the formats of the columns that store a block."""
 
     @property
     @abstractmethod
     def alphabet_size(self) -> int:
-        """Return the number of possible blocks."""
+        """Return the number of different blocks that a block law can draw."""
 
     @abstractmethod
     def alphabet(self) -> tuple[Blocks, AnyArray]:
@@ -311,7 +311,7 @@ class BlockLaw(ABC):
 
 
 def parts_of(law: Any) -> tuple[Field[Any], ...]:
-    """Return the fields of a law that are part of its description."""
+    """Return the fields of a block law that are part of the law's description."""
     return tuple(part for part in fields(law) if not part.name.startswith("_"))
 
 
@@ -384,7 +384,7 @@ def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
 
 
 def block_size(law: BlockLaw) -> Fraction | None:
-    """Return the number of values in a block; None if it varies."""
+    """Return the number of values in each block of a law; None if the number varies."""
     rho, mean = law.conditional_inclusion, law.size * law.inclusion
     # A block that must contain a value has the same size as any other block.
     return mean if rho is not None and 1 + (law.size - 1) * rho == mean else None
@@ -406,12 +406,12 @@ class ListedLaw(BlockLaw):
 
     @property
     def counts(self) -> BlockCounts:
-        """The counts of each block."""
+        """The counts that a tally stores: one count for each possible block."""
         return BlockCounts(self)
 
     @abstractmethod
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` position of each block in the alphabet."""
+        """Return the ``(m,)`` positions of blocks in the list of all possible blocks."""
 
     @abstractmethod
     def support_of(self, counts: IntArray) -> IntArray:
@@ -437,7 +437,7 @@ class IndexedLaw(ListedLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: the index of the block."""
+        """Return the format of the only column of a block: the block's index."""
         return (Column(self.index, smallest_unsigned(self.alphabet_size), bound=self.alphabet_size),)
 
     @property
@@ -446,10 +446,10 @@ class IndexedLaw(ListedLaw):
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` position of each block in the alphabet: its index."""
+        """Return the ``(m,)`` positions of blocks in the list of all possible blocks: their indices."""
         return blocks[self.index]
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all blocks, with equal probabilities."""
+        """Return all possible blocks of an indexed law, with equal probabilities."""
         indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
         return {self.index: indices}, uniform(len(indices))

@@ -47,7 +47,7 @@ class MatrixDecoder(Decoder):
     is_regular: bool = False
 
     def counted(self, tally: Tally) -> IntArray:
-        """Return the ``(|Y|,)`` counts of the outputs."""
+        """Return the ``(|Y|,)`` counts of a channel's outputs in a tally."""
         return tally.support
 
     def listed_outputs(self, tally: Tally) -> tuple[FloatArray, IntArray]:
@@ -55,7 +55,7 @@ class MatrixDecoder(Decoder):
         return np.ascontiguousarray(self.matrix.T), self.counted(tally)
 
     def outputs(self, reports: Reports) -> IntArray:
-        """Return the ``(n,)`` output of each report."""
+        """Return the ``(n,)`` index of the channel's output in each report."""
         return reports.blocks["output"].astype(np.int64)
 
     @cached_property
@@ -78,7 +78,7 @@ class MatrixDecoder(Decoder):
         return inverse
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies from a checked tally."""
         return (self.counted(tally) / tally.n) @ self.inverse
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -118,7 +118,7 @@ class MatrixDecoder(Decoder):
         return MatrixContributions(self.matrix, self.inverse)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the sampling distribution of sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of the estimates from a channel's outputs; see `Decoder`."""
         p = np.maximum(linear, 0)
         return ReportLaw(self.sum_contributions, p / p.sum(), tally.n, linear, np.ones(len(p), np.bool_))
 
@@ -129,7 +129,7 @@ class MatrixDecoder(Decoder):
         return variance
 
     def mse(self, n: int, p: Any) -> float:
-        """Return the mean squared error E ||p_hat - p||^2, exactly."""
+        """Return the exact mean squared error E ||p_hat - p||^2 of the estimates from n reports."""
         p = self.domain.check_distribution(p)
         return float((p @ self.matrix @ (self.inverse**2).sum(axis=1) - p @ p) / checked_n(n))
 
@@ -174,7 +174,7 @@ def _worst_distribution(loss: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Channel(Mechanism):
-    """A mechanism given by a matrix of probabilities.
+    """A mechanism that a matrix of conditional probabilities defines.
 
     The sampler uses integers over 2^64, one per entry, and every row adds up to 2^64. Outputs with probability 0 are
     never drawn.
@@ -225,7 +225,7 @@ class Channel(Mechanism):
 
     @classmethod
     def of(cls, channel: Any) -> "Channel":
-        """Return a channel unchanged, and the channel of a matrix."""
+        """Return a channel unchanged; for a matrix, return the channel with this matrix."""
         return channel if isinstance(channel, cls) else cls(channel)
 
     def __repr__(self) -> str:
@@ -233,12 +233,12 @@ class Channel(Mechanism):
 
     @property
     def outputs(self) -> int:
-        """|Y|, the number of outputs."""
+        """|Y|, the number of outputs of a channel."""
         return int(self.matrix.shape[1])
 
     @property
     def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a report: the index of the output."""
+        """The only column of a channel's reports: the index of the output."""
         return (Column("output", smallest_unsigned(self.outputs), bound=self.outputs),)
 
     @cached_property
@@ -269,7 +269,7 @@ class Channel(Mechanism):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of the domain and the matrix."""
+        """A digest that identifies the domain and the matrix of a channel."""
         facts = self.domain.fingerprint.encode() + self.matrix.astype("<f8").tobytes() + str(self.matrix.shape).encode()
         return hashlib.sha256(facts).hexdigest()[:32]
 
@@ -324,11 +324,11 @@ class Channel(Mechanism):
 
     @property
     def counts(self) -> PlaceCounts:
-        """The counts of outputs in a tally."""
+        """The counts that a tally of a channel stores: one count for each output."""
         return PlaceCounts(self.outputs, itemgetter("output"))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if n reports can have these nonnegative counts."""
+        """Return true if n reports of a channel can have these nonnegative counts of outputs."""
         return len(clear) == 0 and total(support) == n and not support[self.matrix.max(axis=0) == 0].any()
 
     @property
@@ -342,7 +342,7 @@ class Channel(Mechanism):
         return MatrixDecoder(self, self.matrix)
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports or of a tally; see `Mechanism.evidence`."""
+        """Return the evidence for a likelihood in reports of a channel, or in a tally; see `Mechanism.evidence`."""
         tally = self.tally_of(data)
         used = np.flatnonzero(tally.support)
         rows = MatrixRows(

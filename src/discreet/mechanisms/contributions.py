@@ -39,7 +39,7 @@ _ROUNDING = 1e-6
 
 
 class GroupWeights(NamedTuple):
-    """Weights of m sums, one for each group of values.
+    """The weights of m weighted sums of frequencies, with one weight for each group of values.
 
     Attributes:
         each: ``(m, g)`` the weight of a value of each group.
@@ -73,7 +73,7 @@ class Contributions(ABC):
     @property
     @abstractmethod
     def sum_to_1(self) -> bool:
-        """True if the estimates always sum to 1."""
+        """True if the estimates of all values always sum to 1."""
 
     @property
     def single(self) -> "Contributions":
@@ -136,21 +136,21 @@ class OutcomeContributions(Contributions):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of values."""
+        """The number of values of the domain."""
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return the mean squares and the largest contributions; see `Contributions`."""
+        """Return E W^2 by group, and the largest abs(W), of contributions W; see `Contributions`."""
         added = self.of_outcomes(weights.each) + weights.constant[:, None]
         return self.given(added**2), np.abs(added).max(axis=1)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the means of e^(l W); see `Contributions`."""
+        """Return E e^(l W) of contributions W, by group and slope l; see `Contributions`."""
         added = self.of_outcomes(weights.each) + weights.constant[:, None]
         return self.given(np.exp(slopes[:, :, None] * added[:, None]))
 
     @cached_property
     def sum_to_1(self) -> bool:
-        """True if the estimates always sum to 1."""
+        """True if the estimates of all values always sum to 1."""
         return bool(np.abs(self.of_outcomes(np.ones((1, self.size))) - 1).max() < _ROUNDING)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
@@ -186,7 +186,7 @@ class MatrixContributions(OutcomeContributions):
 
     @property
     def size(self) -> int:
-        """The number of values."""
+        """The number of values of the domain."""
         return len(self.matrix)
 
     def of_outcomes(self, each: FloatArray) -> FloatArray:
@@ -224,7 +224,7 @@ class BlockContributions(OutcomeContributions):
 
     @property
     def size(self) -> int:
-        """The number of values."""
+        """The number of values of the domain."""
         return self.domain.size
 
     @property
@@ -304,18 +304,18 @@ class SymmetricContributions(Contributions):
         return not self.coefficients.clear_blocks and max(map(abs, spreads)) < _ROUNDING
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
-        """Return the covariances, from the cross moments of one report; see `Contributions`."""
+        """Return n times the covariances of m values' estimates, from cross moments; see `Contributions`."""
         totals, q, mass = self._totals(p)[codes], p[codes], float(p[self.domain.sensitive].sum())
         same = codes[:, None] == codes
         return np.asarray(np.where(same, self._squares(p)[codes], self.products(totals, mass)) - np.outer(q, q))
 
     def _totals(self, p: FloatArray) -> FloatArray:
-        """Return the ``(|X|, 4)`` totals of `products` over single values."""
+        """Return the ``(|X|, 4)`` totals that `products` needs, for sums over single values."""
         chosen = self.domain.sensitive
         return np.array([chosen, ~chosen, chosen * p, ~chosen * p], np.float64).T
 
     def _squares(self, p: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` mean squared contributions to single values."""
+        """Return the ``(|X|,)`` mean squared contributions of a report to the estimates of single values."""
         chosen = self.domain.sensitive
         (constant, slope), (clear_constant, clear_slope) = self.coefficients.variances(float(p[chosen].sum()))
         return np.where(chosen, constant + slope * p, clear_constant + clear_slope * p)
@@ -354,7 +354,7 @@ class SymmetricContributions(Contributions):
         return np.asarray(sum(kind.share * self._of_kind(kind, joint, weights) for kind, joint in kinds))
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return the mean squares and the largest contributions; see `Contributions`."""
+        """Return E W^2 by group, and the largest abs(W), of contributions W; see `Contributions`."""
         each, constant, sizes, covered = weights
         most, least = np.maximum(each, 0), np.minimum(each, 0)
         in_clear = np.where(~covered & (sizes > 0), self._in_clear(weights), 0.0)
@@ -399,7 +399,7 @@ class SymmetricContributions(Contributions):
         return np.asarray(beside[:, None] + (reported - other) * each)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return the means of e^(l W); see `Contributions`."""
+        """Return E e^(l W) of contributions W, by group and slope l; see `Contributions`."""
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         return np.asarray(sum(kind.share * self._exponentials(kind, joint, weights, slopes) for kind, joint in kinds))
 
@@ -497,7 +497,7 @@ class LowRank(NamedTuple):
         return (first * self.diagonal) @ second.T + (first @ self.factors.T) @ self.core @ (self.factors @ second.T)
 
     def variances(self, weights: FloatArray) -> FloatArray:
-        """Return the ``(m,)`` variances of sums with ``(m, |X|)`` weights."""
+        """Return the ``(m,)`` variances of weighted sums with ``(m, |X|)`` weights."""
         outer = weights @ self.factors.T
         return np.asarray((weights**2) @ self.diagonal + ((outer @ self.core) * outer).sum(axis=1))
 
@@ -570,7 +570,7 @@ class ReportLaw:
 
     @cached_property
     def totals(self) -> FloatArray:
-        """``(7, |X|)`` rows for sums over sets of values.
+        """``(7, |X|)`` numbers, whose sums over a set of values determine the law of the set's estimate.
 
         They are: 1 if covered, 1 if not covered, the share if covered, the share if not, the count, the estimate, and
         `with_all` if covered.

@@ -52,7 +52,7 @@ class BlockDecoder(Decoder):
         return mechanism.decoder
 
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies from a checked tally."""
         return self.domain.arrange(*self.coefficients.estimate(self._support(tally), tally.clear, tally.n))
 
     def _support(self, tally: Tally) -> IntArray:
@@ -103,12 +103,12 @@ class BlockDecoder(Decoder):
 
     @property
     def is_binary(self) -> bool:
-        """True if there are two values, so one count determines the other."""
+        """True if the domain has two values, so that one count determines the other."""
         return self.domain.size == 2 and self.domain.sensitive_count > 0 and self._counts.one_per_value
 
     @property
     def stacks(self) -> bool:
-        """True if several tallies can be decoded at once.
+        """True if the decoder can decode a stack of several tallies at once.
 
         It is false with two sizes of blocks, and with a pool of hash functions.
         """
@@ -154,7 +154,7 @@ class BlockDecoder(Decoder):
         return block_contributions(self.domain, self.law, self.coefficients)
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the sampling distribution of sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of the estimates from counts of blocks; see `Decoder`."""
         domain, numbers, n = self.domain, self.coefficients, tally.n
         binomial = numbers.count_law if domain.sensitive_count else None
         counts = np.zeros(domain.sensitive_count) if binomial is None else self._support(tally)
@@ -203,12 +203,12 @@ class BlockDecoder(Decoder):
         return variance
 
     def mse(self, n: int, p: Any) -> float:
-        """Return the mean squared error E ||p_hat - p||^2, exactly."""
+        """Return the exact mean squared error E ||p_hat - p||^2 of the estimates from n reports."""
         p = self.domain.check_distribution(p)
         return self.coefficients.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
-        """Return the largest `mse` over all distributions."""
+        """Return the largest mean squared error of the estimates over all distributions."""
         return self.coefficients.worst_case_mse(checked_n(n))
 
     def contributions(self, reports: Reports) -> FloatArray:
@@ -284,7 +284,7 @@ class PlaceDecoder(MatrixDecoder):
         return laws
 
     def report_law(self, tally: Tally, linear: FloatArray) -> ReportLaw:
-        """Return the sampling distribution of sums of estimates; see `Decoder`."""
+        """Return the sampling distribution of the estimates from counts of each possible block; see `Decoder`."""
         domain, clear = self.domain, tally.clear.astype(np.float64)
         p, counts = plausible(domain, linear), domain.arrange(np.zeros(domain.sensitive_count), clear)
         return ReportLaw(self.sum_contributions, p, tally.n, linear, domain.sensitive, counts, truth=self.truth)

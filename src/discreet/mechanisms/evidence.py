@@ -30,25 +30,25 @@ class Membership(ABC):
     @property
     @abstractmethod
     def rows(self) -> int:
-        """The number of rows, one per distinct block."""
+        """The number of rows of the membership matrix, one per distinct block."""
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of columns: v, or |X| for an explicit channel."""
+        """The number of columns of the membership matrix: v, or |X| for an explicit channel."""
 
     @property
     def multiplicity(self) -> FloatArray | None:
-        """``(rows,)`` counts of the blocks; None if each block occurs once."""
+        """``(rows,)`` counts of the blocks in the rows of the membership matrix; None if each block occurs once."""
         return None
 
     @abstractmethod
     def dot(self, values: Any) -> Any:
-        """Return the ``(rows,)`` product B @ values, in the precision of ``values``."""
+        """Return the ``(rows,)`` product B @ values with the membership matrix B, in the precision of ``values``."""
 
     @abstractmethod
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights with the membership matrix B."""
 
     def chunks(self, most: int) -> Iterator[tuple[slice, "Membership"]]:
         """Yield slices of rows, each with its part of the matrix; one slice of all rows if a part would need a copy.
@@ -70,7 +70,7 @@ class CutMembership(Membership):
         """Return the matrix of rows start..stop - 1; start is a multiple of `BlockLayout.piece_size`."""
 
     def chunks(self, most: int) -> Iterator[tuple[slice, Membership]]:
-        """Yield slices of rows, each with its part of the matrix."""
+        """Yield slices of rows, each with its part of the membership matrix."""
         for start in range(0, self.rows, most):
             stop = min(start + most, self.rows)
             yield slice(start, stop), self.part(start, stop)
@@ -90,7 +90,7 @@ class WholeAlphabet(Membership):
 
     @property
     def rows(self) -> int:
-        """Return the number of blocks."""
+        """Return the number of possible blocks, which are the rows of the membership matrix."""
         return len(self.multiplicity)
 
 
@@ -99,11 +99,11 @@ class EachValue(WholeAlphabet):
     """The membership matrix of blocks of a single value: the identity, with the count of each value."""
 
     def dot(self, values: Any) -> Any:
-        """Return ``values``."""
+        """Return the product B @ values for the identity matrix B: ``values``."""
         return np.array(values)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``weights``."""
+        """Return the product B.T @ weights for the identity matrix B: ``weights``."""
         return np.array(weights, dtype=np.float64)
 
 
@@ -118,11 +118,11 @@ class MatrixRows(WholeAlphabet):
     matrix: FloatArray
 
     def dot(self, values: Any) -> Any:
-        """Return ``(rows,)`` probabilities of the outputs."""
+        """Return the ``(rows,)`` probabilities of the outputs under the distribution ``values``."""
         return self.matrix @ np.asarray(values, dtype=np.float64)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(|X|,)`` weighted sums of Q(y|x) over the outputs y."""
+        """Return ``(|X|,)`` sums of Q(y|x), weighted by output y."""
         return np.asarray(weights, dtype=np.float64) @ self.matrix
 
 
@@ -150,19 +150,19 @@ class BitTiles(CutMembership):
         return cls(transpose_tiles(bits, size), len(bits), size)
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(m,)`` product B @ values, in the precision of ``values``."""
+        """Return the ``(m,)`` product B @ values of the bits in B, in the precision of ``values``."""
         from discreet.kernels.bits import tiles_dot
 
         return tiles_dot(self.tiles, values, self.rows)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights of the bits in B."""
         from discreet.kernels.bits import tiles_dot_transposed
 
         return tiles_dot_transposed(self.tiles, weights)
 
     def part(self, start: int, stop: int) -> Self:
-        """Return the matrix of rows start..stop - 1; the start is a multiple of 32."""
+        """Return the rows start..stop - 1 of a matrix of bits; the start is a multiple of 32."""
         return type(self)(self.tiles[start // 32 : -(-stop // 32)], stop - start, self.size)
 
 
@@ -180,23 +180,23 @@ class MemberLists(CutMembership):
 
     @property
     def rows(self) -> int:
-        """Return m, the number of blocks."""
+        """Return m, the number of blocks with a list of members."""
         return len(self.members)
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(m,)`` product B @ values."""
+        """Return ``(m,)`` sums of ``values`` over the members of each block: the product B @ values."""
         from discreet.kernels.members import members_dot
 
         return members_dot(self.members, np.asarray(values, dtype=np.float64))
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return ``(v,)`` sums of the weights of the blocks that list each value: the product B.T @ weights."""
         from discreet.kernels.members import members_dot_transposed
 
         return members_dot_transposed(self.members, np.asarray(weights, dtype=np.float64), self.size)
 
     def part(self, start: int, stop: int) -> "MemberLists":
-        """Return the matrix of rows start..stop - 1."""
+        """Return the blocks in rows start..stop - 1, as member lists."""
         return MemberLists(self.members[start:stop], self.size)
 
 
@@ -222,7 +222,7 @@ Data: TypeAlias = Reports | Tally | StoredBlocks
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """A checked tally, and the terms of the likelihood of its reports.
+    """A checked tally, with the terms of the likelihood of its reports.
 
     Attributes:
         tally: the counts.
@@ -252,5 +252,5 @@ class Evidence:
 
 
 def needs_reports(method: str) -> ParameterError:
-    """Return the error for a method that needs reports and got a tally."""
+    """Return the error for a method of estimation that needs reports and got a tally."""
     return ParameterError("method.needs-reports", argument="method", method=method)

@@ -167,12 +167,12 @@ class BlockMechanism(Mechanism):
 
     @classmethod
     def options(cls) -> tuple[Field[Any], ...]:
-        """Return the fields beyond domain and epsilon."""
+        """Return the fields of a mechanism besides domain and epsilon: its options."""
         return tuple(option for option in fields(cls) if option.name not in ("domain", "epsilon"))
 
     @classmethod
     def needs_options(cls) -> bool:
-        """Return true if the mechanism has an option without default."""
+        """Return true if the mechanism has an option without a default."""
         return any(option.default is MISSING for option in cls.options())
 
     @property
@@ -182,7 +182,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def law(self) -> BlockLaw:
-        """The block law of the sensitive values."""
+        """The block law, from which blocks of sensitive values are drawn."""
         raise ParameterError("block-law.missing")
 
     @property
@@ -197,7 +197,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def coefficients(self) -> LinearDecoder:
-        """The coefficients of the linear decoder, with its errors."""
+        """The coefficients of the mechanism's linear decoder, with the decoder's exact errors."""
         return linear_decoder(self.domain, self.law, self.threshold, self.clear_blocks)
 
     @cached_property
@@ -215,7 +215,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def counts(self) -> Counting:
-        """The counts of blocks in a tally."""
+        """The counts of blocks that a tally of the mechanism stores."""
         return self.law.counts
 
     @property
@@ -230,7 +230,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a report's block."""
+        """The formats of the columns that store a report's block."""
         return self.law.columns
 
     def flaws(self, blocks: Blocks) -> BoolArray:
@@ -239,7 +239,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of everything that gives a report its meaning."""
+        """A digest of everything on which the meaning of a report depends."""
         facts = {
             "format": _FORMAT,
             "domain": self.domain.fingerprint,
@@ -271,7 +271,7 @@ class BlockMechanism(Mechanism):
         return obfuscated(self._sampling(self.threshold), self.domain.check_codes(codes), checked_source(random))
 
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if n reports can have these nonnegative counts."""
+        """Return true if n reports of the mechanism can have these nonnegative counts."""
         clear_count = total(clear)
         fits = clear_count <= n and len(support) > 0
         return self.counts.is_consistent(support, self.block_count(n, clear_count)) if fits else clear_count == n
@@ -283,7 +283,7 @@ class BlockMechanism(Mechanism):
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
 
     def evidence(self, data: Data) -> Evidence:
-        """Return the evidence of reports or of a tally; see `Mechanism.evidence`."""
+        """Return the evidence for a likelihood in reports, or in a tally; see `Mechanism.evidence`."""
         tally, counts, numbers, size = self.tally_of(data), self.counts, self.coefficients, self.domain.sensitive_count
         blocks: Callable[[], Membership] | None = None
         rows_of: Callable[[Any], Any] | None = None
@@ -322,7 +322,7 @@ class BlockMechanism(Mechanism):
         return rows
 
     def channel(self) -> Channel:
-        """Return the mechanism as a matrix of probabilities; see `Mechanism.channel`."""
+        """Return the mechanism's matrix of conditional probabilities as a channel; see `Mechanism.channel`."""
         return Channel(matrix_of(self.domain, self.law, self.coefficients), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
@@ -347,7 +347,7 @@ def sensitive_size(domain: Domain) -> int:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LawMechanism(BlockMechanism):
-    """A mechanism from a given block law.
+    """A mechanism of truth or noise for a given block law.
 
     Attributes:
         law: the block law, over the sensitive values.
@@ -359,7 +359,7 @@ class LawMechanism(BlockMechanism):
     clear_blocks: bool = False
 
     def __post_init__(self) -> None:
-        """Raise an error if the law is no block law.
+        """Raise an error if the given law is no block law.
 
         Raises:
             ParameterError: if it is not.
@@ -371,5 +371,5 @@ class LawMechanism(BlockMechanism):
 
     @property
     def laws(self) -> tuple[type[BlockLaw], ...]:  # type: ignore[override]
-        """The class of the given block law."""
+        """The class of the given block law, as a tuple."""
         return (type(self.law),)

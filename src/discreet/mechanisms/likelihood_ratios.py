@@ -69,11 +69,11 @@ class BlockRatios(LikelihoodRatios):
 
     @cached_property
     def point(self) -> FloatArray:  # type: ignore[override]
-        """The ``(k,)`` distribution f under which the ratios are computed."""
+        """The ``(k,)`` distribution f under which the likelihood ratios are computed."""
         return np.append(self.members, self.rest) if self.rest else self.members
 
     def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield chunks of possible reports; see `LikelihoodRatios`."""
+        """Yield chunks of possible reports with likelihood ratios of blocks; see `LikelihoodRatios`."""
         blocks, weights = self.blocks
         # Drawn blocks are accurate to fewer digits than single precision.
         single = isinstance(weights, float) and self.contrast < _SINGLE_CONTRAST
@@ -98,7 +98,7 @@ class BlockRatios(LikelihoodRatios):
 
     @cached_property
     def blocks(self) -> tuple[Blocks, FloatArray | float]:
-        """All blocks, with their probabilities (1 - s) Lambda(A).
+        """All possible blocks A, with their probabilities (1 - s) Lambda(A) as noise.
 
         If there are too many, blocks drawn under f, with their common probability.
         """
@@ -127,7 +127,7 @@ class OutputRatios(LikelihoodRatios):
     point: FloatArray
 
     def chunks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield all possible outputs as one chunk; see `LikelihoodRatios`."""
+        """Yield one chunk with the likelihood ratios of all outputs; see `LikelihoodRatios`."""
         q = self.point @ self.matrix
         possible = q > 0
         yield q[possible], (self.matrix[:, possible] / q[possible]).T - 1

@@ -48,7 +48,7 @@ class Decoder(ABC):
 
     @property
     def domain(self) -> Domain:
-        """The domain of values."""
+        """The domain of values whose frequencies the decoder estimates."""
         return self.maker.domain
 
     def estimate(self, tally: Tally) -> FloatArray:
@@ -62,7 +62,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def decode(self, tally: Tally) -> FloatArray:
-        """Return the unbiased ``(|X|,)`` estimate from a checked tally."""
+        """Return the unbiased ``(|X|,)`` estimate of the frequencies from a checked tally."""
 
     @abstractmethod
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -75,7 +75,7 @@ class Decoder(ABC):
 
     @property
     def is_binary(self) -> bool:
-        """True if there are two values, so one count determines the other."""
+        """True if the domain has two values, so that one count determines the other."""
         return False
 
     @property
@@ -160,7 +160,7 @@ class Decoder(ABC):
 
     @abstractmethod
     def worst_case_mse(self, n: int) -> float:
-        """Return the largest `mse` over all distributions."""
+        """Return the largest mean squared error of the estimates over all distributions."""
 
     @abstractmethod
     def contributions(self, reports: Reports) -> FloatArray:
@@ -201,7 +201,7 @@ class Mechanism(ABC):
 
     @classmethod
     def checked(cls, mechanism: object) -> Self:
-        """Return the argument if it is a mechanism of this class.
+        """Return the argument if it is a mechanism of this class; raise an error otherwise.
 
         Raises:
             ParameterError: if it is not.
@@ -224,12 +224,12 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def fingerprint(self) -> str:
-        """Digest of everything that gives a report its meaning."""
+        """A digest of everything on which the meaning of a report depends."""
 
     @property
     @abstractmethod
     def block_columns(self) -> tuple[Column, ...]:
-        """The columns of a block."""
+        """The formats of the columns that store a report's block."""
 
     @abstractmethod
     def flaws(self, blocks: Blocks) -> BoolArray:
@@ -243,16 +243,16 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def counts(self) -> Counting:
-        """The counts of blocks in a tally."""
+        """The counts of blocks that a tally of the mechanism stores."""
 
     @property
     @abstractmethod
     def decoder(self) -> Decoder:
-        """The linear decoder of tallies, with exact errors."""
+        """The linear decoder, which estimates frequencies from tallies, with exact errors."""
 
     @abstractmethod
     def is_consistent(self, n: int, support: IntArray, clear: IntArray) -> bool:
-        """Return true if n reports can have these nonnegative counts."""
+        """Return true if n reports of the mechanism can have these nonnegative counts."""
 
     @abstractmethod
     def evidence(self, data: Data) -> Evidence:
@@ -280,7 +280,7 @@ class Mechanism(ABC):
         """
 
     def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
-        """Return one private report for each value.
+        """Return one private report for each of the given values.
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
@@ -337,7 +337,7 @@ class Mechanism(ABC):
         return self.counts.size if domain.sensitive_count else 0, domain.clear_count
 
     def empty_tally(self) -> Tally:
-        """Return a tally without reports."""
+        """Return a tally that counts no reports."""
         blocks, clear = (np.zeros(size, np.int64) for size in self.tally_sizes)
         return Tally(self.fingerprint, 0, blocks, clear)
 
@@ -365,7 +365,7 @@ class Mechanism(ABC):
             self.counts.add(reports.blocks, support)
 
     def counted_in_clear(self, codes: AnyArray) -> IntArray:
-        """Return the ``(|X_N|,)`` counts F of values in clear.
+        """Return ``(|X_N|,)`` counts F: how often each value was reported in clear.
 
         Args:
             codes: ``(m,)`` codes of values in clear.
@@ -439,7 +439,7 @@ class Mechanism(ABC):
         return reports
 
     def refuse_flaws(self, reports: Reports) -> None:
-        """Raise an error if no device can have sent one of the blocks.
+        """Raise an error if reports have a block that no device can have sent.
 
         Raises:
             DataError: if there are flawed blocks; the error gives their number.
@@ -495,7 +495,7 @@ class Mechanism(ABC):
 
 @dataclass(slots=True, eq=False)
 class GroupedCounts:
-    """Counts of reports by group, to which reports are added.
+    """The counts of reports for each group of people, to which reports can be added.
 
     Attributes:
         mechanism: the mechanism of the reports.
@@ -513,7 +513,7 @@ class GroupedCounts:
 
     @classmethod
     def of_nobody(cls, mechanism: Mechanism, groups: int = 0) -> "GroupedCounts":
-        """Return counts without reports."""
+        """Return counts of groups without any reports."""
         empty = mechanism.empty_tally()
         people, blocks, clear = (
             np.zeros((groups, size), np.int64) for size in (1, len(empty.support), len(empty.clear))
@@ -522,12 +522,12 @@ class GroupedCounts:
 
     @property
     def groups(self) -> int:
-        """The number of groups, one per row."""
+        """The number of groups that have counts, one row per group."""
         return len(self.people)
 
     @property
     def row_bytes(self) -> int:
-        """The size of one group's counts in bytes."""
+        """The size of the counts of one group, in bytes."""
         return 8 * (1 + int(self.support.shape[1] + self.clear.shape[1]))
 
     def grow(self, groups: int) -> None:
@@ -582,13 +582,13 @@ class GroupedCounts:
         self.clear[place] += row[2 + blocks :]
 
     def tally(self, row: int) -> Tally:
-        """Return the tally of a group."""
+        """Return the tally of the group with the given row of counts."""
         counts = self.support[row], self.clear[row]
         return Tally(self.mechanism.fingerprint, int(self.people[row]), *counts, simulated=self.simulated)
 
 
 def tallies_by_group(mechanism: Mechanism, reports: Reports, codes: IntArray, groups: int) -> list[Tally]:
-    """Return one tally per group of reports.
+    """Return a tally for each group of reports, in the order of the groups' codes.
 
     Args:
         mechanism: the mechanism of the reports.

@@ -81,7 +81,7 @@ class Memo:
     infinity: float | None = None
 
     def __post_init__(self) -> None:
-        """Raise an error for an eps_infinity that is not above eps_1."""
+        """Raise an error if eps_infinity, the epsilon of all rounds, is not above eps_1, the epsilon of one round."""
         mechanism = BlockMechanism.checked(self.mechanism)
         if mechanism.guarantee.notion == "none":
             raise ParameterError("memo.nothing-sensitive")
@@ -139,7 +139,7 @@ class Memo:
         return self._revealing_chances(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:
-        """Return eps_t for t rounds, or for any number of rounds, in nats, rounded up; see `ratio`."""
+        """Return eps_t, the epsilon of t rounds or of any number of rounds, in nats, rounded up."""
         return logarithm(self.ratio(rounds))
 
     def obfuscate_rounds(

@@ -17,7 +17,7 @@ CHUNK = 1 << 14
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling:
-    """The parameters of the sampler of a block mechanism.
+    """The parameters with which the sampler of a block mechanism draws reports.
 
     Attributes:
         size: |X|.
@@ -40,7 +40,7 @@ class Sampling:
 
 
 def obfuscated(mechanism: Sampling, codes: IntArray, random: RandomSource) -> Reports:
-    """Return one report per value; the values are given by their codes."""
+    """Return one private report for each value; the values are given by their codes."""
     blocks = {c.name: np.empty(c.shape(len(codes)), dtype=c.dtype) for c in mechanism.columns}
     in_clear = None if mechanism.signed_ranks is None else np.zeros(len(codes), dtype=np.bool_)
     stored = smallest_unsigned(mechanism.size)

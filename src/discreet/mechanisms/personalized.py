@@ -347,7 +347,7 @@ class Personalized:
 
     @property
     def epsilon(self) -> float:
-        """The privacy promise, in nats."""
+        """The privacy promise of the mechanism for each report, in nats."""
         return self.common.epsilon
 
     @property
@@ -378,7 +378,7 @@ class Personalized:
         random: RandomSource | None = None,
         float32: bool = False,
     ) -> Reports:
-        """Return one private report for each of one user's values.
+        """Return one private report for each of the values of one user.
 
         Several reports add up: t of them at epsilon/t each give epsilon in total.
 
@@ -452,7 +452,7 @@ def common_of(mechanism: object) -> Mechanism:
 
 
 def _common(domain: Domain, mechanism: Build, epsilon: float, options: dict[str, Any]) -> BlockMechanism:
-    """Return the checked common mechanism over values and placeholders."""
+    """Return the common mechanism over values and placeholders, after checks."""
     epsilon = checked_epsilon(epsilon)
     if not callable(mechanism):
         from discreet.mechanisms import BLOCK_MECHANISMS

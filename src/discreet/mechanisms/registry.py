@@ -52,7 +52,7 @@ class Enumeration:
 
     @cached_property
     def contained(self) -> BoolArray:
-        """``(m, v)`` booleans: true where the block contains the value."""
+        """``(m, v)`` booleans, for each listed block and each value: true if the block contains the value."""
         held = np.asarray(self.law.contains(self.blocks))
         if held.shape != (len(self.weights), self.law.size) or held.dtype != np.bool_:
             raise TypeError(f"contains must be {(len(self.weights), self.law.size)} booleans, got {held.shape}")
@@ -172,7 +172,7 @@ class Enumeration:
 
 
 def is_countable(law: BlockLaw) -> bool:
-    """Return true if all blocks of a law can be listed."""
+    """Return true if a block law has so few possible blocks that all can be listed."""
     return law.alphabet_size * law.size <= MOST_ENTRIES
 
 
@@ -212,7 +212,7 @@ def at_small_sizes(*makers: Callable[[int], BlockLaw]) -> Iterator[BlockLaw]:
 
 
 def _short(share: Fraction) -> str:
-    """Return a short fraction unchanged, and a long one as a number."""
+    """Return a short fraction as text, and a long fraction as a decimal number."""
     written = str(share)
     return written if len(written) <= 20 else f"{float(share):.12g}"
 
@@ -244,7 +244,7 @@ def common_denominator(weights: Any) -> tuple[AnyArray, int]:
 
 
 def keys(blocks: Blocks) -> AnyArray:
-    """Return ``(m,)`` bytes that identify the blocks."""
+    """Return ``(m,)`` byte strings, which are equal if and only if the blocks are equal."""
     rows = [np.ascontiguousarray(column).reshape(len(column), -1) for _, column in sorted(blocks.items())]
     return as_keys(np.hstack([row.view(np.uint8).reshape(len(row), -1) for row in rows]))
 
@@ -289,7 +289,7 @@ def description_of(law: BlockLaw) -> dict[str, Any]:
 
 
 def law_from_description(law: type[BlockLaw], description: dict[str, Any]) -> BlockLaw:
-    """Return the block law of a class from its description.
+    """Return the block law of the given class that a description describes.
 
     Raises:
         ParameterError: if the description defines no law, or differs from the law's own description.
@@ -362,7 +362,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
 
     @cached_property
     def joined(self) -> dict[str, type[BlockMechanism]]:
-        """The mechanisms of other packages, by name.
+        """The mechanisms that other installed packages register, by name.
 
         Raises:
             ParameterError: if an entry point cannot be loaded, does not name a block mechanism of its name, or uses a
@@ -390,7 +390,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
         return mechanisms
 
     def law_of(self, description: Any) -> BlockLaw:
-        """Return the block law that a description describes; see `description_of`.
+        """Return the block law that a description of any law describes; see `description_of`.
 
         Raises:
             ParameterError: if the description defines no law, or differs from the law's own description.

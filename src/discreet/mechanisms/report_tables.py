@@ -89,7 +89,7 @@ def stamped_public(schema: pa.Schema) -> list[str]:
 
 
 def is_stamped(schema: pa.Schema) -> bool:
-    """Return true if the metadata identify a plan, whichever it is."""
+    """Return true if a table's metadata identify a plan, whichever plan it is."""
     return STAMP in (schema.metadata or {})
 
 
@@ -112,7 +112,7 @@ def read_stamp(schema: pa.Schema, kind: str, fingerprint: str) -> dict[str, Any]
 
 
 def to_arrow(mechanism: Mechanism, reports: Reports) -> pa.Table:
-    """Return reports as an Arrow table with `schema_of`."""
+    """Return reports as an Arrow table whose metadata identify the plan."""
     check_same_plan({mechanism.fingerprint, reports.fingerprint})
     return report_table(reports, mechanism.columns)
 
@@ -122,12 +122,12 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list)
 
 
 def is_bits(column: Column) -> bool:
-    """Return true if a column is a string of bytes."""
+    """Return true if a column of reports is a string of bytes."""
     return column.width is not None and column.bound is None
 
 
 def check_columns(mechanism: Mechanism, schema: pa.Schema) -> None:
-    """Raise an error for a table that cannot hold reports of this plan.
+    """Raise an error for a table whose columns cannot hold reports of a mechanism.
 
     Raises:
         DataError: if a column is missing, repeated or of another kind; the error lists the expected columns.
@@ -259,13 +259,13 @@ class Form:
     extra: tuple[str, ...] = ()
 
     def names(self, mechanism: Mechanism) -> list[str]:
-        """Return the names of the columns to read."""
+        """Return the names of the columns to read from a source of reports."""
         extras = [(PLAN, self.named), (SIMULATED, self.marked)]
         return [*(column.name for column in mechanism.columns), *(name for name, there in extras if there)]
 
     @property
     def has_batch(self) -> bool:
-        """True if the source names its batch."""
+        """True if the source of reports names its batch."""
         return self.facts is not None and batch_name(self.facts) != ""
 
     def batch(self, n: int) -> NamedBatch | None:

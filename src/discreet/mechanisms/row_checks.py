@@ -23,7 +23,7 @@ class ArrowTable(Protocol):
     """A table with Arrow's C stream interface: from pandas, polars, DuckDB, Spark or Arrow."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """Return a capsule with a stream of batches."""
+        """Return a capsule with an Arrow stream of batches of the table."""
         ...
 
 
@@ -49,11 +49,11 @@ class Nullable:
     entries: AnyArray
 
     def mask(self, n: int) -> BoolArray:
-        """Return ``(n,)`` booleans: true for a row with an entry."""
+        """Return ``(n,)`` booleans: true for a row in which the column has an entry."""
         return np.ones(n, dtype=np.bool_) if self.present is None else self.present
 
     def take(self, keep: BoolArray) -> "Nullable":
-        """Return the column of the rows that ``(n,)`` booleans select."""
+        """Return the part of a nullable column in the rows that ``(n,)`` booleans select."""
         if self.present is None:
             return Nullable(None, self.entries[keep])
         return Nullable(self.present[keep], self.entries[keep[self.present]])
@@ -106,7 +106,7 @@ def valid_reports(
 
 
 def checked_reports(mechanism: Mechanism, n: int, columns: dict[str, Nullable], *, simulated: bool) -> Reports:
-    """Return a checked batch of reports from nullable columns.
+    """Return a batch of reports from nullable columns; raise an error if a row cannot be a report.
 
     Args:
         mechanism: the mechanism that the reports claim.

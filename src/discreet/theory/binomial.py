@@ -281,7 +281,7 @@ class BinomialCounts(CountLaw):
 
     @property
     def estimates(self) -> FloatArray:
-        """The unbiased estimates (t/n - b)/d, in the shape of the counts."""
+        """The unbiased estimates (t/n - b)/d from counts t of n reports, in the shape of the counts."""
         return (self.counts / self.n - self.base) / self.slope
 
     def limits(self, alpha: float) -> Ends:

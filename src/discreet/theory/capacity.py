@@ -88,7 +88,7 @@ def binary_divergence(p: float, u: float) -> float:
 
 
 def log_odds_gain(epsilon: float) -> float:
-    """Return ln(kappa) = eps e^eps / (e^eps - 1).
+    """Return ln(kappa) = eps e^eps / (e^eps - 1), where kappa is a critical number of values in clear.
 
     With kappa or more values in clear, sensitive values do not increase the capacity.
     """
@@ -169,7 +169,7 @@ class Inputs:
 
     @property
     def contrast(self) -> float:
-        """Return the contrast e^eps - 1."""
+        """The contrast e^eps - 1 of a block mechanism."""
         return expm1(self.epsilon)
 
 
@@ -256,7 +256,7 @@ _LARGEST_STEP = 1e6
 
 
 class Interval(NamedTuple):
-    """Certified lower and upper bounds on a number.
+    """A certified lower and a certified upper bound on the same number.
 
     Attributes:
         low: the lower bound.
@@ -388,7 +388,7 @@ _CHUNK = 1 << 21
 
 @dataclass(frozen=True, slots=True)
 class Contraction:
-    """The contraction coefficients of a channel.
+    """The contraction coefficients of a channel: of total variation and of mutual information.
 
     Attributes:
         total_variation: eta_TV, the largest total variation between two rows.
@@ -461,7 +461,7 @@ def _value(first: FloatArray, second: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class Sizes(NamedTuple):
-    """The numbers of users, sensitive values and values in clear.
+    """The numbers of users, of sensitive values, and of values that may be in clear.
 
     Attributes:
         users: n.

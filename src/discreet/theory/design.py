@@ -53,7 +53,7 @@ class Instance:
     epsilon: float
 
     def __post_init__(self) -> None:
-        """Check that the numbers define a design problem.
+        """Check that a design problem has values to protect and to estimate, and a positive epsilon.
 
         Raises:
             ParameterError: if there is nothing to protect or to estimate, or epsilon is not a positive number.
@@ -69,12 +69,12 @@ class Instance:
 
     @property
     def clear_size(self) -> int:
-        """N, the number of values that may be reported in clear."""
+        """N, the number of values of a design problem that may be reported in clear."""
         return self.total - self.size
 
     @property
     def tau(self) -> float:
-        """The number tau = 1 / (e^eps - 1)."""
+        """The number tau = 1 / (e^eps - 1), for the privacy promise eps."""
         return 1 / expm1(self.epsilon)
 
     def check_mass(self, mass: object) -> float:
@@ -110,7 +110,7 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Block sizes with their probabilities.
+    """A probability distribution over block sizes.
 
     Attributes:
         sizes: block sizes, ascending, each in 1..v.
@@ -182,7 +182,7 @@ class Design(DecoderCoefficients):
     given: bool = True
 
     def __post_init__(self) -> None:
-        """Check the sensitive mass and the mixture.
+        """Check the sensitive mass of a design and its mixture of block sizes.
 
         Raises:
             ParameterError: if alpha or the mixture is out of range, or no estimate is possible.
@@ -198,27 +198,27 @@ class Design(DecoderCoefficients):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """v, the number of sensitive values."""
+        """v, the number of sensitive values that a design is for."""
         return self.instance.size
 
     @property
     def clear_size(self) -> int:  # type: ignore[override]
-        """N, the number of other values."""
+        """N, the number of values of a design that are not sensitive."""
         return self.instance.clear_size
 
     @property
     def total(self) -> int:
-        """w, the number of values."""
+        """w, the number of all values that a design is for."""
         return self.instance.total
 
     @property
     def epsilon(self) -> float:
-        """The privacy promise epsilon, in nats."""
+        """The privacy promise epsilon of a design, in nats."""
         return self.instance.epsilon
 
     @property
     def weights(self) -> dict[int, float]:
-        """The probabilities t of the block sizes, by size."""
+        """The probability t of each block size of a design, by block size."""
         return dict(zip(self.mixture.sizes, self.mixture.shares, strict=True))
 
     @cached_property
@@ -304,7 +304,7 @@ class Design(DecoderCoefficients):
         return sensitive, other, other + 1 / among
 
     def block_contributions(self, contained: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """Return the contributions of blocks to the estimates; see `DecoderCoefficients`."""
+        """Return the contributions of blocks of several sizes to the estimates; see `DecoderCoefficients`."""
         added = {k: kind.contributions for k, kind in zip(self.mixture.sizes, self.kinds, strict=True)}
         inside, outside, beside = np.array([added[int(k)] for k in contained.sum(axis=1)]).reshape(-1, 3).T[:, :, None]
         return np.where(contained, inside, outside), beside

@@ -156,7 +156,7 @@ def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
 def plausible_variances(
     estimates: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray
 ) -> FloatArray:
-    """Return ``(m,)`` variances for values on which all reports agree.
+    """Return ``(m,)`` variances of estimates that are above 0 even if all reports agree on a value.
 
     Each is the larger variance at the two limits of a score interval.
 
@@ -185,7 +185,7 @@ def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> Flo
 
 
 class Estimated(NamedTuple):
-    """Estimates with their confidence limits, each ``(m,)``."""
+    """Estimates with lower and upper confidence limits, each ``(m,)``."""
 
     centre: FloatArray
     low: FloatArray

@@ -184,7 +184,7 @@ class DecoderCoefficients(ABC):
     @property
     @abstractmethod
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The kinds of blocks, such as one kind for each size."""
+        """The kinds of blocks with different contributions, such as one kind for each block size."""
 
     @property
     @abstractmethod
@@ -298,7 +298,7 @@ class DecoderCoefficients(ABC):
         return loss
 
     def mse(self, n: int, sensitive: Floats, squares: float) -> float:
-        """Return the mean squared error E ||p_hat - p||^2, exactly, for n independent draws from p.
+        """Return the exact mean squared error E ||p_hat - p||^2 of estimates from n independent draws from p.
 
         Args:
             n: the number of reports.
@@ -330,7 +330,7 @@ class DecoderCoefficients(ABC):
         return float(np.clip((gain + 1 / self.clear_size) / (1 / self.size + 1 / self.clear_size), 0, 1))
 
     def worst_case_mse(self, n: int) -> float:
-        """Return the largest mean squared error over all distributions p."""
+        """Return the largest mean squared error of the estimates over all distributions p."""
         if self.pool_bias and self.size:
             return max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
         a = self.worst_mass
@@ -437,12 +437,12 @@ class LinearDecoder(DecoderCoefficients):
 
     @property
     def offset(self) -> float:
-        """The decoder's coefficient c = (pi - rho)(1 - s)."""
+        """The coefficient c = (pi - rho)(1 - s) of a linear decoder."""
         return (self.inclusion - self.conditional_inclusion) * self.noisy
 
     @property
     def scale(self) -> float:
-        """The decoder's coefficient D = s(1 - rho)."""
+        """The coefficient D = s(1 - rho) of a linear decoder."""
         return self.truth * (1 - self.conditional_inclusion)
 
     @cached_property
@@ -454,7 +454,7 @@ class LinearDecoder(DecoderCoefficients):
 
     @cached_property
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The kinds of blocks: one kind."""
+        """The kinds of blocks of a mechanism whose blocks are all of one kind."""
         numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
         return (BlockKind(1.0, *numbers, None, (*self.contributions[:2], 0.0)),)
 

@@ -102,7 +102,7 @@ def _decrease_of_bound(instance: Instance, alpha: float, k: int) -> Callable[[fl
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """An optimal theta of unary encoding, with its error.
+    """An optimal bit probability theta of unary encoding, with its error.
 
     Attributes:
         theta: the probability that the bit of the user's value is set.

@@ -82,7 +82,7 @@ class Numbers(LabelSpace):
     holds: ClassVar[str] = NUMBERS
 
     def __post_init__(self) -> None:
-        """Raise an error for an empty range or for invalid bins.
+        """Raise an error for an empty range of numbers, or for invalid bins.
 
         Raises:
             ParameterError: if the range is empty or the bins are invalid.
@@ -102,12 +102,12 @@ class Numbers(LabelSpace):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of bins."""
+        """The number of bins into which a range of numbers is divided."""
         return self.bins
 
     @cached_property
     def borders(self) -> FloatArray:
-        """``(bins + 1,)`` borders, ascending."""
+        """``(bins + 1,)`` borders of the bins of numbers, in ascending order."""
         if self.scale == "linear":
             return borders_at(self.low, self.high, self.bins, np.arange(self.bins + 1))
         scaled = np.expm1(np.linspace(np.log1p(self.low), np.log1p(self.high), self.bins + 1))
@@ -116,7 +116,7 @@ class Numbers(LabelSpace):
         return borders
 
     def quantities(self) -> FloatArray:
-        """Return the ``(bins,)`` midpoints of the bins."""
+        """Return the ``(bins,)`` midpoints of the bins of numbers."""
         middles: FloatArray = (self.borders[:-1] + self.borders[1:]) / 2
         return middles
 
@@ -125,7 +125,7 @@ class Numbers(LabelSpace):
         return columns.float32(values)
 
     def encode(self, values: Any) -> IntArray:
-        """Return the ``(n,)`` codes of a column of numbers.
+        """Return the ``(n,)`` codes of a column of numbers: for each number the index of its bin.
 
         Raises:
             DataError: if the values are no numbers, or their type is too coarse for the sensitive ranges of a product.
@@ -211,7 +211,7 @@ class Numbers(LabelSpace):
         return super().mask_of(labels, name, closed=closed)
 
     def codes_in(self, wanted: Any, where: str, *, closed: bool = False) -> IntArray:
-        """Return the codes of a number or of ranges.
+        """Return the codes of the bins that one number, or ranges of numbers, select.
 
         A list of numbers raises an error, because it could mean one range.
         """

@@ -97,7 +97,7 @@ class Product(LabelSpace):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of combinations."""
+        """The number of combinations of the attributes' labels."""
         return prod(space.size for space in self.attributes.values())
 
     def encode(self, values: Any) -> IntArray:
@@ -113,7 +113,7 @@ class Product(LabelSpace):
         return np.where(missing, MISSING, np.where(outside, OUTSIDE, codes))
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return a column of labels for each attribute."""
+        """Return a column of labels for each attribute of a product."""
         columns: dict[str, AnyArray] = {}
         rest = np.asarray(codes)
         for name, space in reversed(self.attributes.items()):
@@ -122,7 +122,7 @@ class Product(LabelSpace):
         return dict(reversed(columns.items()))
 
     def describe(self) -> dict[str, Any]:
-        """Return the descriptions of the attributes, in order."""
+        """Return the descriptions of a product's attributes, in order."""
         return {"product": [[name, space.describe()] for name, space in self.attributes.items()]}
 
 
@@ -153,7 +153,7 @@ class Grid(LabelSpace):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of cells."""
+        """The number of cells of a map."""
         return self.rows * self.cols
 
     def encode(self, values: Any) -> IntArray:

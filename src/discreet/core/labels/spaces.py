@@ -78,11 +78,11 @@ class LabelSpace(ABC):
 
     @property
     def plain(self) -> "LabelSpace":
-        """The label space without placeholders."""
+        """The label space before it was extended by placeholders."""
         return self
 
     def names(self, codes: IntArray) -> list[str]:
-        """Return a readable name for each code."""
+        """Return a readable name for the label of each code."""
         spelled = [column.tolist() for column in self.table(codes).values()]
         # Nine digits: the last digits of the centre of a cell are rounding errors.
         return [
@@ -118,7 +118,7 @@ class LabelSpace(ABC):
         return self
 
     def first_labels(self) -> str:
-        """Return the first labels as one text, for error messages."""
+        """Return the first labels of a label space as one text, for error messages."""
         more = f" and {self.size - _SHOWN:,} more" if self.size > _SHOWN else ""
         return ", ".join(self.names(np.arange(min(self.size, _SHOWN)))) + more
 
@@ -202,7 +202,7 @@ class IntegerRange(LabelSpace):
         return np.arange(self.start, self.start + self.size)
 
     def mask_of(self, labels: Any, name: str, *, closed: bool = False) -> BoolArray:
-        """Return the mask of some integers.
+        """Return the mask of the values that some integers select.
 
         A range may have millions of labels, so it is marked without a code for each.
         """
@@ -229,7 +229,7 @@ class Integers(LabelSpace):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of labels."""
+        """The number of integers that are labels."""
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
@@ -248,7 +248,7 @@ class Integers(LabelSpace):
         return self.labels
 
     def describe(self) -> dict[str, Any]:
-        """Return a description with a digest and the number of the labels."""
+        """Return a description of integer labels: a digest and the number of the labels."""
         return {"integers": hashlib.sha256(self.labels.astype("<i8").tobytes()).hexdigest(), "size": self.size}
 
 
@@ -261,7 +261,7 @@ class Texts(LabelSpace):
 
     @property
     def size(self) -> int:  # type: ignore[override]
-        """Number of labels."""
+        """The number of texts that are labels."""
         return len(self.labels)
 
     def encode(self, values: Any) -> IntArray:
@@ -348,11 +348,11 @@ class Texts(LabelSpace):
         return ReadTexts(self.labels)
 
     def table(self, codes: IntArray) -> dict[str, AnyArray]:
-        """Return a column with the label of each code."""
+        """Return a column with the text of each code."""
         return {"value": self.labels[codes]}
 
     def describe(self) -> dict[str, Any]:
-        """Return a description with a digest and the number of the labels."""
+        """Return a description of text labels: a digest and the number of the labels."""
         spelled = json.dumps(self.labels.tolist(), ensure_ascii=False).encode()
         return {"texts": hashlib.sha256(spelled).hexdigest(), "size": self.size}
 

@@ -142,11 +142,11 @@ class IndependentBits(BlockLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return 2^v, the number of possible blocks."""
+        """Return 2^v, the number of possible strings of v bits."""
         return 1 << self.size
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. The steps are the same with and without a required member."""
+        """Draw blocks of independent bits into ``out``, in the same steps with and without a required member."""
         # No copy may be made, or the bits would be set in an array that is not sent.
         rows, flat = out["bits"], np.reshape(out["bits"], -1, copy=False)
         self._fill_with_noise(flat, random)
@@ -173,7 +173,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """The number of blocks in which each bit is set: column sums."""
+        """The counts that a tally stores: for each bit the number of blocks in which the bit is set."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -183,7 +183,7 @@ class IndependentBits(BlockLaw):
         counting.add_bits(blocks["bits"], groups, counts)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the number of blocks in which each bit is set.
+        """Draw, for each bit, the number of blocks in which the bit is set, without drawing blocks.
 
         It is the number of the value's truthful blocks, plus a binomial number of the other blocks.
         """
@@ -191,7 +191,7 @@ class IndependentBits(BlockLaw):
         return truth + generator.binomial(blocks - truth, float(self.inclusion))
 
     def membership(self, blocks: Blocks) -> BitTiles:
-        """Return the membership matrix in tiles of 32 reports.
+        """Return the membership matrix of blocks of bits, in tiles of 32 reports.
 
         Short bit strings are counted first, and have one row each.
         """
@@ -214,11 +214,11 @@ class IndependentBits(BlockLaw):
         )
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans: true where the bit is set."""
+        """Return ``(m, v)`` booleans: true where the block has the value's bit set."""
         return np.unpackbits(blocks["bits"], axis=1, count=self.size, bitorder="little").view(np.bool_)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all 2^v bit strings with their probabilities."""
+        """Return all 2^v strings of bits with their probabilities as noise."""
         numbers = np.arange(self.alphabet_size, dtype="<u8")
         rows = numbers.view(np.uint8).reshape(-1, 8)[:, : self._row_bytes]
         pi, v = self.inclusion, self.size
@@ -271,7 +271,7 @@ class UnaryEncoding(BlockMechanism):
 
     @cached_property
     def law(self) -> IndependentBits:
-        """The law of the blocks: independent bits."""
+        """The block law: independent random bits, one for each sensitive value."""
         size = sensitive_size(self.domain)
         object.__setattr__(self, "clear_bits", checked_flag("clear_bits", self.clear_bits))
         if self.clear_bits and self.domain.clear_count == 0:
@@ -310,7 +310,7 @@ class UnaryEncoding(BlockMechanism):
 
     @property
     def clear_blocks(self) -> bool:  # type: ignore[override]
-        """True if reports in clear carry noise bits too."""
+        """True if reports in clear also carry noise bits."""
         return self.clear_bits
 
     @property

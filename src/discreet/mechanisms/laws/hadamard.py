@@ -49,7 +49,7 @@ class HadamardColumns(IndexedLaw):
         return 1 << self.size.bit_length()
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks into ``out``; see `BlockLaw.draw`."""
+        """Draw columns of a Hadamard matrix into ``out``, with +1 for the required members."""
         drawn = fresh_words(random, len(members)) & np.uint64(self.alphabet_size - 1)
         _contain((members + 1).astype(np.uint64), drawn, out["column"])
 
@@ -59,7 +59,7 @@ class HadamardColumns(IndexedLaw):
         return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch in the columns' narrow type."""
+        """Draw the Hadamard columns of a batch of reports, in the column's narrow integer type."""
         if coins.noise is None:
             self.draw(or_noise(ranks, coins.truth), random, out)
             return
@@ -75,7 +75,7 @@ class HadamardColumns(IndexedLaw):
         return support
 
     def membership_of(self, counts: IntArray) -> "DistinctColumns":
-        """Return the membership matrix of all columns."""
+        """Return the membership matrix of all Hadamard columns, with their counts."""
         return DistinctColumns(counts.astype(np.float64), self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
@@ -98,13 +98,13 @@ class DistinctColumns(WholeAlphabet):
     """The membership matrix of all Hadamard columns: B = (1 + H)/2, with one row per column of H."""
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(V,)`` product B @ values."""
+        """Return the ``(V,)`` product B @ values, by a Walsh-Hadamard transform."""
         padded = np.zeros(self.rows)
         padded[1 : self.size + 1] = values
         return self._half_sum(padded)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights, by a Walsh-Hadamard transform."""
         return self._half_sum(np.asarray(weights, dtype=np.float64))[1 : self.size + 1]
 
     def _half_sum(self, values: FloatArray) -> FloatArray:
@@ -136,5 +136,5 @@ class HadamardResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> HadamardColumns:
-        """The law of the blocks: Hadamard columns."""
+        """The block law: uniformly drawn columns of a Hadamard matrix."""
         return HadamardColumns(sensitive_size(self.domain))

@@ -127,7 +127,7 @@ class HashBuckets(HashedBlocks):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return three columns: the two numbers of the hash function, and the bucket."""
+        """Return the formats of three columns: the two numbers of the hash function, and the bucket."""
         return (
             Column("alpha", np.uint32, bound=self.prime),
             Column("beta", np.uint32, bound=self.prime),
@@ -136,11 +136,11 @@ class HashBuckets(HashedBlocks):
 
     @property
     def alphabet_size(self) -> int:
-        """Return (P - 1) P g, the number of possible blocks."""
+        """Return (P - 1) P g, the number of hash functions times the number of buckets."""
         return (self.prime - 1) * self.prime * self.buckets
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw.draw`. Hash function and noise use separate random words."""
+        """Draw a hash function and a bucket for each report into ``out``, from separate random words."""
         n, lane = len(members), self._lane
         alpha = uniform_below(self.prime - 1, n, random, lane=lane)
         z = uniform_below(self.prime, n, random, lane=lane)
@@ -198,7 +198,7 @@ class HashBuckets(HashedBlocks):
         add_preimages(_hash_columns(blocks), groups, counts, prime=self.prime, buckets=self.buckets)
 
     def membership(self, blocks: Blocks) -> "Preimages":
-        """Return the membership matrix of the blocks as an operator."""
+        """Return the membership matrix of buckets of hash functions as an operator."""
         # A plain dictionary, so that estimates with this matrix can be pickled.
         return Preimages(dict(blocks), self)
 
@@ -227,14 +227,14 @@ class HashBuckets(HashedBlocks):
             yield inside.sum(axis=1), values[inside].astype(np.int64)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every hash function and bucket, with equal probabilities."""
+        """Return every bucket of every hash function, with equal probabilities."""
         grids = np.meshgrid(np.arange(1, self.prime), np.arange(self.prime), np.arange(self.buckets), indexing="ij")
         names = ("alpha", "beta", "bucket")
         blocks = {name: grid.reshape(-1).astype(np.uint32) for name, grid in zip(names, grids, strict=True)}
         return blocks, uniform(self.alphabet_size)
 
     def flaws(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m,)`` booleans: true for a block whose alpha is 0."""
+        """Return ``(m,)`` booleans: true for a block whose hash function has alpha = 0."""
         flawed: BoolArray = blocks["alpha"] == 0
         return flawed
 
@@ -245,30 +245,30 @@ def _hash_columns(blocks: Blocks) -> tuple[AnyArray, AnyArray, AnyArray]:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Preimages(CutMembership):
-    """The membership matrix of hash buckets."""
+    """The membership matrix of blocks that are buckets of devices' own hash functions."""
 
     blocks: Blocks
     law: HashBuckets
 
     @property
     def rows(self) -> int:
-        """Return m, the number of blocks."""
+        """Return m, the number of blocks, which are the rows of the membership matrix."""
         return len(self.blocks["alpha"])
 
     @property
     def size(self) -> int:
-        """Return v, the number of sensitive values."""
+        """Return v, the number of sensitive values, which are the columns of the membership matrix."""
         return self.law.size
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(m,)`` product B @ values."""
+        """Return ``(m,)`` sums of ``values`` over each block: the product B @ values."""
         from discreet.kernels.hashing import preimages_dot
 
         wanted = np.asarray(values, dtype=np.float64)
         return preimages_dot(*_hash_columns(self.blocks), wanted, prime=self.law.prime, buckets=self.law.buckets)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return ``(v,)`` sums of the weights of the blocks with each value: the product B.T @ weights."""
         from discreet.kernels.hashing import preimages_dot_transposed
 
         law, wanted = self.law, np.asarray(weights, dtype=np.float64)
@@ -277,7 +277,7 @@ class Preimages(CutMembership):
         )
 
     def part(self, start: int, stop: int) -> "Preimages":
-        """Return the matrix of rows start..stop - 1."""
+        """Return the membership matrix of the blocks in rows start..stop - 1."""
         return Preimages({name: column[start:stop] for name, column in self.blocks.items()}, self.law)
 
 
@@ -309,7 +309,7 @@ class LocalHashing(BlockMechanism):
 
     @cached_property
     def law(self) -> HashBuckets:
-        """The law of the blocks: buckets of random hash functions."""
+        """The block law: buckets of a random hash function, which each device draws."""
         size = sensitive_size(self.domain)
         if self.g is not None:
             return HashBuckets(size, checked_buckets(self.g))
@@ -318,7 +318,7 @@ class LocalHashing(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return g, the number of buckets."""
+        """Return g, the number of buckets of a hash function."""
         return {"g": self.law.buckets}
 
 
@@ -328,7 +328,7 @@ def checked_buckets(g: object) -> int:
 
 
 def promising_buckets(size: int, epsilon: float) -> list[int]:
-    """Return the numbers of buckets that may have the smallest error.
+    """Return a few numbers of buckets, one of which has the smallest error.
 
     For plain LDP about e^eps + 1 is best. But buckets of a small prime P are uneven unless g is just above P divided by
     an integer. That matters where v is small; then g = v, P - 1 and P (no collisions) may be best.
@@ -374,7 +374,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
     prime: int = _LARGEST_POOL_PRIME
 
     def __post_init__(self) -> None:
-        """Raise an error for a parameter out of range.
+        """Raise an error if a parameter of the pool of hash functions is out of range.
 
         Raises:
             ParameterError: if a parameter is out of range, or there would be too many blocks to count.
@@ -413,7 +413,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return two columns: the function and the bucket."""
+        """Return the formats of two columns: the number of the hash function, and the bucket."""
         return (
             Column("cohort", smallest_unsigned(self.functions), bound=self.functions),
             Column("bucket", smallest_unsigned(self.buckets), bound=self.buckets),
@@ -421,7 +421,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return m g, the number of possible blocks."""
+        """Return m g, the number of buckets of all hash functions in the pool."""
         return self.functions * self.buckets
 
     @classmethod
@@ -430,7 +430,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return cls(parts["size"], parts["buckets"], parts["functions"], parts["seed"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw.draw`. Cohort and noise use separate random words."""
+        """Draw a hash function of the pool and a bucket for each report, from separate random words."""
         cohorts = uniform_below(self.functions, len(members), random)
         noise = uniform_below(self.buckets, len(members), random)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(members, 0))
@@ -438,14 +438,14 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         out["cohort"][:] = cohorts
 
     def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the blocks of a batch. A cohort needs half a random word."""
+        """Draw a hash function of the pool and a bucket for each report of a batch."""
         noise, cohorts = self._noise(coins, random), uniform_below(self.functions, len(ranks), random, lane=np.uint32)
         buckets = self._hashed(self.coefficients(cohorts), np.maximum(ranks, 0))
         chosen(coins.truth, buckets, noise, out["bucket"])
         out["cohort"][:] = cohorts
 
     def coefficients(self, cohorts: AnyArray) -> AnyArray:
-        """Return the ``(4, m)`` coefficients c0 to c3 of some functions.
+        """Return the ``(4, m)`` coefficients c0 to c3 of some hash functions of the pool.
 
         For few functions they are computed one by one, as on a device, without the whole pool.
         """
@@ -456,7 +456,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def pool(self) -> AnyArray:
-        """The ``(m, 4)`` coefficients c0 to c3 of all functions."""
+        """The ``(m, 4)`` coefficients c0 to c3 of all hash functions of the pool."""
         return _pool(self.seed, self.prime, self.functions)
 
     def _hashed(self, coefficients: AnyArray, values: IntArray) -> AnyArray:
@@ -486,7 +486,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return products
 
     def places(self, blocks: Blocks) -> AnyArray:
-        """Return ``(m,)`` c g + bucket, the position of each block."""
+        """Return the ``(m,)`` positions of blocks in the list of all buckets: function times g, plus bucket."""
         return blocks["cohort"].astype(np.int64) * self.buckets + blocks["bucket"]
 
     def support_of(self, counts: AnyArray) -> AnyArray:
@@ -500,7 +500,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return gather_buckets(self.pool, tables, prime=self.prime, size=self.size)
 
     def membership_of(self, counts: IntArray) -> "DistinctBuckets":
-        """Return the membership matrix of all m g blocks as an operator."""
+        """Return the membership matrix of all buckets of all hash functions as an operator."""
         return DistinctBuckets(counts.astype(np.float64), self.size, self)
 
     def contains(self, blocks: Blocks) -> BoolArray:
@@ -510,7 +510,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
         return contained
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every bucket of every function, with equal probabilities."""
+        """Return every bucket of every hash function of the pool, with equal probabilities."""
         cohort, bucket = np.divmod(np.arange(self.alphabet_size), self.buckets)
         written = zip(self.columns, (cohort, bucket), strict=True)
         blocks = {column.name: numbers.astype(column.dtype) for column, numbers in written}
@@ -552,14 +552,14 @@ class DistinctBuckets(WholeAlphabet):
     law: PooledHashBlocks
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(m g,)`` product B @ values."""
+        """Return ``(m g,)`` sums of ``values`` over each bucket: the product B @ values."""
         from discreet.kernels.hashing import scatter_buckets
 
         wanted = np.asarray(values, dtype=np.float64)
         return scatter_buckets(self.law.pool, wanted, prime=self.law.prime, buckets=self.law.buckets).reshape(-1)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return ``(v,)`` sums of the weights of the buckets with each value: the product B.T @ weights."""
         return self.law.support_of(np.asarray(weights, dtype=np.float64))
 
 
@@ -599,7 +599,7 @@ class PooledHashing(BlockMechanism):
 
     @cached_property
     def law(self) -> PooledHashBlocks:
-        """The law of the blocks: buckets of a public pool of hash functions."""
+        """The block law: buckets of hash functions from a public pool."""
         size, functions = sensitive_size(self.domain), self.functions
         choices = promising_buckets(size, self.epsilon) if self.g is None else [checked_buckets(self.g)]
         laws = [
@@ -613,7 +613,7 @@ class PooledHashing(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return g, the number of buckets, and m, the number of functions."""
+        """Return g, the number of buckets, and m, the number of hash functions in the pool."""
         return {"g": self.law.buckets, "m": self.law.functions}
 
 

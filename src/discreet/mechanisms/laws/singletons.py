@@ -29,7 +29,7 @@ _SMALL = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Singletons(BlockLaw):
-    """Blocks of one sensitive value; noise draws the value uniformly.
+    """Blocks of exactly one sensitive value; noise draws the value uniformly.
 
     Attributes:
         size: v, the number of sensitive values; at least 1.
@@ -47,30 +47,30 @@ class Singletons(BlockLaw):
 
     @property
     def conditional_inclusion(self) -> Fraction:
-        """Return rho = 0, because a block has one member."""
+        """Return rho = 0: a block contains no second value, because it has one member."""
         return Fraction(0)
 
     def joint_inclusion(self, count: int) -> Fraction:
-        """Return 0 for two values and more, because a block has one member."""
+        """Return the probability that a block of one value contains ``count`` values: 0 for two and more."""
         return self.inclusion if count == 1 else Fraction(0)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: the value."""
+        """Return the format of the only column of a block: the reported value."""
         return (Column("symbol", smallest_unsigned(self.size), bound=self.size),)
 
     @property
     def alphabet_size(self) -> int:
-        """Return v, the number of possible blocks."""
+        """Return v, the number of possible blocks of one value."""
         return self.size
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the v blocks, equally likely."""
+        """Return the v blocks of one value, with equal probabilities."""
         return {"symbol": np.arange(self.size, dtype=smallest_unsigned(self.size))}, uniform(self.size)
 
     @property
     def counts(self) -> ValueCounts:
-        """The number of blocks of each value."""
+        """The counts that a tally stores: how often each value was reported as a block."""
         symbols = PlaceCounts(self.size, itemgetter("symbol"))
         return ValueCounts(self, symbols.add, symbols.add_by_group)
 
@@ -84,19 +84,19 @@ class Singletons(BlockLaw):
         chosen(coins.truth, ranks, noise, out["symbol"])
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks into ``out``; see `BlockLaw.draw`."""
+        """Draw blocks of one value into ``out``: the required member, or a uniform value as noise."""
         chosen(members >= 0, members, self._noise(len(members), random), out["symbol"])
 
     def _noise(self, n: int, random: RandomSource) -> AnyArray:
         return uniform_below(self.size, n, random, lane=np.uint32 if self.size <= _SMALL else np.uint64)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans: true for the block's value."""
+        """Return ``(m, v)`` booleans: true where the value is the block's only member."""
         contained: BoolArray = blocks["symbol"][:, None] == np.arange(self.size)
         return contained
 
     def members(self, blocks: Blocks) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield the members of all blocks at once."""
+        """Yield the members of all blocks, one per block, in one chunk."""
         yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
 
     def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
@@ -132,5 +132,5 @@ class RandomizedResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> Singletons:
-        """The law of the blocks: single values."""
+        """The block law: blocks of one uniformly drawn value."""
         return Singletons(sensitive_size(self.domain))

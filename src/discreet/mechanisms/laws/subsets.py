@@ -176,7 +176,7 @@ def _uniform_marks(size: int, count: int, n: int, random: RandomSource) -> WordA
 
 
 def _drawn_bits(noise: NoiseBits, size: int, n: int, random: RandomSource) -> WordArray:
-    """Draw noise bits in the first size - 1 places."""
+    """Draw random bits for the first size - 1 places of each row."""
     lanes = -(-size // _WORD)
     if noise.depth == 0:
         return np.zeros((n, lanes), dtype=np.uint64)
@@ -187,7 +187,7 @@ def _drawn_bits(noise: NoiseBits, size: int, n: int, random: RandomSource) -> Wo
 
 
 def _all_places(size: int, lanes: int) -> WordArray:
-    """Return ``(lanes,)`` words with the first ``size`` bits set."""
+    """Return ``(lanes,)`` words whose first ``size`` bits are 1, and whose other bits are 0."""
     bits = np.zeros(_WORD * lanes, dtype=np.uint8)
     bits[:size] = 1
     return np.packbits(bits, bitorder="little").view("<u8")
@@ -217,7 +217,7 @@ class MembersLaw(BlockLaw):
         return MemberLists(blocks["members"], self.size)
 
     def contains(self, blocks: Blocks) -> BoolArray:
-        """Return ``(m, v)`` booleans: true for the members."""
+        """Return ``(m, v)`` booleans: true where the block lists the value as a member."""
         contained = np.zeros((len(blocks["members"]), self.size + 1), dtype=np.bool_)
         np.put_along_axis(contained, blocks["members"].astype(np.int64), True, axis=1)
         return contained[:, : self.size]
@@ -245,7 +245,7 @@ class Subsets(MembersLaw):
     count: int
 
     def __post_init__(self) -> None:
-        """Raise an error for a size or a k out of range.
+        """Raise an error if the number of values, or the size k of a block, is out of range.
 
         Raises:
             ParameterError: if k is not in 1..v - 1.
@@ -274,16 +274,16 @@ class Subsets(MembersLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: the k members, ascending."""
+        """Return the format of the only column of a block: the k members in ascending order."""
         return (Column("members", smallest_unsigned(self.size), width=self.count, bound=self.size),)
 
     @property
     def alphabet_size(self) -> int:
-        """Return v choose k, the number of possible blocks."""
+        """Return v choose k, the number of subsets of k of v values."""
         return comb(self.size, self.count)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks into ``out``; see `BlockLaw.draw`.
+        """Draw uniform k-subsets that contain the required members into ``out``.
 
         In a uniform k-subset, a required member that is missing replaces a uniform member. The result is uniform among
         the k-subsets with that member. Members are in ascending order, so that no place reveals the required one.
@@ -292,7 +292,7 @@ class Subsets(MembersLaw):
 
     @property
     def counts(self) -> ValueCounts:
-        """The counts of blocks that contain each value."""
+        """The counts that a tally stores: for each value the number of subsets that contain the value."""
         return ValueCounts(self, self._add, self._add_by_group)
 
     def _add(self, blocks: Blocks, counts: IntArray) -> None:
@@ -302,7 +302,7 @@ class Subsets(MembersLaw):
         counting.add_grouped_symbols(blocks["members"], groups, counts)
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return all k-subsets, with equal probabilities."""
+        """Return all k-subsets of the sensitive values, with equal probabilities."""
         listed = np.array(list(combinations(range(self.size), self.count)), dtype=smallest_unsigned(self.size))
         return {"members": listed}, uniform(len(listed))
 
@@ -377,7 +377,7 @@ class SubsetSelection(BlockMechanism):
 
     @cached_property
     def law(self) -> Subsets:
-        """The law of the blocks: uniform k-subsets."""
+        """The block law: uniform subsets of k sensitive values."""
         size = sensitive_size(self.domain)
         if self.k is not None:
             if size == 1:
@@ -390,7 +390,7 @@ class SubsetSelection(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return k, the size of a block."""
+        """Return k, the number of values in a block."""
         return {"k": self.law.count}
 
 
@@ -412,7 +412,7 @@ class MixedSubsets(MembersLaw):
     larger: int
 
     def __post_init__(self) -> None:
-        """Raise an error for a parameter out of range.
+        """Raise an error if a parameter of the two sizes of subsets is out of range.
 
         Raises:
             ParameterError: if a parameter is out of range.
@@ -424,7 +424,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """Return k and k + 1."""
+        """Return k and k + 1, the two possible numbers of values in a block."""
         return self.count, self.count + 1
 
     @property
@@ -461,11 +461,11 @@ class MixedSubsets(MembersLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return the number of possible blocks: subsets of both sizes."""
+        """Return the number of subsets of k, and of k + 1, of v values."""
         return sum(comb(self.size, k) for k in self.sizes)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks into ``out``; see `BlockLaw.draw`.
+        """Draw uniform subsets of k or k + 1 values that contain the required members into ``out``.
 
         A block of k is a uniform block of k + 1 without one member, drawn uniformly from the members that are not
         required.
@@ -516,7 +516,7 @@ class MixedSubsets(MembersLaw):
         counting.add_grouped_symbols(listed, 2 * groups + (listed[:, -1] != self.size), counts.reshape(-1, self.size))
 
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return the subsets of both sizes, uniform within each size."""
+        """Return all subsets of k and of k + 1 values, with equal probabilities within each size."""
         short = [(*members, self.size) for members in combinations(range(self.size), self.count)]
         long = list(combinations(range(self.size), self.count + 1))
         weights = [Fraction(share, len(subsets)) for share, subsets in zip(self.shares, (short, long), strict=True)]
@@ -564,7 +564,7 @@ class BlockDesign(BlockMechanism):
 
     @cached_property
     def law(self) -> Subsets | MixedSubsets:
-        """The law of the blocks: uniform subsets of one size, or of two."""
+        """The block law: uniform subsets of one size, or of two neighbouring sizes."""
         if self.design is None:
             return Subsets(sensitive_size(self.domain), 1)
         size, sizes = self.design.size, self.design.mixture.sizes

@@ -74,14 +74,14 @@ class TranslatesLaw(IndexedLaw):
     @property
     @abstractmethod
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: true for the residues in D."""
+        """Return ``(V,)`` booleans: true for the residues in the set D."""
 
     def residues(self, ranks: AnyArray) -> AnyArray:
         """Return the residues of values, given their ranks: the ranks themselves, unless a law skips some residues."""
         return ranks
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw blocks; see `BlockLaw`. The index of a translate is its required member minus an element of D."""
+        """Draw indices of translates: a required member minus an element of D, or a uniform index as noise."""
         noise = uniform_below(self.alphabet_size, len(members), random)
         self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
 
@@ -112,7 +112,7 @@ class TranslatesLaw(IndexedLaw):
         return support
 
     def membership_of(self, counts: IntArray) -> "Translates":
-        """Return the membership matrix of all translates."""
+        """Return the membership matrix of all translates of D, with their counts."""
         from scipy.fft import next_fast_len, rfft
 
         length = next_fast_len(2 * self.alphabet_size - 1, real=True)
@@ -141,7 +141,7 @@ class Translates(WholeAlphabet):
     residues: AnyArray
 
     def dot(self, values: Any) -> Any:
-        """Return the ``(V,)`` product B @ values."""
+        """Return the ``(V,)`` product B @ values, by a Fourier transform."""
         spread = np.zeros(self.rows)
         spread[self.residues] = values
         beyond = self._product(spread, np.conj(self.spectrum))
@@ -150,7 +150,7 @@ class Translates(WholeAlphabet):
         return summed
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights."""
+        """Return the ``(v,)`` product B.T @ weights, by a Fourier transform."""
         beyond = self._product(weights, self.spectrum)
         beyond[: self.rows - 1] += beyond[self.rows : 2 * self.rows - 1]
         return beyond[self.residues]
@@ -217,7 +217,7 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return V, the number of possible blocks."""
+        """Return V, the number of translates of a set modulo V."""
         return self.modulus
 
     @property
@@ -231,7 +231,7 @@ class SetTranslates(TranslatesLaw):
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: true for the elements of D."""
+        """Return ``(V,)`` booleans: true for the elements of the set D."""
         mask = np.zeros(self.modulus, dtype=np.bool_)
         mask[self._elements] = True
         return mask
@@ -284,7 +284,7 @@ class TranslateResponse(BlockMechanism):
     base: tuple[int, ...] = field()
 
     def __post_init__(self) -> None:
-        """Store the base as a tuple, and check the parameters.
+        """Store the set ``base`` as a tuple, and check the parameters of the mechanism.
 
         Raises:
             ParameterError: if the parameters define no law.
@@ -302,7 +302,7 @@ class TranslateResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> SetTranslates:
-        """The law of the blocks: translates of the set ``base``."""
+        """The block law: translates of the set ``base`` modulo V."""
         law = SetTranslates(sensitive_size(self.domain), self.modulus, self.base)
         _ = law.conditional_inclusion
         return law
@@ -327,7 +327,7 @@ class PaleyTranslates(TranslatesLaw):
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Raise an error for a size out of range, and find the prime q.
+        """Raise an error for a number of values out of range, and find the prime q.
 
         Raises:
             ParameterError: if the size is below 1 or above 2^20.
@@ -347,12 +347,12 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return q, the number of possible blocks."""
+        """Return q, the number of translates of a set modulo q."""
         return self.prime
 
     @property
     def choices(self) -> int:
-        """Return q - 1, the number of uniform integers from which a square is drawn: every square has two roots."""
+        """Return q - 1, the number of equally likely integers whose squares modulo q are drawn."""
         return self.prime - 1
 
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -365,13 +365,13 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(q,)`` booleans: true for the non-zero squares."""
+        """Return ``(q,)`` booleans: true for the non-zero squares modulo q."""
         return _squares(self.prime)
 
 
 @lru_cache(maxsize=8)
 def _squares(prime: int) -> BoolArray:
-    """Return ``(q,)`` booleans: true for the non-zero squares."""
+    """Return ``(q,)`` booleans: true for the non-zero squares modulo the prime q."""
     marked = np.zeros(prime, dtype=np.bool_)
     marked[np.arange(1, prime, dtype=np.int64) ** 2 % prime] = True
     return sealed(marked)

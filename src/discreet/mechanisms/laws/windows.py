@@ -97,7 +97,7 @@ class WindowBlocks(TranslatesLaw):
 
     @property
     def mask(self) -> BoolArray:
-        """Return ``(V,)`` booleans: true for the first k residues."""
+        """Return ``(V,)`` booleans: true for the k residues of the first window."""
         return np.arange(self.alphabet_size) < self.width
 
 
@@ -136,7 +136,7 @@ class Windows(BlockMechanism):
     width: int | None = None
 
     def __post_init__(self) -> None:
-        """Raise an error for a domain without an order.
+        """Raise an error for a domain whose values have no order.
 
         Raises:
             ParameterError: if the domain is a product, a grid or has placeholders, or the options define no law.
@@ -147,12 +147,12 @@ class Windows(BlockMechanism):
 
     @property
     def settings(self) -> dict[str, float]:
-        """Return k, the width of a window."""
+        """Return k, the number of values in a window."""
         return {"k": float(self.law.width)}
 
     @cached_property
     def law(self) -> WindowBlocks:
-        """The law of the blocks: windows of neighbouring values."""
+        """The block law: uniformly drawn windows of neighbouring values."""
         size, codes = sensitive_size(self.domain), self.domain.sensitive_codes
         starts = (0, *(np.flatnonzero(np.diff(codes) > 1) + 1).tolist())
         longest = max(np.diff([*starts, size]).tolist())
@@ -163,7 +163,7 @@ class Windows(BlockMechanism):
 
     @cached_property
     def decoder(self) -> PlaceDecoder:
-        """The linear decoder of tallies: a right inverse of the channel."""
+        """The linear decoder of tallies of windows: a right inverse of the channel's matrix."""
         # Rows are independent: in any sum of rows, the first value is alone in the first window that contains it.
         return PlaceDecoder(self, matrix_of(self.domain, self.law, self.coefficients), True, law=self.law)
 
