@@ -29,7 +29,7 @@ def catalogue() -> dict[str, str]:
 
 
 class DiscreetError(Exception):
-    """The base class of all errors of discreet.
+    """The base class of all errors that discreet raises.
 
     Args:
         code: a code of the catalogue, such as "epsilon.not-positive"; any other text is used as the message.
@@ -63,7 +63,7 @@ class DiscreetError(Exception):
         return other
 
     def sentence(self, name: Callable[[str, str | None], str] | None = None) -> str:
-        """Return the message without the code.
+        """Return the message of an error without its code.
 
         Args:
             name: a function that returns the text for an argument, from its name and its value or None. The command
@@ -126,4 +126,4 @@ class SourceWarning(UserWarning):
 
 
 class EngineError(DiscreetError, RuntimeError):
-    """Raised if an engine is not available, or fails."""
+    """Raised if an engine, such as Spark, is not available or fails."""

@@ -31,7 +31,7 @@ def optional(module: str) -> Any:
 
 
 def check_drawing() -> None:
-    """Raise an error if the extra ``plot`` is not installed.
+    """Raise an error if the libraries for charts, the extra ``plot``, are not installed.
 
     Raises:
         MissingExtraError: if the ``plot`` extra is not installed.

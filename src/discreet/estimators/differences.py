@@ -115,7 +115,7 @@ class _GivenShares:
 
 
 def _difference(sides: Sequence[Estimate | _GivenShares], level: float) -> Ends:
-    """Return the limits of the differences, from the limits of both sides at this level."""
+    """Return the confidence limits of differences of shares, from the limits of both distributions."""
     # From the nearly unbiased centres: limits around a biased frequency would not cover the true difference.
     first, second = (Estimated(side.centre, *side.limits(level)) for side in sides)
     return difference_limits(first, second, np.zeros(1))
@@ -243,7 +243,7 @@ def _covariances(
 
 
 def _plausible(in_clear: BoolArray, linear: FloatArray) -> FloatArray:
-    """Return a plausible distribution from linear estimates.
+    """Return a plausible distribution near the linear estimates, with all frequencies at least 0.
 
     Values in clear have their estimates, and the others the nearest shares that sum to the rest.
     """

@@ -59,7 +59,7 @@ def early_stopped(start: LinearStart, *, significance: float = 0.05, progress: P
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reconstruction:
-    """The result of expectation maximisation.
+    """The frequencies that expectation maximisation reached, with the gap and the number of iterations.
 
     Attributes:
         frequencies: ``(v + N,)`` frequencies of the sensitive values, then of the others.

@@ -144,7 +144,7 @@ def _listed(labels: Sequence[Any], most: int = 5) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """The reports of a batch by group, with their tallies.
+    """The reports of several groups of people, with the tally of each group.
 
     Attributes:
         names: names of the columns that make the groups.
@@ -160,7 +160,7 @@ class Batch:
 
     @property
     def sizes(self) -> dict[Any, int]:
-        """The number of people in each group."""
+        """The number of people in each group, by the group's label."""
         return {label: counts.people for label, counts in self.counts.items()}
 
 
@@ -177,7 +177,7 @@ def _all_tallies(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]
 
 
 def batch_of(mechanism: Mechanism, data: Any, groups: Any, weights: Any) -> Batch:
-    """Return the reports of each group with their tallies.
+    """Return the reports of each group of people, with the tally of each group.
 
     Args:
         mechanism: the mechanism of the reports.

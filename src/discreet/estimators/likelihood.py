@@ -57,7 +57,7 @@ class RowLikelihood:
 
     @property
     def reports(self) -> float:
-        """n, the number of reports."""
+        """n, the number of reports whose likelihood is computed."""
         multiplicity = self.membership.multiplicity
         blocks = self.membership.rows if multiplicity is None else np.add.reduce(multiplicity)
         return float(blocks) + (self.clear or 0)
@@ -98,7 +98,7 @@ class Rows(ABC):
 
     @abstractmethod
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Return the sums over all rows of m z, at the distribution ``members`` with shape ``(v,)``.
+        """Return the sums over all rows that the gradient needs, at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
@@ -107,11 +107,11 @@ class Rows(ABC):
 
     @abstractmethod
     def curvature(self) -> tuple[RowSums, float]:
-        """Return the sums over all rows of m z^2, divided by about the greatest z^2, and this divisor."""
+        """Return the sums over all rows that the curvature needs, of m z^2, each divided by the returned number."""
 
     @abstractmethod
     def set_direction(self, step: FloatArray) -> None:
-        """Set the direction of steps: ``step``, shape ``(v,)``."""
+        """Set the direction ``step``, shape ``(v,)``, in which the next steps change the distribution."""
 
     @abstractmethod
     def slope(self, length: float) -> tuple[float, float]:
@@ -119,7 +119,7 @@ class Rows(ABC):
 
     @abstractmethod
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move all rows by a step of this length, and return the changes of the sums of m z.
+        """Move the distribution by a step of this length, and return the changes of the gradient's sums over rows.
 
         If ``whole``, return the sums of m z itself.
         """
@@ -152,7 +152,7 @@ class LocalRows(Rows):
         self._along: AnyArray = np.empty(0)
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Return the sums over all rows of m z, at the distribution ``members`` with shape ``(v,)``.
+        """Return the sums over all rows that the gradient needs, at the distribution ``members``, shape ``(v,)``.
 
         Args:
             members: p.
@@ -173,7 +173,7 @@ class LocalRows(Rows):
         return self._sums(weights)
 
     def curvature(self) -> tuple[RowSums, float]:
-        """Return the sums over all rows of m z^2, divided by the greatest z^2, and this divisor.
+        """Return the sums over all rows that the curvature needs, of m z^2, each divided by the greatest z^2.
 
         The square of a large contrast would not fit into single precision.
         """
@@ -209,7 +209,7 @@ class LocalRows(Rows):
         return first, second
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move all rows by a step of this length, and return the changes of the sums of m z; the sums if ``whole``."""
+        """Move the distribution by a step of this length, and return the changes of the gradient's sums over rows."""
         self._smallest = np.inf
 
         def weights(rows: slice, _part: Membership) -> FloatArray:

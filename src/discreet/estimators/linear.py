@@ -35,7 +35,7 @@ _MISSING = 0.1
 
 @dataclass(frozen=True, slots=True)
 class MethodOption:
-    """An option of a method.
+    """An option of a method of estimation, with the check of its argument.
 
     Attributes:
         name: name of the argument.
@@ -51,13 +51,13 @@ class MethodOption:
 
     @classmethod
     def of(cls, name: str, choices: tuple[str, ...], about: str) -> "MethodOption":
-        """Return an option whose argument is one of a few texts."""
+        """Return an option of a method whose argument is one of a few texts."""
         return cls(name, about, lambda name, argument: checked_choice(name, argument, choices), choices)
 
 
 @dataclass(frozen=True, slots=True)
 class Method(Generic[Result]):
-    """A method of estimation.
+    """A method of estimation, with its options.
 
     Attributes:
         name: name for users.
@@ -74,7 +74,7 @@ class Method(Generic[Result]):
     weighs: bool = False
 
     def checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the checked options with which the method runs.
+        """Return the options with which a method of estimation runs, after checks.
 
         Raises:
             ParameterError: if the method does not take an option, or the option is invalid.
@@ -93,7 +93,7 @@ class Method(Generic[Result]):
         return {name: known[name].check(name, option) for name, option in options.items()}
 
     def check_weighs(self) -> None:
-        """Raise an error if the method does not take weights and shares.
+        """Raise an error if a method of estimation does not take weights and shares.
 
         Raises:
             ParameterError: if the method does not take them.
@@ -131,7 +131,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class LinearStart:
-    """The evidence in a batch of reports, and its linear estimate.
+    """The start of every method: the evidence in a batch of reports, and the linear estimate.
 
     Attributes:
         domain: the values.
@@ -161,17 +161,17 @@ class LinearStart:
 
     @property
     def tally(self) -> Tally:
-        """The tally of the reports."""
+        """The tally of the reports from which a method starts."""
         return self.evidence.tally
 
     @property
     def n(self) -> int:
-        """The number of reports."""
+        """The number of reports from which a method starts."""
         return self.tally.n
 
     @cached_property
     def linear(self) -> FloatArray:
-        """``(|X|,)`` unbiased linear estimates."""
+        """``(|X|,)`` unbiased linear estimates of the frequencies."""
         return self.decoder.decode(self.tally)
 
     @cached_property
@@ -181,7 +181,7 @@ class LinearStart:
 
     @property
     def intervals(self) -> ValueUncertainty:
-        """The limits that follow from the tally, for every point estimate."""
+        """The confidence limits that follow from the tally, for estimates of every method."""
         law = partial(self.decoder.report_law, self.tally, self.linear)
         return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, make_law=law)
 

@@ -198,7 +198,7 @@ _DRIFT = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solution:
-    """A maximum likelihood estimate with its certificate.
+    """A maximum likelihood estimate with a certified bound on its distance from the maximum.
 
     Attributes:
         frequencies: Frequencies of the sensitive values, shape ``(v,)``.
@@ -296,12 +296,12 @@ class _Ascent:
 
     @property
     def stalled(self) -> bool:
-        """True if the gap no longer improves in single precision."""
+        """True if steps in single precision no longer reduce the gap to the maximum."""
         return self.rows.single and self._idle >= _PATIENCE
 
     @property
     def hopeless(self) -> bool:
-        """True if the gap can no longer improve in double precision."""
+        """True if steps in double precision can no longer reduce the gap to the maximum."""
         return self.exhausted or self._idle >= _DESPAIR
 
     def certify(self) -> None:
@@ -388,7 +388,7 @@ class _Ascent:
         self.certified = not single and drift < _DRIFT
 
     def solution(self) -> Solution:
-        """Return the estimate at the present point."""
+        """Return the estimate at the present point, with its gap."""
         point, information = self._point, self._diagonal() if self._bends is None else self._bends
         return Solution(
             frequencies=point[: self._size].copy(),

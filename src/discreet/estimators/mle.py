@@ -110,7 +110,7 @@ def singleton_maximum(counts: FloatArray, floors: FloatArray, slope: float) -> t
 
 
 def likelihood_of(start: LinearStart, method: str) -> RowLikelihood:
-    """Return the likelihood of reports.
+    """Return the likelihood of the reports from which a method starts.
 
     Raises:
         ParameterError: if the method needs reports and there is only a tally.

@@ -133,7 +133,7 @@ def _stepped(
 
 
 def _feasible(weights: FloatArray, t: FloatArray) -> FloatArray:
-    """Return ``(b, |X|)`` positive distributions with weighted sums t."""
+    """Return ``(b, |X|)`` positive distributions whose weighted sums are t."""
     even = np.full_like(weights, 1 / weights.shape[1])
     mean = (weights * even).sum(axis=1)
     side = np.where((t > mean)[:, None], weights > t[:, None], weights < t[:, None])
@@ -170,12 +170,12 @@ class RatioLimits:
 
     @property
     def n(self) -> int:
-        """The number of reports."""
+        """The number of reports that are counted."""
         return int(self.counts.sum())
 
     @cached_property
     def best(self) -> Fits:
-        """The distribution with the largest likelihood."""
+        """The distribution under which the counted outputs have the largest likelihood."""
         return fitted(self.rows, self.counts[None] / self.n, self.n)
 
     def sum_ends(self, weights: FloatArray, alpha: float) -> tuple[float, float]:
@@ -278,12 +278,12 @@ class RatioUncertainty(ValueUncertainty):
         return cls(**{each.name: getattr(values, each.name) for each in fields(values)}, ratios=ratios)
 
     def total(self, mask: BoolArray) -> Bounded:
-        """Return the sum over one set; see `ValueUncertainty`."""
+        """Return the sum over one set of values, with limits by the likelihood ratio."""
         total = super().total(mask)
         return total if mask.all() or not mask.any() else self._by_ratio(total, mask.astype(np.float64))
 
     def weighted(self, weights: FloatArray) -> Bounded:
-        """Return a weighted sum; see `Uncertainty`."""
+        """Return a weighted sum of the shares, with limits by the likelihood ratio."""
         linear = super().weighted(weights)
         return linear if np.ptp(weights) == 0 else self._by_ratio(linear, weights)
 
@@ -318,7 +318,7 @@ class RankUncertainty(SumUncertainty):
     order: IntArray
 
     def places(self, share: float, alpha: float) -> tuple[float, float] | None:
-        """Return the limits of a quantile; see `SumUncertainty`."""
+        """Return the limits of a quantile by the likelihood ratio, as places from 0 to |X|."""
         low, high = self.ratios.quantile_ends(self.order, share, max(alpha, LEAST_ALPHA))
         if alpha >= LEAST_ALPHA:
             return low, high

@@ -101,7 +101,7 @@ _DENSITY_AT_0 = 1 / np.sqrt(2 * np.pi)
 
 
 def positive_deviation(mean: FloatArray, deviation: FloatArray) -> FloatArray:
-    """Return the standard deviation of max(Z, 0) for a normal Z.
+    """Return the standard deviation of max(Z, 0) for a normally distributed Z.
 
     Args:
         mean: ``(|X|,)`` means of Z.

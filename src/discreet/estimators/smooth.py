@@ -165,7 +165,7 @@ class Smoother:
 
     @classmethod
     def of(cls, start: LinearStart, strength: float) -> "Smoother":
-        """Return the penalised likelihood of reports."""
+        """Return the likelihood of reports with a penalty on roughness."""
         likelihood, codes = likelihood_of(start, "smooth"), np.flatnonzero(start.evidence.covered)
         _check_order(start.domain)
         blocks, size = likelihood.membership, len(codes)
@@ -190,17 +190,17 @@ class Smoother:
         return cls(rows[came], counts[came] / start.n, np.flatnonzero(np.diff(codes) == 1), strength, size)
 
     def log_likelihood(self, point: FloatArray) -> float:
-        """Return the log-likelihood per report, up to a constant."""
+        """Return the log-likelihood per report of a distribution, up to a constant."""
         return float(self.counts @ np.log(self.rows @ point))
 
     def value(self, point: FloatArray) -> float:
-        """Return F, the penalised log-likelihood per report."""
+        """Return F, the log-likelihood per report minus the penalty on roughness."""
         root = np.sqrt(point)
         steps = root[self.first + 1] - root[self.first]
         return self.log_likelihood(point) - self.strength * float(steps @ steps)
 
     def pull(self, point: FloatArray) -> FloatArray:
-        """Return the gradient of the penalty on roughness."""
+        """Return the gradient of the penalty on the roughness of a distribution."""
         ratio = np.sqrt(point[self.first + 1] / point[self.first])
         pull = np.zeros(len(point))
         np.add.at(pull, self.first, 1 - ratio)
@@ -208,7 +208,7 @@ class Smoother:
         return self.strength * pull
 
     def gradient(self, point: FloatArray) -> FloatArray:
-        """Return the gradient of F."""
+        """Return the gradient of F, the penalised log-likelihood per report."""
         gradient: FloatArray = (self.counts / (self.rows @ point)) @ self.rows - self.pull(point)
         return gradient
 

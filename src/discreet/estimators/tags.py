@@ -51,7 +51,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TagEstimate:
-    """An estimate from reports of a personalized mechanism.
+    """An estimate from reports of a personalized mechanism, which have placeholders.
 
     Attributes:
         estimate: p_hat, over the values. Its standard errors assume that pi_hat is right, and that the errors of r_hat
@@ -180,7 +180,7 @@ def _distribution(domain: Domain, tag: str, background: Any) -> FloatArray:
 
 
 def _share(personalized: Personalized, r: FloatArray, place: int, known: Any) -> Share:
-    """Return pi_hat of one placeholder."""
+    """Return pi_hat_k, the assumed distribution of the values behind one placeholder."""
     if not isinstance(known, str):
         codes = np.flatnonzero(known)
         return Share(codes, known[codes], float("inf"))
@@ -240,7 +240,7 @@ class SharedCounts(CountLaw):
         return sums
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits, not clipped; see `CountLaw.limits`."""
+        """Return the confidence limits of p_hat, not clipped; see `CountLaw.limits`."""
         low, high = self.common.limits(1 - alpha)
         around = self.common.centre
         centre = self.summed(around)

@@ -27,7 +27,7 @@ _LOW = (1 << DIGIT) - 1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weights:
-    """The weights of a batch of reports.
+    """The weights of people, as integer multiples of a unit, for a batch of reports.
 
     Attributes:
         units: ``(n,)`` weights as multiples of the unit, 1..2^20.
@@ -67,12 +67,12 @@ class Weights:
         return cls(np.maximum(np.rint(column / unit), 1).astype(np.int64), unit)
 
     def take(self, rows: IntArray) -> "Weights":
-        """Return the weights of some rows, in the same unit."""
+        """Return the weights of the people in some rows, in the same unit."""
         return Weights(self.units[rows], self.unit)
 
 
 def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> WeightedTally:
-    """Return the tally of reports with weights.
+    """Return the tally of reports in which each report counts with a weight.
 
     Raises:
         DataError, MismatchError: as for `Mechanism.tally`.
@@ -107,7 +107,7 @@ def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
 
 
 def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estimate:
-    """Return the linear estimate of reports with weights.
+    """Return the linear estimate from reports with weights of people.
 
     Raises:
         DataError, MismatchError: as for `weighted_tally`.

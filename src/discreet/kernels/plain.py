@@ -58,7 +58,7 @@ def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, 
 
 
 def gather(coefficients: AnyArray, tables: AnyArray, prime: int, start: int, sums: AnyArray) -> None:
-    """Add, for every value from ``start`` on, the entries of its buckets over all functions to sums."""
+    """Add the table entries of each value's buckets, over all functions, to the value's sum."""
     values, buckets = np.arange(start, start + sums.size, dtype=np.uint64), tables.shape[1]
     for rows in _chunks(len(tables), sums.size):
         sums += tables[rows].reshape(-1)[_places(coefficients[rows], values, prime, buckets)].sum(axis=0)

@@ -172,7 +172,7 @@ class Enumeration:
 
 
 def is_countable(law: BlockLaw) -> bool:
-    """Return true if a block law has so few possible blocks that all can be listed."""
+    """Return true if all possible blocks of a law can be listed, because there are few."""
     return law.alphabet_size * law.size <= MOST_ENTRIES
 
 

@@ -71,13 +71,13 @@ class Candidate:
 
     @property
     def options(self) -> str:
-        """The options of the mechanism as text; empty if there are none."""
+        """The options of a candidate's mechanism as text; empty if it has no options."""
         settings = self.mechanism.settings.items()
         return ", ".join(f"{name}={number:{_FORMATS.get(name, '')}}" for name, number in settings)
 
     @property
     def title(self) -> str:
-        """The name of the mechanism, with its options in parentheses."""
+        """The name of a candidate's mechanism, with its options in parentheses."""
         return f"{self.name} ({self.options})" if self.options else self.name
 
 

@@ -72,7 +72,7 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MechanismComparison(TabularResult):
-    """The comparison of all mechanisms on a domain, with the best one.
+    """The comparison of all mechanisms on a domain, with the recommended mechanism.
 
     Attributes:
         requirements: the values, the promise and the target.
@@ -100,12 +100,12 @@ class MechanismComparison(TabularResult):
         return min((row for row in self.candidates if row.fits), key=self.error)
 
     def error(self, row: Candidate) -> float:
-        """Return the mean squared error of a candidate for the target."""
+        """Return the mean squared error of a candidate under the target of the plan."""
         return row.worst_mse if self.requirements.target == "worst-case" else row.assumed_mse
 
     @property
     def heading(self) -> str:
-        """A line with the domain, epsilon and the number of users."""
+        """A line with the number of values, epsilon and the number of users."""
         wanted = self.requirements
         return f"{wanted.domain.size_text}, epsilon {wanted.epsilon:g}, {wanted.people}"
 
@@ -149,7 +149,7 @@ class MechanismComparison(TabularResult):
 
     @property
     def recommendation(self) -> str:
-        """The recommendation with its reason, in a few sentences."""
+        """A few sentences with the recommended mechanism and the reason."""
         wanted, best, least = self.requirements, self.best, self.least
         at_most = "at most " if wanted.target == "worst-case" else ""
         bound = "" if best.excess is None else f", {best.excess:.2f} times the least possible error"
@@ -180,7 +180,7 @@ def compare_mechanisms(
     standard_error: float | None = None,
     **wishes: Unpack[PlanningOptions],
 ) -> MechanismComparison:
-    """Return the comparison of all mechanisms on a domain.
+    """Return the comparison of the errors of all mechanisms on a domain, with the recommended mechanism.
 
     Args:
         domain: the values and which of them are sensitive.

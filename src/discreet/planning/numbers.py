@@ -97,7 +97,7 @@ class NumberPlan(TabularResult):
 
     @classmethod
     def of(cls, domain: Domain, epsilon: float, users: int, p: Any = None) -> "NumberPlan":
-        """Return the plan for a domain of numbers.
+        """Return the plan of windows for a domain of numbers, with the expected errors.
 
         Raises:
             ParameterError: if the domain has other values, or p is not a distribution on it.
@@ -109,14 +109,14 @@ class NumberPlan(TabularResult):
         return cls(Windows(domain, epsilon), checked_n(users), assumed, p is not None)
 
     def _estimated(self, counts: IntArray) -> Estimate:
-        """Return the estimate from the number of reports of each output."""
+        """Return the estimate from the number of reports with each window."""
         size = self.mechanism.tally_sizes[0]
         facts = self.mechanism.fingerprint, int(counts.sum()), counts[:size], counts[size:]
         return estimate(self.mechanism, Tally(*facts, simulated=True), method="smooth")
 
     @cached_property
     def expected(self) -> Estimate:
-        """The estimate from the expected number of reports of each output."""
+        """The estimate from the expected number of reports with each window."""
         outputs = self.p @ self.mechanism.decoder.matrix
         return self._estimated(np.rint(self.users * outputs).astype(np.int64))
 
@@ -156,7 +156,7 @@ class NumberPlan(TabularResult):
 
     @property
     def recommendation(self) -> str:
-        """The recommendation, with the error of the mean compared with randomized response."""
+        """Sentences that recommend the windows, with the error of the mean compared with randomized response."""
         mechanism = self.mechanism
         errors = (
             mean_error(other, self.users, self.p)

@@ -78,7 +78,7 @@ class Derived:
 
 
 def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
-    """Return the composed mechanism with these weights; see `Derived`."""
+    """Return the composed mechanism that has the given weights; see `Derived`."""
     channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
     return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
 
@@ -94,7 +94,7 @@ def refuse_large(entries: int) -> None:
 
 
 def sequential(first: Mechanism, second: Mechanism | Sequence[Mechanism]) -> Derived:
-    """Return the composition of two reports of one value.
+    """Return the composed mechanism of two reports on one value, with its guarantee.
 
     Args:
         first: Q0; a mechanism is converted to its channel, here and below.
@@ -218,7 +218,7 @@ def _one_per_output(first: Channel, second: Mechanism | Sequence[Mechanism]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DataTypes:
-    """The result of `preserves_data_types`.
+    """The outcome of a check that a map of outputs preserves data types, with the reason if it does not.
 
     Attributes:
         preserved: whether the map preserves data types.
@@ -360,7 +360,7 @@ def l1_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> Lowe
 
 
 def squared_l2_rate(n: int, epsilon: float, protected: int, *, reports: int = 1) -> LowerBoundRate:
-    """Return the minimax rate of the expected squared l2 loss under LDP or ULDP; see `l1_rate`.
+    """Return the minimax rate of the expected squared l2 loss under LDP or ULDP.
 
     With t reports it is t times larger.
 

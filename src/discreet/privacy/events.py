@@ -62,7 +62,7 @@ _NONE = Values(-1)
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Observations that all come from the same values.
+    """Observations of reports that all come from the same values.
 
     Attributes:
         mechanism: the mechanism of the reports.
@@ -78,12 +78,12 @@ class Sample:
 
     @property
     def size(self) -> int:
-        """The number of observations."""
+        """The number of observations in a sample."""
         return self.reports.n if self.values.beside is None else self.reports.n // 2
 
     @cached_property
     def by_output(self) -> Counter[Cell]:
-        """The number of observations of each output."""
+        """The number of observations of each output in a sample."""
         names, labels = np.unique(_opaque(self._written), return_inverse=True)
         return self._counted([(_OUTPUT, name.tobytes()) for name in names], labels)
 
@@ -94,7 +94,7 @@ class Sample:
 
     @cached_property
     def bits(self) -> AnyArray:
-        """The ``(m, b)`` bits, 0 or 1, of observations whose report in question has a block; see `bit_names`."""
+        """The ``(m, b)`` bits, 0 or 1, of the observations whose report in question has a block."""
         parts = self._parts
         folded = np.stack([np.bitwise_xor.reduce(part, axis=1) for part in parts], axis=1)
         sums = np.bitwise_xor.reduce(np.unpackbits(folded[:, :, None], axis=2), axis=2)
@@ -120,7 +120,7 @@ class Sample:
         return {}
 
     def bit_names(self) -> list[str]:
-        """Return the names of the columns of `bits`."""
+        """Return the names of a sample's bits, which are the columns of `bits`."""
         names = [name for name, _ in self._named_parts]
         own_names = [f"bit {at} of {name}" for name, part in self._named_parts for at in range(8 * part.shape[1])]
         own_names += [*(f"the parity of {name}" for name in names), "the parity of the report", "being in clear"]
@@ -145,14 +145,14 @@ class Sample:
 
     @cached_property
     def _unknown(self) -> dict[str, AnyArray]:
-        """The columns of the blocks, for the reports that are not in clear."""
+        """The columns of the blocks in a sample, for the reports that are not in clear."""
         if self.invertible is not None:
             return {name: column[self.clear < 0] for name, column in self.reports.blocks.items()}
         return dict(BlockMechanism.checked(self.mechanism).blocks_of_unknown(self.reports))
 
     @cached_property
     def _named_parts(self) -> list[tuple[str, AnyArray]]:
-        """The name of each column and its ``(n, w)`` bytes, which are 0 for reports in clear."""
+        """The name and the ``(n, w)`` bytes of each column; the bytes of reports in clear are 0."""
         parts = []
         for name, column in self._unknown.items():
             rows = np.ascontiguousarray(column.reshape(len(column), *(column.shape[1:] or (1,))))
@@ -289,7 +289,7 @@ class Event:
         return sum(table[cell] for cell in self.cells)
 
     def describe(self, first: str, second: str) -> str:
-        """Describe the event in words, with names for the two values."""
+        """Return a text that describes an event, with names for the two values."""
         beside = "" if self.first.beside is None else ", of two neighbouring reports"
         if self.partition in {"parity", "score"}:
             values = " or ".join(str(label) for label in sorted(str(cell[1]) for cell in self.cells))

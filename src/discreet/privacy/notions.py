@@ -133,7 +133,7 @@ def at_most(ratio: Fraction, epsilon: float) -> bool:
 
 
 def logarithm(ratio: Fraction) -> float:
-    """Return ln(ratio) as a float that is rounded up.
+    """Return the natural logarithm of a likelihood ratio as a float, rounded up.
 
     Example:
         >>> round(logarithm(Fraction(3)), 4)

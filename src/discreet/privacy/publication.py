@@ -150,7 +150,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
 
     @property
     def n(self) -> int:
-        """The number of reports in the smallest batch.
+        """The number of reports in the smallest published batch.
 
         It is rounded down to two digits if a person is in several batches.
         """
@@ -246,7 +246,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         )
 
     def conditions(self) -> list[str]:
-        """Return the conditions of the statement, one sentence each.
+        """Return the conditions under which a privacy statement holds, one sentence each.
 
         A condition that nobody has checked is the first.
         """

@@ -94,7 +94,7 @@ def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights:
 
 
 def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
-    """Yield the ``(8,)`` probabilities that a noise block contains each subset of three values; see `_PATTERNS`."""
+    """Yield ``(8,)`` probabilities: for each subset of three values, that a noise block contains just these."""
     law = mechanism.law
     covariance = triple_covariance(law)
     if covariance is not None:
@@ -217,7 +217,7 @@ class ShuffledGuarantee:
 
     @property
     def most_versus_clear(self) -> float:
-        """The upper bound of `versus_clear`; 0 if every value is sensitive."""
+        """The upper bound on the epsilon of `versus_clear`; 0 if every value is sensitive."""
         return self._ends_versus_clear[1] if self.mechanism.domain.clear_count else 0.0
 
     @cached_property
@@ -235,12 +235,12 @@ class ShuffledGuarantee:
 
     @cached_property
     def curve_among(self) -> CentralCurve:
-        """The curve delta(epsilon) between two sensitive values."""
+        """The curve delta(epsilon) for pairs of two sensitive values."""
         return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=False)), self.hiding, self.rounds)
 
     @cached_property
     def curve_versus_clear(self) -> CentralCurve:
-        """The curve delta(epsilon) between a sensitive value and a value in clear."""
+        """The curve delta(epsilon) for pairs of a sensitive value and a value in clear."""
         return CentralCurve(tuple(_pairs(self.mechanism, versus_clear=True)), self.hiding, self.rounds)
 
     @cached_property
@@ -324,7 +324,7 @@ class ShuffledGuarantee:
         }
 
     def plot(self) -> Any:
-        """Return a chart of delta against the central epsilon.
+        """Return a chart of delta against the central epsilon, for both kinds of pairs of values.
 
         Raises:
             MissingExtraError: if the ``plot`` extra is not installed.

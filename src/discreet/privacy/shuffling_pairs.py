@@ -103,7 +103,7 @@ def excess(values: FloatArray, probabilities: FloatArray, n: int) -> tuple[float
 
 
 def chernoff_end(values: FloatArray, probabilities: FloatArray, n: int) -> float:
-    """Return an upper bound on E[(G_1 + ... + G_n)_+] from s_+ <= e^(lambda s) / (e lambda); see `excess`.
+    """Return a fast upper bound on E[(G_1 + ... + G_n)_+] for independent variables G.
 
     Example:
         >>> round(chernoff_end(np.array([-1.0, 1.0]), np.array([0.5, 0.5]), 10_000), 1)
@@ -166,12 +166,12 @@ class _Tilted:
 
     @property
     def weight_logs(self) -> FloatArray:
-        """The ``(k,)`` logarithms of the tilted probabilities."""
+        """The ``(k,)`` logarithms of one variable's probabilities after the exponential tilt."""
         return self.logs + self.tilt * self.values - self.log_mass
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the sum of n tilted variables."""
+        """The standard deviation of the sum of n variables after the exponential tilt."""
         return sqrt(self.n * self.variance)
 
     def half_width(self) -> float:
@@ -389,7 +389,7 @@ class ValuePair:
 
     @property
     def largest(self) -> float:
-        """The largest ratio a/b, which bounds e^epsilon for any n."""
+        """The largest likelihood ratio a/b of a report, which bounds e^epsilon for any n."""
         return float((self.first / self.second).max())
 
 

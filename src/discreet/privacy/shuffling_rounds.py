@@ -99,7 +99,7 @@ def least_epsilon(top: Top, delta: float, *, bracket: tuple[float, float], guess
 
 
 def epsilon_at_chance(top: Top, chance: float, *, bracket: tuple[float, float], mu: float) -> tuple[float, float]:
-    """Return an epsilon that the privacy loss exceeds with probability at most `chance`, and the t of its bound.
+    """Return an epsilon that the privacy loss exceeds with probability at most `chance`, and a t that proves it.
 
     delta(t) is at least (1 - e^(t - epsilon)) P(loss > epsilon), so any t with delta(t) < chance gives an epsilon,
     t - log(1 - delta(t) / chance). The function searches for the smallest such epsilon; all of them are valid.
@@ -319,7 +319,7 @@ def _on_one_lattice(curves: Sequence[CentralCurve], chance: float) -> list["Loss
 
 
 def _joint_epsilon(drawn: Sequence[tuple[CentralCurve, "LossSum"]], chance: float) -> float:
-    """Return the joint epsilon of one set of curves; see `joint_epsilons_at_chance`."""
+    """Return the epsilon for one set of curves; see `joint_epsilons_at_chance`."""
     together = LossSum(tuple(part for _, losses in drawn for part in losses.parts))
     most = sum(curve.most for curve, _ in drawn)
     least = max(sum(curve.floor() for curve, _ in drawn) + log1p(-chance), 0.0)
@@ -372,11 +372,11 @@ class _Losses:
 
     @cached_property
     def places(self) -> FloatArray:
-        """The ``(k,)`` differences of the losses and the first loss."""
+        """The ``(k,)`` differences between each loss and the first loss."""
         return np.arange(len(self.masses), dtype=np.float64) * self.step
 
     def tilted(self, tilt: float, centre: float) -> FloatArray:
-        """Return the probabilities times exp(tilt (losses - centre))."""
+        """Return the probabilities of the losses, each times exp(tilt (loss - centre))."""
         return self.masses * np.exp(tilt * (self.places - (centre - self.first * self.step)))
 
 
@@ -392,7 +392,7 @@ class LossSum:
 
     @property
     def rounds(self) -> int:
-        """The number of losses in the sum."""
+        """The number of privacy losses in the sum."""
         return sum(rounds for _, rounds in self.parts)
 
     def delta(self, epsilon: float) -> tuple[float, float]:

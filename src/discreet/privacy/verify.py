@@ -78,7 +78,7 @@ class Verification:
 
     @property
     def figures(self) -> list[list[str]]:
-        """The sampler's integers and the resulting epsilons, as pairs of a name and a text."""
+        """The sampler's integers and the epsilons that follow, as pairs of a name and a text."""
         if self.ratio is None:
             return []
         return [

@@ -39,7 +39,7 @@ class CoefficientLaw(ABC):
     @property
     @abstractmethod
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values of the tests that a coefficient is 0."""
+        """``(m, k)`` p-values, each of the test that a coefficient of a regression is 0."""
 
     @abstractmethod
     def limits(self, alpha: float) -> Ends:
@@ -98,7 +98,7 @@ class LeastSquaresLaw(CoefficientLaw):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors of the coefficients; see `CoefficientLaw`."""
+        """``(m, k)`` standard errors of least squares coefficients; see `CoefficientLaw`."""
         every = np.eye(self.coefficients.shape[1])
         of_values = enumerate(self.coefficients)
         return np.array(
@@ -107,13 +107,13 @@ class LeastSquaresLaw(CoefficientLaw):
 
     @property
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values of the tests that a coefficient is 0; see `CoefficientLaw`."""
+        """``(m, k)`` p-values, each of the test that a least squares coefficient is 0; see `CoefficientLaw`."""
         m, k = self.coefficients.shape
         tails = np.array([self.tail(np.eye(k), place, np.zeros(k)) for place in range(m)])
         return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
 
     def limits(self, alpha: float) -> Ends:
-        """Return the ``(m, k)`` limits of the coefficients, as in `CoefficientLaw`.
+        """Return the ``(m, k)`` limits of least squares coefficients; see `CoefficientLaw`.
 
         Differences of shares between labels have limits in -1..1.
         """
@@ -122,7 +122,7 @@ class LeastSquaresLaw(CoefficientLaw):
         return np.clip(low, -most, most), np.clip(high, -most, most)
 
     def predicted(self, rows: FloatArray, alpha: float) -> tuple[FloatArray, Ends]:
-        """Return predicted shares, which may lie outside of 0 to 1, and their limits; see `CoefficientLaw`."""
+        """Return shares predicted by least squares, which may lie outside of 0 to 1, and their limits."""
         low, high = self.combined(rows, alpha)
         return rows @ self.coefficients.T, (np.clip(low.T, 0, 1), np.clip(high.T, 0, 1))
 

@@ -25,7 +25,7 @@ _NAMED, _ROUNDING = 5, 1e-9
 
 
 class ValueDifference(NamedTuple):
-    """The difference of one value's shares in two distributions.
+    """The difference of the shares that one value has in two distributions.
 
     Attributes:
         value: the name of the value.
@@ -111,7 +111,7 @@ class Comparison(TabularResult):
 
     @property
     def differences(self) -> FloatArray:
-        """``(|X|,)`` differences: the first frequencies minus the second."""
+        """``(|X|,)`` differences of the two distributions: the first frequencies minus the second."""
         return self.first - self.second
 
     @property
@@ -188,7 +188,7 @@ class Comparison(TabularResult):
         return self._rows(self.clearest_values(count))
 
     def significant(self, rate: float = 0.05, *, control: Control = "fdr") -> list[ValueDifference]:
-        """Return the significant differences, the smallest p-value first.
+        """Return the values whose shares differ significantly, the smallest p-value first.
 
         Args:
             rate: the bound on the error rate, in (0, 1/2).

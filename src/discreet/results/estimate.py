@@ -32,7 +32,7 @@ _SHOWN = 12
 
 
 class ValueEstimate(NamedTuple):
-    """The estimate of one value.
+    """The estimated share of one value, with its standard error and limits.
 
     Attributes:
         value: the name of the value.
@@ -107,7 +107,7 @@ class Estimate(TabularResult):
     people: Any = None
 
     def __post_init__(self) -> None:
-        """Make the frequencies and the errors read-only."""
+        """Make the frequencies and the standard errors of an estimate read-only."""
         object.__setattr__(self, "frequencies", frozen(self.frequencies))
         if not callable(self.errors):
             object.__setattr__(self, "errors", frozen(self.errors))
@@ -120,7 +120,7 @@ class Estimate(TabularResult):
 
     @cached_property
     def standard_errors(self) -> FloatArray:
-        """``(|X|,)`` estimated standard deviations of the estimates.
+        """``(|X|,)`` standard errors of the estimated frequencies.
 
         For ``mle`` and ``em`` they are the standard errors of the unbiased one-step estimates from the same reports.
         """
@@ -202,7 +202,7 @@ class Estimate(TabularResult):
     def interval(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Return confidence intervals for the true frequencies.
+        """Return confidence intervals for the true frequencies of all values.
 
         An interval depends on the reports and the value, not on the method: it contains every share under which the
         count of the value is not surprising. If the count is binomial, it uses exact tails; otherwise it is corrected
@@ -310,7 +310,7 @@ class Estimate(TabularResult):
         return iter(self._shares(np.arange(self.domain.size)))
 
     def __getitem__(self, value: Any) -> "ValueEstimate":
-        """Return the estimate of one value.
+        """Return the estimated share of one value, with its standard error and limits.
 
         Args:
             value: as the domain has it; for products a tuple, for grids a (lat, lon) pair.
@@ -411,7 +411,7 @@ class Estimate(TabularResult):
         return self._quantity(name, self.uncertainty.total(mask), float(self.frequencies[mask].sum()), (0, 1))
 
     def weighted(self, weights: Any, name: str = "weighted sum") -> Quantity:
-        """Return a weighted sum of the frequencies.
+        """Return a weighted sum of the estimated frequencies, with standard error and limits.
 
         Args:
             weights: ``(|X|,)`` finite numbers.
@@ -460,7 +460,7 @@ class Estimate(TabularResult):
         return self._quantity("difference", bounded, direct, (-1, 1))
 
     def ratio(self, first: Any, second: Any) -> Ratio:
-        """Return the ratio of the shares of two sets of values.
+        """Return the ratio of the shares of two sets of values, with standard error and limits.
 
         Args:
             first: a set of values; see `total`.
@@ -521,7 +521,7 @@ class Estimate(TabularResult):
         return ResultTable("Mean and deciles", columns)
 
     def median(self, order: Any = None) -> Quantile:
-        """Return the median of labels that have an order; see `quantile`.
+        """Return the median of people's values, for labels that have an order; see `quantile`.
 
         Example:
             >>> import discreet as dc
@@ -613,7 +613,7 @@ class Estimate(TabularResult):
         return Quantity(name, estimate, bounded.error, bounded.bounds, borders, self._facts)
 
     def _for_domain(self, domain: Domain, frequencies: FloatArray, uncertainty: SumUncertainty) -> "Estimate":
-        """Return an estimate of sums over values, from the same reports.
+        """Return the estimate over a domain whose values are sums over values of this estimate's domain.
 
         If frequencies are unbiased, they are controlled sums.
         """
@@ -747,7 +747,7 @@ def estimate_facts(
     level: float = DEFAULT_LEVEL,
     simultaneous: bool = False,
 ) -> dict[str, Any]:
-    """Return an estimate as data for JSON.
+    """Return an estimate as a dictionary for JSON.
 
     The entry ``values`` has an object per value, with the columns of `Estimate.columns`.
 

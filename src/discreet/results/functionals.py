@@ -136,7 +136,7 @@ _ROUNDING = 1e-9
 
 
 class IntervalEnds(NamedTuple):
-    """The limits of an interval.
+    """The lower and the upper limit of a confidence interval.
 
     Attributes:
         lower: the lower limit.
@@ -168,7 +168,7 @@ class Quantity:
     facts: str
 
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
-        """Return a confidence interval, clipped to the borders.
+        """Return a confidence interval of a sum of frequencies, clipped to the possible values.
 
         The interval depends on the reports, not on the method: the estimate of a biased method may lie outside.
 
@@ -181,7 +181,7 @@ class Quantity:
 
     @property
     def fits(self) -> bool:
-        """True if the estimate lies in its 95% interval, before the interval is clipped to the borders."""
+        """True if the estimate lies in its 95% interval, before the interval is clipped to the possible values."""
         low, high = self.bounds(1 - _LEVEL)
         ends = self.interval()
         least, most = min(low, float(ends.lower)), max(high, float(ends.upper))
@@ -261,7 +261,7 @@ class Quantile:
         return low + (high - low) * min(max(within, 0.0), 1.0)
 
     def interval(self, level: float = _LEVEL) -> IntervalEnds:
-        """Return the first and the last label that may be the quantile.
+        """Return a confidence interval of a quantile: the first and the last label that it may be.
 
         Label j may be the quantile if the share up to j may be tau or more, and the share up to the label before j may
         be less than tau. For numbers, limits of shares are interpolated linearly within a bin.

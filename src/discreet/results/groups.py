@@ -91,7 +91,7 @@ class GroupedEstimate(TabularResult):
     left_out: tuple[int, int] = (0, 0)
 
     def __getitem__(self, group: Any) -> Estimate:
-        """Return the estimate of one group.
+        """Return the estimate of one group of people.
 
         Raises:
             KeyError: if no group has this label; the message lists the labels of groups.
@@ -111,20 +111,20 @@ class GroupedEstimate(TabularResult):
         return group in self.estimates
 
     def keys(self) -> KeysView[Any]:
-        """Return the labels of the groups."""
+        """Return the labels of the groups that have estimates."""
         return self.estimates.keys()
 
     def values(self) -> ValuesView[Estimate]:
-        """Return the estimates, in the order of the labels."""
+        """Return the estimates of the groups, in the order of the groups' labels."""
         return self.estimates.values()
 
     def items(self) -> ItemsView[Any, Estimate]:
-        """Return the labels with their estimates."""
+        """Return the labels of the groups with the groups' estimates."""
         return self.estimates.items()
 
     @property
     def sizes(self) -> Mapping[Any, int]:
-        """The number of reports of each group, by its label."""
+        """The number of reports of each group, by the group's label."""
         if isinstance(self.estimates, EstimatesOnDemand):
             return self.estimates.sizes
         return {label: estimate.n for label, estimate in self.estimates.items()}
@@ -136,7 +136,7 @@ class GroupedEstimate(TabularResult):
 
     @property
     def domain(self) -> Domain:
-        """The domain of values."""
+        """The domain of values whose frequencies are estimated in each group."""
         return self.overall.domain
 
     @property
@@ -154,7 +154,7 @@ class GroupedEstimate(TabularResult):
         return ResultTable.of(self.heading, ["group", "n", *self.domain.names(codes)], cells, " ".join(self._notes()))
 
     def _notes(self) -> Iterator[str]:
-        """Yield sentences on groups and values that are not shown."""
+        """Yield sentences on the groups and values that a table does not show."""
         groups, values = len(self) - _GROUPS, self.domain.size - _VALUES
         hidden = [f"{groups:,} smaller groups" if groups > 0 else "", f"{values:,} values" if values > 0 else ""]
         if any(hidden):
@@ -166,7 +166,7 @@ class GroupedEstimate(TabularResult):
             yield f"{groups:,} groups with fewer than {self.minimum} reports are left out ({people:,} reports)."
 
     def table(self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False) -> ResultTable:
-        """Return a table with a row for each group and value.
+        """Return a table of the estimates with a row for each group and value.
 
         The columns are the group's labels, n, and the columns of `Estimate.table`.
 
@@ -219,7 +219,7 @@ def spelled(label: Any) -> str:
 
 
 def label_column(labels: list[Any]) -> AnyArray:
-    """Return labels as an array of texts, integers or booleans."""
+    """Return the labels of groups as an array of texts, integers or booleans."""
     column = np.array(labels)
     if column.dtype.kind in "bi":
         return column
@@ -227,7 +227,7 @@ def label_column(labels: list[Any]) -> AnyArray:
 
 
 def _numbers(estimate: Estimate, codes: AnyArray) -> list[str]:
-    """Return the frequencies of some values, with their intervals, as texts."""
+    """Return the estimated frequencies of some values, with their intervals, as texts."""
     low, high = estimate.interval(shown=max(len(codes), 1))
     ends = zip(estimate.frequencies[codes], low[codes], high[codes], strict=True)
     return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]

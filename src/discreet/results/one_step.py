@@ -48,12 +48,12 @@ class OneStep:
 
     @property
     def point(self) -> FloatArray:
-        """The ``(k,)`` distribution f under which the ratios are computed."""
+        """The ``(k,)`` distribution f under which the likelihood ratios are computed."""
         return self.ratios.point
 
     @property
     def covariance(self) -> FloatArray:
-        """``(k, k)`` covariances n Cov(p~) = J^-1 - f f'."""
+        """``(k, k)`` covariances n Cov(p~) = J^-1 - f f' of the one-step estimates p~."""
         return self.inverse - np.outer(self.point, self.point)
 
     def variances(self, codes: IntArray, tally: Tally) -> FloatArray:
@@ -161,7 +161,7 @@ class OneStepContributions(Contributions):
         return np.concatenate([covered, (each[..., self.others] @ self.shares)[..., None]], axis=-1)
 
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
-        """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
+        """Return the ``(3, d, m)`` moments of contributions to m one-step sums; see `Contributions`."""
         w = self._condensed(weights.each)
         gain, mean = w @ self.step.inverse, w @ self.step.point + weights.constant
         q = at[..., self.codes]
@@ -185,7 +185,7 @@ class OneStepContributions(Contributions):
         return whole
 
     def between(self, p: FloatArray, rows: FloatArray) -> FloatArray:
-        """Return n times the covariances of weighted sums, from J^-1 - f f' and clear shares; see `Contributions`."""
+        """Return n times the covariances of weighted sums of one-step estimates; see `Contributions`."""
         del p
         w = self._condensed(rows)
         matrix = w @ self.step.covariance @ w.T

@@ -19,7 +19,7 @@ _RATIOS = ("odds_ratio", "odds_lower", "odds_upper")
 
 
 class Coefficient(NamedTuple):
-    """One coefficient of a regression.
+    """One coefficient of a regression, with its standard error, limits and p-value.
 
     Attributes:
         value: name of the value.
@@ -89,12 +89,12 @@ class Regression(TabularResult):
 
     @property
     def coefficients(self) -> FloatArray:
-        """``(m, k)`` coefficients, with a row per value."""
+        """``(m, k)`` coefficients of a regression: a row per value, and a column per covariate."""
         return self.law.coefficients
 
     @property
     def standard_errors(self) -> FloatArray:
-        """``(m, k)`` standard errors of the coefficients."""
+        """``(m, k)`` standard errors of a regression's coefficients."""
         return self.law.errors
 
     @property

@@ -45,15 +45,15 @@ class Functionals(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number m of sums."""
+        """The number m of weighted sums."""
 
     @abstractmethod
     def total(self, which: int) -> FloatArray:
-        """Return the ``(m,)`` weighted sums of one row of `ReportLaw.totals`."""
+        """Return ``(m,)`` weighted sums over the values of one row of `ReportLaw.totals`."""
 
     @property
     def plain(self) -> FloatArray:
-        """The ``(m,)`` sums of the estimates, without the control variate."""
+        """The ``(m,)`` weighted sums of the estimates, without the control variate."""
         return self.total(_LINEAR)
 
     @abstractmethod
@@ -87,18 +87,18 @@ class Functionals(ABC):
 
     @cached_property
     def moments(self) -> Moments:
-        """The moments of a report's contributions to the sums."""
+        """The moments of a report's contributions to the weighted sums."""
         weights, mass = self._controlled
         return self.law.moments(weights, self.distributions(mass, weights.sizes))
 
     @cached_property
     def plausible(self) -> FloatArray:
-        """The ``(m,)`` variances of the sums at the plausible distribution."""
+        """The ``(m,)`` variances of the weighted sums at the plausible distribution."""
         return self.law.variances(*self._controlled)
 
     @property
     def borders(self) -> Ends:
-        """The ``(m,)`` least and largest possible values of the sums."""
+        """The ``(m,)`` least and largest possible values of the weighted sums."""
         return self.moments.at[0], self.moments.at[-1]
 
     @cached_property
@@ -107,7 +107,7 @@ class Functionals(ABC):
         return np.sqrt(self.moments.shape(np.clip(self.centre, *self.borders))[0])
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits of the sums, not clipped.
+        """Return the confidence limits of the weighted sums, not clipped to possible values.
 
         Intervals at the least or largest possible sum have a least length. For few reports they contain all
         possible sums.
@@ -121,7 +121,7 @@ class Functionals(ABC):
         return (np.minimum(low, least), np.maximum(high, most)) if self.law.n < LEAST_REPORTS else (low, high)
 
     def _always(self, alpha: float) -> Ends:
-        """Return the limits that hold at all looks at once."""
+        """Return the confidence limits of weighted sums that hold at all looks at once."""
         (weights, _), plain, law = self._controlled, self.groups()[0].each, self.law
         first, places = np.arange(self.size), np.arange(self.size)
         if law.in_groups and self.together:
@@ -152,13 +152,13 @@ class Functionals(ABC):
         return (tails <= 1 - alpha / 2) | (least + above >= t), (tails >= alpha / 2) | (most - below < t)
 
     def estimated(self, alpha: float) -> Estimated:
-        """Return the estimated sums with their confidence limits."""
+        """Return the estimated weighted sums with their confidence limits."""
         return Estimated(self.centre, *self.limits(alpha))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sums(Functionals):
-    """The sums over m sets of values.
+    """The sums of the frequencies over m sets of values.
 
     Attributes:
         law: the sampling distribution of the estimates.
@@ -184,15 +184,15 @@ class Sums(Functionals):
 
     @property
     def size(self) -> int:
-        """The number m of sums."""
+        """The number m of sets of values that are summed over."""
         return len(self.rows)
 
     def total(self, which: int) -> FloatArray:
-        """Return the ``(m,)`` sums of one row of totals; see `Functionals`."""
+        """Return ``(m,)`` sums over sets of values of one row of `ReportLaw.totals`."""
         return self.rows[:, which] if self.law.in_groups else self.rows @ self.law.totals[which]
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
-        """Return the weights by groups, as in `Functionals`.
+        """Return the weights of sums over sets, by groups of values, and the groups' plausible shares.
 
         With totals, there are four groups: covered or not, in the set or not.
         """
@@ -221,7 +221,7 @@ class Sums(Functionals):
 
     @cached_property
     def moments(self) -> Moments:
-        """The moments of a report's contributions to the sums; see `Functionals`."""
+        """The moments of a report's contributions to sums over sets of values; see `Functionals`."""
         return replace(super().moments, at=np.array([[0.0], [1.0]]) + np.zeros(self.size))
 
     @cached_property
@@ -248,7 +248,7 @@ class Sums(Functionals):
 
     @cached_property
     def binomial(self) -> BoolArray:
-        """``(m,)`` booleans: true for sets with a binomial count."""
+        """``(m,)`` booleans: true for sets of values whose number of reports is binomial."""
         law = self.law
         if law.counts is None:
             return np.zeros(self.size, np.bool_)
@@ -280,7 +280,7 @@ class Sums(Functionals):
 
     @cached_property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` unbiased estimates, with the control variate.
+        """The ``(m,)`` unbiased estimates of sums over sets, with the control variate.
 
         They are 1 for the set of all values, and 0 for the empty set.
         """
@@ -293,7 +293,7 @@ class Sums(Functionals):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors.
+        """The ``(m,)`` standard errors of sums over sets of values.
 
         For a binomial count t of n trials they are computed at the share (t + 1/2) / (n + 1), so that no error is 0.
         """
@@ -305,7 +305,7 @@ class Sums(Functionals):
         return np.where(self.known, 0.0, errors)
 
     def limits(self, alpha: float) -> Ends:
-        """Return the limits of the sums, not clipped.
+        """Return the confidence limits of sums over sets of values, not clipped to [0, 1].
 
         For binomial counts they are binomial limits, for others as in `Functionals`.
         """
@@ -383,7 +383,7 @@ class PlainSums(Sums):
 
     @cached_property
     def control(self) -> FloatArray:
-        """``(m,)`` zeros."""
+        """``(m,)`` zeros, because these sums have no control variate."""
         return np.zeros(self.size)
 
 
@@ -401,15 +401,15 @@ class Means(Functionals):
 
     @property
     def size(self) -> int:
-        """The number m of sums."""
+        """The number m of weighted sums."""
         return len(self.weights)
 
     def total(self, which: int) -> FloatArray:
-        """Return the ``(m,)`` sums of one row of totals; see `Functionals`."""
+        """Return ``(m,)`` weighted sums over the values of one row of `ReportLaw.totals`."""
         return np.asarray(self.weights @ self.law.totals[which])
 
     def groups(self) -> tuple[GroupWeights, FloatArray]:
-        """Return the weights, with a group for each value; see `Functionals`."""
+        """Return the weights of the sums, with a group for each value, and the plausible shares."""
         shape = self.weights.shape
         weights = GroupWeights(self.weights, np.zeros(self.size), np.ones((1, shape[1])), self.law.sensitive)
         return weights, np.broadcast_to(self.law.p, shape)

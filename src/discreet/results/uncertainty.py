@@ -50,7 +50,7 @@ class Uncertainty(ABC):
 
     @property
     def always(self) -> bool:
-        """True if limits hold at all looks at once."""
+        """True if the confidence limits hold at all looks at once."""
         return False
 
     @property
@@ -60,10 +60,10 @@ class Uncertainty(ABC):
 
     @abstractmethod
     def ends(self, alpha: float) -> Ends:
-        """Return lower and upper limits, each ``(m,)``, not clipped; intervals at 0 and at 1 have a least length."""
+        """Return lower and upper confidence limits, each ``(m,)`` and not clipped to [0, 1]."""
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
-        """Return the probability with which each interval may miss; see `miss_probability`."""
+        """Return the probability with which each confidence interval may miss; see `miss_probability`."""
         if self.always:
             # Bonferroni's bound. It also holds for selections of limits of martingales, however these depend.
             size = int(self.centre.shape[-1])
@@ -71,7 +71,7 @@ class Uncertainty(ABC):
         return miss_probability(level, self.centre.shape[-1], simultaneous=simultaneous, shown=shown)
 
     def limits(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> Ends:
-        """Return the lower and upper limits at a level, not clipped.
+        """Return lower and upper confidence limits at a level, not clipped to [0, 1].
 
         Args:
             level: confidence, in (0, 1).
@@ -92,7 +92,7 @@ class Uncertainty(ABC):
         return self.law
 
     def over(self, cells: ValueCells) -> "SumUncertainty":
-        """Return the uncertainty of the sums over cells."""
+        """Return the uncertainty of the sums of shares over cells of values."""
         return SumUncertainty(self.known_law, (*self.chain, cells), cells.size)
 
     def given(self, cells: ValueCells) -> "SumUncertainty":
@@ -104,7 +104,7 @@ class Uncertainty(ABC):
         return Sums.of(self.known_law, np.array([lifted(self.chain, row) for row in members]))
 
     def total(self, mask: BoolArray) -> "Bounded":
-        """Return the sum over one set, with its standard error and limits."""
+        """Return the sum of the shares over one set, with its standard error and limits."""
         return Bounded.of(self.sums(mask[None].astype(np.float64)))
 
     def weighted(self, weights: FloatArray) -> "Bounded":
@@ -225,7 +225,7 @@ def _quotient(first: tuple[float, float], second: tuple[float, float]) -> tuple[
 
 
 def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
-    """Return the limits of A / (A + B) for overlapping sets A and B.
+    """Return the confidence limits of A / (A + B), where A and B are sums over overlapping sets.
 
     The sums in ``parts`` are over A without B, over B without A, and over both.
 
@@ -239,7 +239,7 @@ def _overlapping(parts: Sums, alpha: float) -> tuple[float, float]:
 
 
 def _difference(centre: FloatArray, limits: Callable[[float], Ends], matrix: FloatArray, *, few: bool) -> Bounded:
-    """Return the difference of two estimates, with limits by MOVER.
+    """Return the difference of two estimated shares, with limits by the method MOVER.
 
     If reports are ``few``, the limits contain -1 and 1.
     """
@@ -288,7 +288,7 @@ class ValueUncertainty(Uncertainty):
         return cls(estimates, ((np.arange(len(estimates)), law),), make_law=make_law, no_sums=law.no_sums)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for a pickle.
+        """Return the state for a pickle, without any reports.
 
         The sampling distribution is computed first, so that the pickle contains no reports.
         """
@@ -302,7 +302,7 @@ class ValueUncertainty(Uncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The nearly unbiased estimates around which the limits lie."""
+        """The nearly unbiased estimates around which the confidence limits lie."""
         return self.estimates
 
     @cached_property
@@ -318,7 +318,7 @@ class ValueUncertainty(Uncertainty):
         return self.decoder.count_laws(self.tally, self.estimates)
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
-        """Return the probability with which each interval may miss; see `Uncertainty.tails`."""
+        """Return the probability with which each confidence interval may miss; see `Uncertainty.tails`."""
         if self.decoder is not None and self.decoder.is_binary and (simultaneous or shown):
             low, high = self._limits_of_counts(1 - level)
             # The intervals of p and 1 - p mirror each other, so both miss together.
@@ -327,7 +327,7 @@ class ValueUncertainty(Uncertainty):
         return super().tails(level, simultaneous=simultaneous, shown=shown)
 
     def ends(self, alpha: float) -> Ends:
-        """Return the limits of the frequencies; see `Uncertainty.ends`."""
+        """Return the confidence limits of the frequencies of single values; see `Uncertainty.ends`."""
         if alpha not in self._known_ends:
             # A table, its notes and a picture need the same limits.
             self._known_ends.clear()
@@ -372,12 +372,12 @@ class AlwaysUncertainty(ValueUncertainty):
 
     @property
     def remark(self) -> str:
-        """A sentence on the kind of the limits."""
+        """A sentence that says that the limits hold at all looks at once."""
         return " ".join(["Intervals hold at all looks at growing reports at once.", *filter(None, [self.about])])
 
     @property
     def always(self) -> bool:
-        """True, because limits hold at all looks at once."""
+        """True, because these confidence limits hold at all looks at once."""
         return True
 
     @cached_property
@@ -398,7 +398,7 @@ class AlwaysUncertainty(ValueUncertainty):
         return self
 
     def ends(self, alpha: float) -> Ends:
-        """Return the limits of the frequencies; see `Uncertainty.ends`."""
+        """Return the confidence limits of frequencies that hold at all looks at once; see `Uncertainty.ends`."""
         single = replace(self.law, contributions=self.law.contributions.single)
         rows = single.totals.T if single.in_groups else np.eye(len(self.estimates))
         if alpha not in self._known_ends:
@@ -409,7 +409,7 @@ class AlwaysUncertainty(ValueUncertainty):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumUncertainty(Uncertainty):
-    """The uncertainty of sums over cells of values.
+    """The uncertainty of the sums of shares over disjoint cells of values.
 
     Attributes:
         law: the sampling distribution of the estimates.
@@ -431,26 +431,26 @@ class SumUncertainty(Uncertainty):
 
     @property
     def always(self) -> bool:
-        """True if limits hold at all looks at once."""
+        """True if the confidence limits of the sums hold at all looks at once."""
         return self.law.always
 
     @cached_property
     def cells(self) -> Sums:
-        """The sums over the cells, with their errors and limits."""
+        """The sums of shares over the cells, with standard errors and limits."""
         return Sums.over(self.law, self.chain, self.size)
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` estimates of the sums, with the control variate."""
+        """The ``(m,)`` estimates of the sums over cells, with the control variate."""
         return self.cells.centre
 
     @property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors of the sums."""
+        """The ``(m,)`` standard errors of the sums over cells."""
         return self.cells.errors
 
     def ends(self, alpha: float) -> Ends:
-        """Return the lower and upper limits of the sums, not clipped; see `Uncertainty.ends`."""
+        """Return the confidence limits of the sums over cells, not clipped; see `Uncertainty.ends`."""
         return self.cells.limits(alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
@@ -458,7 +458,7 @@ class SumUncertainty(Uncertainty):
         return self._prefixes(places).limits(alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: whether the limits allow a cumulative share of ``share`` or more, and of less.
+        """Return two ``(m,)`` booleans: the limits allow a cumulative share of at least ``share``, or below.
 
         The cumulative share of a cell is the share of the people in the cells up to this cell.
         """
@@ -501,16 +501,16 @@ class ShareUncertainty(SumUncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` shares; nan if the estimated share of people in all cells is 0."""
+        """The ``(m,)`` conditional shares of the cells; nan if nobody is estimated to be in a cell."""
         return self._of_cells[0]
 
     @property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors of the shares, to first order."""
+        """The ``(m,)`` first-order standard errors of the conditional shares."""
         return self._of_cells[1]
 
     def ends(self, alpha: float) -> Ends:
-        """Return the lower and upper limits of the shares, within [0, 1]; see `Uncertainty.ends`."""
+        """Return the confidence limits of the conditional shares, within [0, 1]; see `Uncertainty.ends`."""
         return self._of_cells[2](alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
@@ -518,7 +518,7 @@ class ShareUncertainty(SumUncertainty):
         return self._shares(self._prefixes(places))[2](alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans; see `SumUncertainty.reached`."""
+        """Return two ``(m,)`` booleans: the limits allow a cumulative share of at least ``share``, or below."""
         low, high = self.prefix_limits(np.arange(self.size), alpha)
         return high >= share, low < share
 
@@ -527,7 +527,7 @@ class ShareUncertainty(SumUncertainty):
         return self.given(cells)
 
     def total(self, mask: BoolArray) -> Bounded:
-        """Return the share of one set, with its standard error and limits."""
+        """Return the conditional share of one set, with its standard error and limits."""
         q, errors, ends = self._shares(self.sums(mask[None].astype(np.float64)))
         return Bounded(float(q[0]), 0.0 if mask.all() else float(errors[0]), lambda alpha: _limits_at(0, ends(alpha)))
 

@@ -18,7 +18,7 @@ _MOST_LABELS = 100
 
 @dataclass(frozen=True)
 class CovariateDesign:
-    """The design of a regression: its covariates and their labels.
+    """The design of a regression: its covariates, and the labels of covariates that are categories.
 
     Attributes:
         labels: by column, the labels of a column of categories, with the reference label first; None for numbers.
@@ -28,7 +28,7 @@ class CovariateDesign:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns of the matrix, the intercept first."""
+        """The names of the columns of a regression's matrix, the intercept first."""
         columns = [
             [str(name)] if labels is None else [f"{name}={label}" for label in labels[1:]]
             for name, labels in self.labels.items()

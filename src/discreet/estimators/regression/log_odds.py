@@ -65,7 +65,7 @@ def output_rows(mechanism: Mechanism, reports: Reports) -> FloatArray:
 
 
 class _Test(NamedTuple):
-    """The test that a coefficient is a given number.
+    """The score test of the hypothesis that a coefficient is a given number.
 
     It has the fit, and the standardized efficient score with its skewness.
     """
@@ -75,7 +75,7 @@ class _Test(NamedTuple):
     skewness: float
 
     def tail(self, side: int) -> float:
-        """Return the tail probability of the test on one side.
+        """Return the tail probability of a score test on one side.
 
         Near the fit it is 1/2, so that limits have a least distance. The short tail of a few reports is bounded: its
         skewness is at most 0.5.
@@ -198,7 +198,7 @@ class _Limits:
 
     @property
     def p_value(self) -> float:
-        """The p-value of the test that the function is 0."""
+        """The p-value of the test that the function of the coefficients is 0."""
         test = self.at(0.0)
         return min(2 * min(test.tail(-1), test.tail(1)), 1.0)
 
@@ -229,7 +229,7 @@ class _Limits:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LogOddsLaw(CoefficientLaw):
-    """The sampling distribution of log odds, by score tests.
+    """The sampling distribution of the coefficients of log odds, by score tests.
 
     Attributes:
         fit: the maximum of the likelihood.
@@ -241,7 +241,7 @@ class LogOddsLaw(CoefficientLaw):
 
     @property
     def coefficients(self) -> FloatArray:  # type: ignore[override]
-        """``(m, k)`` coefficients, with a row per value; see `CoefficientLaw`."""
+        """``(m, k)`` coefficients of log odds, with a row per value; see `CoefficientLaw`."""
         return self.fit.coefficients
 
     @cached_property
@@ -257,7 +257,7 @@ class LogOddsLaw(CoefficientLaw):
 
     @cached_property
     def _limits(self) -> list[_Limits]:
-        """The limits of each coefficient, by value and covariate."""
+        """The confidence limits of each coefficient of log odds, by value and covariate."""
         turn, likelihood = self.fit.turn, self.fit.likelihood
         span = np.ptp(likelihood.patterns, axis=0) / np.diagonal(turn)
         span[0] = 1.0
@@ -274,16 +274,16 @@ class LogOddsLaw(CoefficientLaw):
 
     @cached_property
     def errors(self) -> FloatArray:
-        """``(m, k)`` standard errors of the coefficients; see `CoefficientLaw`."""
+        """``(m, k)`` standard errors of the coefficients of log odds; see `CoefficientLaw`."""
         return np.array([each.error for each in self._limits]).reshape(self.coefficients.shape)
 
     @cached_property
     def p_values(self) -> FloatArray:
-        """``(m, k)`` p-values of the tests that a coefficient is 0; see `CoefficientLaw`."""
+        """``(m, k)`` p-values, each of the score test that a coefficient is 0; see `CoefficientLaw`."""
         return np.array([each.p_value for each in self._limits]).reshape(self.coefficients.shape)
 
     def limits(self, alpha: float) -> Ends:
-        """Return the ``(m, k)`` limits of the coefficients; see `CoefficientLaw`."""
+        """Return the ``(m, k)`` limits of the coefficients of log odds; see `CoefficientLaw`."""
         low, high = (np.array([each.end(side, alpha / 2) for each in self._limits]) for side in (-1, 1))
         return low.reshape(self.coefficients.shape), high.reshape(self.coefficients.shape)
 

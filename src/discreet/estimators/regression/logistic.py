@@ -108,7 +108,7 @@ class LogisticLikelihood:
 def logistic_fit(
     rows: FloatArray, matrix: FloatArray, *, weights: FloatArray | None = None, baseline: int | None = None
 ) -> LogisticFit:
-    """Return the best of the maxima that are found from several starts.
+    """Return the best fit of a logistic regression among the maxima found from several starts.
 
     Args:
         rows: ``(n, |X|)`` likelihoods of the reports given values, each row up to a factor.

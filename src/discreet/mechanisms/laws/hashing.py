@@ -328,7 +328,7 @@ def checked_buckets(g: object) -> int:
 
 
 def promising_buckets(size: int, epsilon: float) -> list[int]:
-    """Return a few numbers of buckets, one of which has the smallest error.
+    """Return a few numbers of buckets, among them the number with the smallest error.
 
     For plain LDP about e^eps + 1 is best. But buckets of a small prime P are uneven unless g is just above P divided by
     an integer. That matters where v is small; then g = v, P - 1 and P (no collisions) may be best.
