@@ -22,10 +22,10 @@ from discreet.errors import DataError, DiscreetError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
 from discreet.risk.clock import DATES
+from discreet.risk.identifiers import identifiers, missing_rows
 from discreet.risk.kernels.events import KeyTable
 from discreet.risk.traces import Split, Traces, instants
 from discreet.tables.columns import check_once
-from discreet.tables.identifiers import identifiers, missing_rows
 from discreet.tables.scan import TableScan, is_text, scan, table_files
 from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of
 from discreet.tables.values import Defect

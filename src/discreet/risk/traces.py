@@ -16,8 +16,8 @@ from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.risk.clock import DATES, unit_of
+from discreet.risk.identifiers import identifier_codes
 from discreet.risk.kernels.events import copy_rows, group, order_rows
-from discreet.tables.identifiers import identifier_codes
 
 _MOST = (1 << 31) - 1
 

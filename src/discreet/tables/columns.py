@@ -1,7 +1,7 @@
 """Columns of tables in files (Parquet, Arrow, CSV, JSON lines), read as the types that the caller asks for.
 
 The cells of CSV files are converted to these types; see `discreet.tables.text`. Some functions read special tables:
-distributions, known shares of groups, and the scores of a matcher, with a row for each pair of a probe and a template.
+distributions, and known shares of groups.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import FloatArray
@@ -18,7 +17,6 @@ from discreet.core.domain import Domain
 from discreet.errors import DataError, ParameterError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import readable
-from discreet.tables.identifiers import identifier_codes
 from discreet.tables.scan import Chosen, is_text, scan, whole_table
 from discreet.tables.text import ANYTHING, LISTED, NAMES, NUMBERS, Cells, cells_of, columns_of, from_typed
 
@@ -169,77 +167,6 @@ def _plain_integers(labels: Any) -> Any:
     if not len(labels) or not pc.all(plain, skip_nulls=False).as_py():
         return labels
     return pc.replace_substring_regex(labels, r"\.0+$", "").cast(pa.int64())
-
-
-def read_scores(
-    path: str | Path, score: str, *, probe: str = "row", template: str = "col", failed: float | None = None
-) -> FloatArray:
-    """Read a table of scores as a matrix, for `discreet.risk.scores.biometric`.
-
-    Args:
-        path: a table with a row for each pair of a probe and a template.
-        score: the column of scores.
-        probe: the column with the user of the probe.
-        template: the column with the user of the template.
-        failed: the number that stands for a missing score, besides NaN; None if no score is missing.
-
-    Returns:
-        ``(n, n)`` scores, with a row for each probe and a column for each template. Users are in the order of the
-        probes.
-
-    Raises:
-        ParameterError: if a column is missing.
-        DataError: if a pair is missing or repeated, or a score is neither a finite number nor ``failed``.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> with TemporaryDirectory() as folder:
-        ...     table = Path(folder) / "scores.csv"
-        ...     rows = ["row,col,face", "b,a,0.1", "b,b,0.9", "a,a,0.8", "a,b,0.2"]
-        ...     _ = table.write_text(chr(10).join(rows))
-        ...     read_scores(table, "face").tolist()
-        [[0.9, 0.1], [0.2, 0.8]]
-    """
-    matrix = _matrix(read_table(path), probe, template, score)
-    _refuse_missing(matrix, failed)
-    return matrix
-
-
-def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
-    for argument, name in {"probe": probe, "template": template, "score": score}.items():
-        if name not in table.column_names:
-            raise ParameterError("column.unknown-name", argument=argument, columns=shown(table.column_names), name=name)
-    (rows, n), (columns, m) = (identifier_codes(table[name], name) for name in (probe, template))
-    same = np.asarray(table[probe].combine_chunks().unique()).tolist()
-    order = {name: place for place, name in enumerate(same)}
-    names = np.asarray(table[template].combine_chunks().unique()).tolist()
-    if n != m or len(table) != n * n or set(same) != set(names):
-        raise DataError("scores.not-all-pairs", n=len(table))
-    places = np.array([order[name] for name in names])[columns]
-    if len(np.unique(rows.astype(np.int64) * n + places)) != n * n:
-        raise DataError("scores.repeated-pairs")
-    matrix = np.empty((n, n))
-    matrix[rows, places] = _numbers(table[score])
-    return matrix
-
-
-def _numbers(column: Any) -> FloatArray:
-    """Return ``(m,)`` scores; nan for missing scores."""
-    kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise DataError("scores.not-numbers", argument="score", kind=kind)
-    numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
-    return numbers
-
-
-def _refuse_missing(matrix: FloatArray, failed: float | None) -> None:
-    """Raise an error for scores that are not finite, except for the score that stands for a failed comparison."""
-    infinite = int(np.isinf(matrix[matrix != failed] if failed is not None else matrix).sum())
-    if infinite:
-        raise DataError("scores.infinite", count=infinite, size=matrix.size)
-    missing = int(np.isnan(matrix).sum())
-    if missing and failed is None:
-        raise DataError("scores.absent", count=missing, size=matrix.size)
 
 
 def read_shares(path: str | Path, names: Sequence[str], labels: Iterable[Any]) -> dict[Any, float]:

@@ -37,7 +37,6 @@ _NUMBERS_AWAY = "#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A
 SPELLINGS = frozenset(["", *_NUMBERS_AWAY.split("|"), "None", "<NA>", "\\N"])
 """The texts that mean a missing cell in a text file, unless they are labels."""
 
-_SHORT_INTEGER = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 _INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _COMMA = r"^[+-]?[0-9]*,[0-9]+$"
@@ -146,19 +145,10 @@ def _whole_numbers(column: Any) -> tuple[Any, BoolArray]:
     """Convert text to int64, and return booleans for cells that are not integers. 20.0 and 2e1 are integers."""
     import pyarrow.compute as pc
 
-    trimmed = pc.utf8_trim_whitespace(column)
-    short = pc.match_substring_regex(trimmed, _SHORT_INTEGER)
-    digits = pc.replace_substring_regex(pc.if_else(short, trimmed, None), r"^\+|\.0*$", "")
-    read = np.asarray(digits.cast(pa.int64()).fill_null(0)).copy()
-    others = one_array(pc.dictionary_encode(pc.if_else(short, None, trimmed)))
-    numbers = [_whole(text) for text in others.dictionary.to_pylist()]
-    known = np.array([number is not None for number in numbers] or [True])
-    at = np.flatnonzero(np.asarray(others.is_valid()))
-    places = np.asarray(others.drop_null().indices)
-    read[at] = np.array([number or 0 for number in numbers] or [0], dtype=np.int64)[places]
-    wrong = np.zeros(len(column), dtype=np.bool_)
-    wrong[at] = ~known[places]
-    return pa.array(read, mask=np.asarray(column.is_null())), wrong
+    cells = one_array(pc.dictionary_encode(pc.utf8_trim_whitespace(column)))
+    numbers = [_whole(text) for text in cells.dictionary.to_pylist()]
+    wrong = pa.array([number is None for number in numbers], pa.bool_()).take(cells.indices)
+    return pa.array(numbers, pa.int64()).take(cells.indices), np.asarray(wrong.fill_null(False))
 
 
 def _whole(text: str) -> int | None:

@@ -41,6 +41,7 @@ from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY
 from discreet.risk.linkage import link
 from discreet.risk.pages import measured, tried_in_words, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
+from discreet.risk.scores.tables import read_scores
 from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
@@ -49,7 +50,6 @@ from discreet.risk.verbs.functions import function_of
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.risk.verbs.linkage import KnownTable, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
-from discreet.tables.columns import read_scores
 
 _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DataError
-from discreet.tables.columns import read_scores
+from discreet.risk.scores.tables import read_scores
 
 USERS = ["ann", "bob", "cyd", "dee"]
 
