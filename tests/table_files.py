@@ -32,9 +32,9 @@ def save_table(path: Path, columns: Mapping[str, Any] | pa.Table, groups: int = 
         return path
     rows = table.to_pylist()
     lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    if kind == "csv":
+    if kind in {"csv", "tsv", "txt"}:
         cells = [["" if cell is None else str(cell) for cell in row.values()] for row in rows]
-        lines = [",".join(row) for row in [table.column_names, *cells]]
+        lines = ["\t".join(row) if kind == "tsv" else ",".join(row) for row in [table.column_names, *cells]]
     text = ("\n".join(lines) + "\n").encode()
     path.write_bytes(gzip.compress(text) if path.name.lower().endswith(".gz") else text)
     return path

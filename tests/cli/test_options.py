@@ -127,6 +127,7 @@ ELSEWHERE = {
     **{(verb, "--force"): "test_outputs_are_replaced_with_force" for verb in ("examples", "seal", "attest")},
     ("obfuscate", "--as-read"): "test_messy_tables.py",
     ("obfuscate", "--float32"): "test_messy_tables.py",
+    **{("obfuscate", option): "test_spreadsheets.py" for option in ("--decimal", "--as-missing", "--dates")},
     ("seal", "--engine"): "test_spark.py",
     **{
         (verb, option): "test_published_estimates.py"

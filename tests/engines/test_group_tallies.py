@@ -83,7 +83,7 @@ def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     )
     for by, words in (
         ("sex", r"public-column.missing"),
-        ("weight", "'weight' holds double.*groups.wrong-type"),
+        ("weight", "'weight' in a batch .* double.*column.not-categories"),
         ("gaps", "1 of 700 labels of 'gaps' in a batch are missing"),
         ("symbol", r"public-column.reserved"),
     ):

@@ -60,7 +60,8 @@ def test_products_and_grids_are_read_by_their_attributes(tmp_path: Path) -> None
     grid = Domain.grid(lat=(0.0, 2.0), lon=(0.0, 3.0), rows=2, cols=3)
     assert codes(tmp_path, "lon\tlat\n2.5\t0.5\n.5\t1\n", grid) == [2, 3]
     message = refusal(tmp_path, "lon;lat\n2,5;0,5\n0,5;1,5\n", grid)
-    assert "2 of 2 cells do not (first in row 0, line 2). Write a decimal point, not a comma" in message
+    assert "2 of 2 cells" in message
+    assert message.endswith("[cells.decimal-commas]")
     with pytest.raises(ParameterError, match=r"column\.several"):
         codes(tmp_path, "lon,lat\n1,1\n", grid, "lon")
 
@@ -165,7 +166,7 @@ def test_a_line_break_in_a_cell_is_no_end_of_a_row(tmp_path: Path) -> None:
         ("x\n01\n\0\n", "1 of 2 values are not in the domain"),
         ("x\n01\n".encode("utf-32"), "UTF-32"),
         ("x\n01\n".encode("utf-16-le"), "text.nul-bytes"),
-        ("a,b\n1,2\n", "Use column to name the column of values. The table has a, b"),
+        ("a,b\n1,2\n", "column.not-chosen"),
         ("x" * 200_000 + "\n01\n", "header.too-long"),
     ],
 )
@@ -176,8 +177,8 @@ def test_first_lines_that_are_refused(content: str | bytes, told: str, tmp_path:
 
 
 def test_columns_are_listed_unless_they_may_be_somebodys(tmp_path: Path) -> None:
-    assert "There is no column 'x'. The table has a, b, ''." in refusal(tmp_path, "a;b;\n1;2;3\n", TEXT, "x")
-    assert "There are several columns 'x'. The table has x, x" in refusal(tmp_path, "x,x\n1,2\n", TEXT, "x")
+    assert "a, b, ''." in refusal(tmp_path, "a;b;\n1;2;3\n", TEXT, "x")
+    assert "column.repeated" in refusal(tmp_path, "x,x\n1,2\n", TEXT, "x")
     assert "and 70 more" in refusal(tmp_path, ",".join(f"c{place}" for place in range(100)) + "\n", TEXT, "x")
     assert "'\\x1b[31m'" in refusal(tmp_path, "\x1b[31m,b\n1,2\n", TEXT, "x")
     for line in (f"{SECRET},b", f"b;{SECRET},5"):
@@ -190,7 +191,8 @@ def test_columns_are_listed_unless_they_may_be_somebodys(tmp_path: Path) -> None
 
 def test_rows_of_another_length_are_counted(tmp_path: Path) -> None:
     message = refusal(tmp_path, f"x,y\n10,20\n{SECRET}\n10,20,30\n20,20\n", INTEGERS, "y")
-    assert "2 of 4 rows have more or fewer cells than the first line, which has 2 (first in row 1, line 3)" in message
+    assert "2 of 4 rows" in message
+    assert "row 1, line 3)" in message
     # An empty line is one of missing cells, at the end as well.
     assert "1 of 2 values are missing (first in row 1)" in refusal(tmp_path, "x,y\n10,20\n\n", INTEGERS, "y")
 

@@ -5,6 +5,7 @@ Rules for combining an option with others are part of the option (`discreet.cli.
 """
 
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from discreet.files.reading import Progress
     from discreet.formats.plan import Plan
     from discreet.formats.sources import Sources
+    from discreet.tables.text import CellFormat
 
 if TYPE_CHECKING:
     _Whole = click.ParamType[int]
@@ -230,7 +232,38 @@ FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Read numbers as float32, as
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleColumns(OptionGroup):
+class Written(OptionGroup):
+    """Options for the spelling of a table's cells.
+
+    Attributes:
+        decimal: the decimal mark of numbers.
+        as_missing: texts that mean a missing cell.
+        dates: the order of the day and the month in dates.
+    """
+
+    decimal: str = option("--decimal", type=click.Choice([".", ","]), default=".", help="Decimal mark of numbers. [.]")
+    as_missing: tuple[str, ...] = option(
+        "--as-missing", multiple=True, metavar="TEXT", help="Text that means a missing cell. May be repeated."
+    )
+    dates: str | None = option("--dates", type=click.Choice(["day-first", "month-first"]), help="Order in 3/4/2026.")
+
+    @property
+    def spelling(self) -> "CellFormat":
+        """The spelling that the options describe."""
+        from discreet.tables.text import CellFormat
+
+        return CellFormat(self.decimal, self.as_missing, self.dates or "")
+
+    @property
+    def repeated(self) -> str:
+        """The options for the next command."""
+        options = [("--decimal", self.decimal), ("--dates", self.dates)]
+        chosen = [*options, *(("--as-missing", text) for text in self.as_missing)]
+        return "".join(f"{name} {shlex.quote(text)} " for name, text in chosen if text not in (None, "."))
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleColumns(Written):
     """Options for a table of people's values: its columns, and the file of secret values.
 
     Attributes:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from discreet.cli.options import Count, OptionGroup, at_a_terminal, option
+from discreet.cli.options import Count, OptionGroup, Written, at_a_terminal, option
 from discreet.cli.output import prints_json, say, show
 from discreet.cli.sensitive import SensitiveLabels, known_labels
 from discreet.core.checks import suggestion
@@ -37,12 +37,19 @@ _PUBLIC = (
 _MOST_SHOWN = 30
 # Largest share of rows with rare integers in a column of codes. Above it the column holds numbers.
 _MOST_OTHERS = 0.05
+_NOTHING = {
+    "column.mostly-different": "mostly different",
+    "column.few-texts": "numbers and a few texts; see --as-missing",
+    "column.decimal-commas": "numbers with commas; see --decimal",
+    "column.order-of-dates": "dates; see --dates",
+}
+"""The reason for which no labels of a column are proposed, by the code of the error."""
 _ALL, _NONE = "all", "-"
 _NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Leave it out."}
 
 
 @dataclass(frozen=True, slots=True)
-class Labels(OptionGroup):
+class Labels(Written):
     """Options for the labels of columns, and for labels that read alike."""
 
     labels: tuple[str, ...] = option(
@@ -173,7 +180,9 @@ class ScannedTable:
         listed, cut = labels.given(names)
         asking = not prints_json() and at_a_terminal()
         rules = LabelRules(LEAST if labels.least is None else labels.least, labels.join, asking=asking)
-        summaries = summarize_columns(tables, {name: listed.get(name) for name in names} if names else None)
+        summaries = summarize_columns(
+            tables, {name: listed.get(name) for name in names} if names else None, labels.spelling
+        )
         if not names:
             click.echo(_listing(summaries, rules.least), err=True)
         return cls(summaries, rules, listed, cut)
@@ -255,8 +264,8 @@ def _in_short(column: ColumnSummary, least: int) -> str:
         return "nothing: it is empty"
     try:
         proposal = _proposal(column, None, None, LabelRules(least, "spaces", asking=False))
-    except DataError:
-        return f"nothing: {'mostly different' if column.is_different else 'most are rare'}"
+    except DataError as error:
+        return f"nothing: {_NOTHING.get(error.code, 'most are rare')}"
     rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
     return f"{len(proposal.labels.labels):,} {'ranges' if proposal.cuts else 'labels'}{rare}"
 

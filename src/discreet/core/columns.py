@@ -53,8 +53,8 @@ def integers(values: Any, wanted: str = "values", *, whole: bool = False) -> Int
     column = _numpy_column(values, wanted)
     if column.dtype.kind not in "iu":
         refuse_missing(_missing(column), wanted)
-        exact = whole_numbers(column) if whole else None
-        if exact is None or exact.dtype.kind not in "iu":
+        exact = whole_numbers(_floats_of(column, wanted) if column.dtype.kind == "O" else column) if whole else None
+        if exact is None:
             raise DataError("column.not-integers", kind=_described(column), wanted=wanted)
         column = exact
     if column.dtype == np.uint64 and len(column) and column.max() > np.iinfo(np.int64).max:
@@ -67,13 +67,6 @@ def whole_numbers(column: AnyArray) -> AnyArray | None:
 
     Numbers that are nan become 0. Integers turn into floats where a data frame has a missing entry.
     """
-    if column.dtype.kind == "O":
-        numbers = column.tolist()
-        with suppress(ValueError, OverflowError):
-            if all(is_real(number) or isinstance(number, Decimal) for number in numbers):
-                whole = [int(number) for number in numbers]
-                return np.array(whole) if whole == numbers else None
-        return None
     if column.dtype.kind != "f":
         return None
     gone = np.isnan(column)

@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-import pyarrow as pa
 
 from discreet.arrays import AnyArray, IntArray
-from discreet.core.arrow import arrow_numbers, is_category, plain, plain_type, present
 from discreet.core.checks import are_names
-from discreet.core.columns import refuse_missing
-from discreet.core.labels.text_forms import as_composed
+from discreet.core.columns import categories, numbered
 from discreet.core.tally import GroupedTally, Tally
 from discreet.errors import DataError, ParameterError
 from discreet.formats.scanned import CheckedBatch
@@ -236,34 +233,15 @@ def groups_in(columns: Sequence[Any], names: Sequence[str]) -> tuple[AnyArray, l
     Raises:
         DataError: if a label is missing, or a column has other values than text, integers and Boolean values.
     """
-    parts = [_labels_in(column, name) for column, name in zip(columns, names, strict=True)]
+    for column in columns:
+        # Wrong lengths in a damaged file would crash the process.
+        column.validate(full=True)
+    parts = [categories(column, f"labels of {name!r} in a batch") for column, name in zip(columns, names, strict=True)]
     codes, labels = parts[0]
     if len(parts) == 1:
         return codes, labels
     tuples = [(label,) for label in labels]
     for more, added in parts[1:]:
-        combined = codes.astype(np.int64) * len(added) + more
-        distinct, codes = _numbered(combined, len(tuples) * len(added))
+        distinct, codes = numbered(codes * len(added) + more)
         tuples = [(*tuples[at // len(added)], added[at % len(added)]) for at in distinct.tolist()]
     return codes, tuples
-
-
-def _numbered(entries: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """Return the distinct entries in ascending order, and the position of each entry in them."""
-    if bound > TABLE_ENTRIES:
-        distinct, places = np.unique(entries, return_inverse=True)
-        return distinct, places
-    there = np.zeros(bound, np.bool_)
-    there[entries] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[entries]
-
-
-def _labels_in(column: Any, name: str) -> tuple[AnyArray, list[Any]]:
-    refuse_missing(~present(column), f"labels of {name!r} in a batch")
-    column.validate(full=True)
-    if not is_category(plain_type(column.type)):
-        raise DataError("groups.wrong-type", name=name, kind=plain_type(column.type))
-    encoded = column if pa.types.is_dictionary(column.type) else plain(column).dictionary_encode()
-    if encoded.dictionary.null_count:
-        raise DataError("groups.missing-label", name=name)
-    return arrow_numbers(encoded.indices), list(map(as_composed, encoded.dictionary.to_pylist()))

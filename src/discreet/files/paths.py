@@ -389,7 +389,8 @@ ARROW = (".arrow", ".feather", ".ipc")
 COLUMNS = (".parquet", *ARROW)
 LINES = (".jsonl", ".jsonl.gz")
 REPORTS = (*COLUMNS, *LINES)
-TABLES = (*COLUMNS, ".csv", ".csv.gz", *LINES)
+TEXTS = (".csv", ".tsv", ".txt")
+TABLES = (*COLUMNS, *TEXTS, *(f"{ending}.gz" for ending in TEXTS), *LINES, ".ndjson", ".ndjson.gz")
 TALLIES = tuple(f".tally{ending}" for ending in COLUMNS)
 ESTIMATES = (".csv", *COLUMNS, ".json")
 COLLECTIONS = (".json",)
@@ -418,7 +419,8 @@ def checked(path: File, endings: Sequence[str], what: str) -> str:
     for suffix in endings:
         if path.name.lower().endswith(suffix):
             return suffix
-    raise ParameterError("file.unknown-ending", what=what, endings=any_of(endings), name=path.name)
+    code = "file.spreadsheet" if path.suffix.lower() in (".xlsx", ".xls", ".ods") else "file.unknown-ending"
+    raise ParameterError(code, what=what, endings=any_of(endings), name=path.name, stem=path.stem)
 
 
 def checked_output(path: File, endings: Sequence[str], what: str) -> str:

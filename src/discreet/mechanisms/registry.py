@@ -267,8 +267,6 @@ GROUP = "discreet.block_laws"
 
 # Digits of the largest integer below 2^64.
 _DIGITS = 20
-# Block laws that this package once had, for samplers with an epsilon for each value.
-_REMOVED = ("uneven singletons", "uneven bits")
 
 
 class UnknownLawError(ParameterError):
@@ -412,8 +410,6 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                     return law
         if not isinstance(kind, str):
             raise ParameterError("block-law.unnamed", kind=quoted(kind))
-        if kind in _REMOVED:
-            raise UnknownLawError("block-law.removed", kind=kind)
         raise UnknownLawError("block-law.unknown", kind=quoted(kind))
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:

@@ -5,6 +5,7 @@ Dates are compared as text that starts with the year (2026-03-01T12:00). A cut i
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
@@ -16,7 +17,7 @@ from discreet.core.columns import absent, floats
 from discreet.core.domain import Domain
 from discreet.core.labels.spaces import TEXT
 from discreet.errors import DataError, ParameterError
-from discreet.tables.text import NUMBERS, Cells, Kind
+from discreet.tables.text import NUMBERS, CellFormat, Cells, Kind, with_year_first
 
 Cut: TypeAlias = float | str
 Cuts: TypeAlias = list[Cut] | dict[str, list[Cut]]
@@ -102,7 +103,7 @@ def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
     return {**cells, **{name: cells_of_cuts(some) for name, some in cuts.items()}}
 
 
-def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
+def cut(values: Any, cuts: Cuts, domain: Domain, spelling: CellFormat) -> Any:
     """Replace the numbers or dates in columns with cuts by labels of ranges. Missing values stay missing.
 
     Raises:
@@ -114,20 +115,20 @@ def cut(values: Any, cuts: Cuts, domain: Domain) -> Any:
         if name not in named:
             return column
         space, what = domain.space.flat_parts[name], f"column {name!r}" if name else "the column"
-        above = _dates_above if are_dates(named[name]) else _numbers_above
+        above = partial(_dates_above, spelling=spelling) if are_dates(named[name]) else _numbers_above
         return pa.array(space.names(np.arange(space.size)), pa.string()).take(above(what, column, named[name]))
 
     return each_column(values, changed)
 
 
-def _dates_above(what: str, column: Any, cuts: list[Cut]) -> Any:
+def _dates_above(what: str, column: Any, cuts: list[Cut], spelling: CellFormat) -> Any:
     """Return for each date the number of cuts at or before it; null for missing dates."""
     import pyarrow.compute as pc
 
     column = as_text(column)
     if not is_textual(column.type):
         raise DataError("cuts.needs-dates", kind=column.type, what=what)
-    read = pc.replace_substring(pc.utf8_trim_whitespace(column), "T", " ")
+    read = pc.replace_substring(pc.utf8_trim_whitespace(with_year_first(column, spelling)), "T", " ")
     fits = pc.match_substring_regex(read, f"^({DATE.pattern})$").fill_null(True)
     wrong = np.flatnonzero(~np.asarray(fits))
     if len(wrong):

@@ -7,7 +7,7 @@ are not proposed. A column with mostly different values, such as names or e-mail
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from math import ceil, floor, inf, isfinite, log10
@@ -27,7 +27,17 @@ from discreet.tables.columns import checked_columns, is_number, shown
 from discreet.tables.cuts import DATE, Cut, are_dates, check_ascending, labels_of_cuts
 from discreet.tables.scan import is_text, scan, table_files
 from discreet.tables.spellings import Join, joined_counts, other_texts
-from discreet.tables.text import SPELLINGS, Cells, Kind
+from discreet.tables.text import (
+    DATE_ORDERS,
+    PLAIN,
+    SPELLINGS,
+    CellFormat,
+    Cells,
+    Kind,
+    from_typed,
+    with_points,
+    with_year_first,
+)
 
 LEAST = 20
 """The default for the fewest rows of a proposed label."""
@@ -40,6 +50,8 @@ KINDS = (*_CUT, TEXT)
 _RANGES, _FEW_DATES, _MOST_DATES = 8, 3, 12
 # Proposed bounds are multiples of about one fortieth of the range of all numbers.
 _STEPS = 40
+# At most this many texts beside numbers are taken for spellings of missing values.
+_FEW_TEXTS = 5
 # This many different integers, each in one row, count as identifiers of people.
 _IDS = 200
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,17})(\.0+)?", re.ASCII)
@@ -104,7 +116,9 @@ class ColumnSummary:
 
 
 def summarize_columns(
-    sources: str | File | Sequence[str | File], asked: Mapping[str, Sequence[str] | None] | None = None
+    sources: str | File | Sequence[str | File],
+    asked: Mapping[str, Sequence[str] | None] | None = None,
+    spelling: CellFormat = PLAIN,
 ) -> dict[str, ColumnSummary]:
     """Count the values in columns of tables, in one pass.
 
@@ -112,6 +126,7 @@ def summarize_columns(
         sources: files and folders of tables, on this machine or at URLs.
         asked: the columns, each with its labels if the caller lists them (NA means a missing cell unless it is a
             label); None for all columns with a unique name.
+        spelling: how the cells of text are written.
 
     Raises:
         DataError: if a table is damaged, or a column is missing or has different types in different tables.
@@ -127,13 +142,14 @@ def summarize_columns(
     thinned: set[str] = set()
     for table in table_files(sources):
         with readable(table):
-            _add(table, asked, (counts, kinds, thinned))
-    return {name: _summary(name, counter, kinds[name], name in thinned) for name, counter in counts.items()}
+            _add(table, asked, spelling, (counts, kinds, thinned))
+    return {name: _summary(name, counter, kinds[name], name in thinned, spelling) for name, counter in counts.items()}
 
 
 def _add(
     table: File,
     asked: Mapping[str, Any] | None,
+    spelling: CellFormat,
     so_far: tuple[dict[str, Counter[Any]], dict[str, str], set[str]],
 ) -> None:
     """Add the values of one table's columns to the counts. Missing values are counted under None."""
@@ -144,23 +160,23 @@ def _add(
             raise DataError("table.without-names", columns=shown(names))
         columns = [name for name in names if name and names.count(name) == 1] if asked is None else list(asked)
         # NA means a missing cell, unless it is a listed label.
-        return {name: Cells(Kind.TEXT, SPELLINGS & {*((asked or {}).get(name) or ())}) for name in columns}
+        labels = {name: SPELLINGS & {*((asked or {}).get(name) or ())} for name in columns}
+        return {name: Cells(Kind.TEXT, labels[name], spelling) for name in columns}
 
     scanned = scan(table, checked_columns(chosen, dict.fromkeys(asked or (), "columns")), list(asked or ()))
     for name in scanned.asked:
         kind = _CELLS if is_text(table) else _kind(scanned.types[name])
         if kinds.setdefault(name, kind) != kind:
             raise DataError("column.other-kind", before=kinds[name], name=name, kind=kind)
+        counts.setdefault(name, Counter())
     for batch in scanned.batches(list(scanned.asked)):
         for name in scanned.asked:
-            counter = counts.setdefault(name, Counter())
-            counter.update(dict(_counted(batch.column(name))))
+            counter = counts[name]
+            counter.update(dict(_counted(from_typed(batch.column(name), scanned.asked[name]))))
             while len(counter) > _MOST_DIFFERENT:
                 thinned.add(name)
                 ranked = sorted((item for item in counter.items() if item[0] is not None), key=itemgetter(0))[::2]
                 counts[name] = counter = Counter({None: counter[None], **{value: 2 * count for value, count in ranked}})
-    for name in scanned.asked:
-        counts.setdefault(name, Counter())
 
 
 def _kind(kind: pa.DataType) -> str:
@@ -186,24 +202,68 @@ def _counted(column: Any) -> Iterator[tuple[Any, int]]:
     yield from zip(counts.field("values").to_pylist(), counts.field("counts").to_pylist(), strict=True)
 
 
-def _summary(name: str, counts: Counter[Any], kind: str, thinned: bool) -> ColumnSummary:
+def _summary(name: str, counts: Counter[Any], kind: str, thinned: bool, spelling: CellFormat) -> ColumnSummary:
     """Return the counts of a column. The cells of text determine whether it holds integers, numbers, dates or text."""
     missing, is_spelled = counts.pop(None, 0), kind == _CELLS
-    if kind == _CELLS and counts and all(map(_WHOLE.fullmatch, counts)):
-        kind, counts = INTEGERS, _as_integers(counts)
-    elif kind == _CELLS and counts and all(_NUMBER.fullmatch(text) and isfinite(float(text)) for text in counts):
-        kind = NUMBER_LABELS
-    elif kind in {_CELLS, TEXT}:
-        kind = DATES if counts and all(len(text) > 4 and DATE.fullmatch(text.strip()) for text in counts) else TEXT
+    if kind in {_CELLS, TEXT}:
+        kind, counts = _texts(counts, spelling, is_spelled=is_spelled)
     if kind == NUMBER_LABELS:
-        numbers: Counter[Any] = Counter()
-        for value, count in counts.items():
-            numbers[float(value)] += count
-        counts = numbers
+        counts = _recounted(counts, map(float, counts))
         if counts and all(value.is_integer() and abs(value) < 2.0**53 for value in counts):
             # In data frames a missing cell turns a column of integers into floats.
-            kind, counts = INTEGERS, Counter({int(value): count for value, count in counts.items()})
+            kind, counts = INTEGERS, _recounted(counts, map(int, counts))
     return ColumnSummary(name, kind, counts, missing, thinned, is_spelled)
+
+
+def _texts(counts: Counter[Any], spelling: CellFormat, *, is_spelled: bool) -> tuple[str, Counter[Any]]:
+    """Return the type of the values that texts stand for, and the counts of these values."""
+    column = pa.array(counts, pa.string())
+    numbers = _recounted(counts, with_points(column).to_pylist()) if spelling.decimal == "," else counts
+    if is_spelled and counts and all(map(_WHOLE.fullmatch, numbers)):
+        return INTEGERS, _as_integers(numbers)
+    if is_spelled and counts and all(map(_is_number, numbers)):
+        return NUMBER_LABELS, numbers
+    dates = _recounted(counts, with_year_first(column, spelling).to_pylist())
+    if counts and all(len(text) > 4 and DATE.fullmatch(text.strip()) for text in dates):
+        return DATES, dates
+    return TEXT, counts
+
+
+def _is_number(text: str) -> bool:
+    return _NUMBER.fullmatch(text) is not None and isfinite(float(text))
+
+
+def _recounted(counts: Mapping[Any, int], values: Iterable[Any]) -> Counter[Any]:
+    """Return the counts of other values, one for each counted value."""
+    changed: Counter[Any] = Counter()
+    for value, rows in zip(values, counts.values(), strict=True):
+        changed[value] += rows
+    return changed
+
+
+def refuse_spelling(summary: ColumnSummary, least: int = LEAST) -> None:
+    """Raise an error for a column of text that holds numbers or dates in another spelling.
+
+    The error names the option that reads them. It quotes only texts of at least ``least`` rows.
+
+    Raises:
+        DataError: if the column holds dates without the year in front, numbers with decimal commas, or numbers beside
+            at most a few other texts.
+    """
+    name, texts = summary.name, summary.counts
+    if summary.kind != TEXT or not texts:
+        return
+    days = [order for order in DATE_ORDERS if _texts(texts, CellFormat(dates=order), is_spelled=False)[0] == DATES]
+    if days:
+        raise DataError("column.order-of-dates", name=name, orders=" or ".join(days))
+    pointed = with_points(pa.array(texts, pa.string())).to_pylist()
+    others = {text for text, point in zip(texts, pointed, strict=True) if not (_is_number(text) or _is_number(point))}
+    rows = sum(texts[text] for text in others)
+    if summary.is_spelled and not others:
+        raise DataError("column.decimal-commas", name=name)
+    if summary.is_spelled and len(others) <= _FEW_TEXTS < len(texts) / 2 and 2 * rows < summary.rows:
+        shown = ", ".join(repr(text) for text in sorted(others) if texts[text] >= least) or "none"
+        raise DataError("column.few-texts", name=name, count=len(others), rows=rows, shown=shown)
 
 
 def labels_in(
@@ -233,6 +293,7 @@ def labels_in(
     texts, kind, name = summary.counts, summary.kind, summary.name
     counts = joined_counts(texts, join) if kind == TEXT else texts
     if listed is None:
+        refuse_spelling(summary, least)
         if kind not in {TEXT, INTEGERS}:
             raise DataError("labels.no-kind", name=name, kind=kind)
         labels = tuple(sorted(value for value, count in counts.items() if count >= least))
@@ -262,6 +323,7 @@ def labels_between(summary: ColumnSummary, cuts: Sequence[Cut], *, found: bool =
         ParameterError: if the cuts are not ascending.
     """
     check_ascending(cuts)
+    refuse_spelling(summary)
     if summary.rows and (summary.kind not in _CUT or (summary.kind == DATES) != are_dates(cuts)):
         raise DataError("cuts.other-kind", name=summary.name, kind=summary.kind)
     return ColumnLabels(tuple(labels_of_cuts(cuts)), found, summary.rows + summary.missing, summary.missing, 0, 0)
@@ -301,6 +363,7 @@ def proposed_ends(summary: ColumnSummary, *, least: int = LEAST) -> tuple[float,
     Raises:
         DataError: if the column holds no numbers, or too few different numbers.
     """
+    refuse_spelling(summary, least)
     values = sorted(summary.counts) if summary.kind in (INTEGERS, NUMBER_LABELS) else []
     upto = np.cumsum([summary.counts[value] for value in values])
     if len(values) > 1 and upto[-1] >= 2 * least:
@@ -339,10 +402,7 @@ def _days(low: str, high: str) -> list[str]:
 
 def _as_integers(counts: Counter[Any]) -> Counter[Any]:
     """Return counts with texts of whole numbers, such as 20 and 20.0, as integers. Other texts stay unchanged."""
-    integers: Counter[Any] = Counter()
-    for text, count in counts.items():
-        integers[int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text] += count
-    return integers
+    return _recounted(counts, (int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else text for text in counts))
 
 
 def _listed(name: str, listed: Sequence[str], kind: str) -> tuple[Label, ...]:

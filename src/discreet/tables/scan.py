@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from discreet.core.arrow import plain_batch, plain_type
-from discreet.files.paths import COLUMNS, GZIP, TABLES, File, checked, folder_columns
+from discreet.files.paths import COLUMNS, GZIP, TABLES, TEXTS, File, checked, folder_columns
 from discreet.files.reading import files_in, opened, opened_text, readable
 from discreet.files.stored import FileState, StoredTable, look
 from discreet.tables import text
@@ -21,7 +21,6 @@ from discreet.tables.text import Cells, DelimitedText, Kind, layout_of
 
 BATCH_ROWS = 1 << 16
 KEPT_BYTES = 1 << 26
-_CSV = ".csv"
 
 Chosen: TypeAlias = Callable[[Sequence[str]], Mapping[str, Cells]]
 """A function from the names of a table's columns to the columns to read, each with its type; may raise DataError."""
@@ -132,8 +131,8 @@ def kind_of(source: File) -> str:
 
 
 def is_text(source: File) -> bool:
-    """Return true if a table is a CSV file, whose cells have no types."""
-    return kind_of(source) == _CSV
+    """Return true if a table is a file of separated text, whose cells have no types."""
+    return kind_of(source) in TEXTS
 
 
 def scan(source: File, chosen: Chosen, wanted: Sequence[str] = ()) -> TableScan:
@@ -179,7 +178,7 @@ def _inspected(source: File, chosen: Chosen, wanted: Sequence[str]) -> TableScan
             spelled = {name: other for name, other in zip(names, stored.schema.names, strict=True) if name != other}
             return TableScan(source, asked, types, sum(stored.rows), names, stored.state, stored, spelled=spelled)
         state = FileState.of(source)
-        if kind == _CSV:
+        if kind in TEXTS:
             layout = layout_of(source, wanted)
             return _scan_text(DelimitedText(source, layout, chosen(layout.columns)), state)
         table = _lines(source)
@@ -195,7 +194,7 @@ def whole_table(source: File) -> pa.Table:
     """Read all columns of a table. The types of CSV columns follow from their cells; errors as for `scan`."""
     kind = kind_of(source)
     with readable(source):
-        if kind == _CSV:
+        if kind in TEXTS:
             return text.whole(source)
         if kind not in COLUMNS:
             return _lines(source)

@@ -24,6 +24,7 @@ from pyarrow import csv
 
 from discreet.arrays import BoolArray
 from discreet.core.arrow import array_of, arrow_numbers, decimals_as_numbers, is_textual, one_array
+from discreet.core.checks import checked_choice
 from discreet.core.columns import absent, whole_numbers
 from discreet.core.domain import Domain
 from discreet.core.labels.spaces import TEXT, LabelSpace
@@ -39,6 +40,10 @@ SPELLINGS = frozenset(["", *_NUMBERS_AWAY.split("|"), "None", "<NA>", "\\N"])
 
 _INTEGER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# Groups of three digits after a point, a space, an apostrophe, or a space that does not break.
+_THOUSANDS = "[. '\u2019\u00a0\u202f]"
+_GROUPED = f"^[+-]?[0-9]{{1,3}}({_THOUSANDS}[0-9]{{3}})+(,[0-9]*)?$"
+DATE_ORDERS = ("day-first", "month-first")
 _COMMA = r"^[+-]?[0-9]*,[0-9]+$"
 
 
@@ -52,6 +57,31 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class CellFormat:
+    """The format of cells of text: decimal mark, texts for missing cells, and dates.
+
+    Attributes:
+        decimal: the decimal mark of numbers, a point or a comma. Beside a comma, a point, a space or an apostrophe
+            separates thousands.
+        missing: texts that mean a missing cell, besides `SPELLINGS`.
+        dates: the order of dates such as 03/04/2026, ``day-first`` or ``month-first``; empty if there are none. Dates
+            with points, such as 31.12.2026, have the day first.
+    """
+
+    decimal: str = "."
+    missing: tuple[str, ...] = ()
+    dates: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise an error for another decimal mark, or another order of dates."""
+        checked_choice("decimal", self.decimal, (".", ","))
+        checked_choice("dates", self.dates, ("", *DATE_ORDERS))
+
+
+PLAIN = CellFormat()
+
+
+@dataclass(frozen=True, slots=True)
 class Cells:
     """The type as which a column's cells are read, and the texts that mean a missing cell.
 
@@ -59,15 +89,17 @@ class Cells:
         kind: the type of the cells; ANY if it follows from the cells.
         labels: texts that usually mean a missing cell, but are labels in this column; None if the cells are names of
             users or tags, for which only an empty cell is missing, in files of all formats.
+        spelling: how the cells are written.
     """
 
     kind: Kind
     labels: frozenset[str] | None = frozenset()
+    spelling: CellFormat = PLAIN
 
     @property
     def spellings(self) -> frozenset[str]:
         """The texts that mean a missing cell."""
-        return SPELLINGS - (self.labels or frozenset())
+        return (SPELLINGS - (self.labels or frozenset())).union(self.spelling.missing)
 
     @property
     def type(self) -> pa.DataType | None:
@@ -122,10 +154,50 @@ def from_text(
         column = without_empty(column)
     if cells.kind is Kind.TEXT:
         return column
+    if cells.spelling.decimal == ",":
+        if pc.any(pc.match_substring_regex(column, _GROUPED)).as_py():
+            # stacklevel=1: the warning shows this line of code and not the caller's.
+            warnings.warn(f"Column {name!r} has thousands separators: 1.500 counts as 1500.", UserWarning, stacklevel=1)
+        column = with_points(column)
     read, wrong = _whole_numbers(column) if cells.kind is Kind.INTEGER else _numbers(column)
     if wrong.any():
         raise _wrong_cells(name, column, cells, wrong, place)
     return read
+
+
+def with_points(column: Any) -> Any:
+    """Return numbers with decimal commas as numbers with points; any other text becomes a text that is no number.
+
+    Example:
+        >>> with_points(pa.array(["1,81", "7", "1.5"])).to_pylist()
+        ['1.81', '7', '?']
+    """
+    import pyarrow.compute as pc
+
+    cells = pc.utf8_trim_whitespace(column)
+    grouped = pc.match_substring_regex(cells, _GROUPED)
+    cells = pc.if_else(grouped, pc.replace_substring_regex(cells, _THOUSANDS, ""), cells)
+    return pc.if_else(pc.match_substring(cells, "."), "?", pc.replace_substring(cells, ",", "."))
+
+
+def with_year_first(column: Any, spelling: CellFormat) -> Any:
+    """Return dates with the day or the month first as dates with the year first; other texts stay unchanged.
+
+    Example:
+        >>> with_year_first(pa.array(["31.12.1950", "1.2.2026 12:30", "1950"]), CellFormat()).to_pylist()
+        ['1950-12-31', '2026-02-01 12:30', '1950']
+    """
+    import pyarrow.compute as pc
+
+    day, month = r"(?P<day>0?[1-9]|[12][0-9]|3[01])", r"(?P<month>0?[1-9]|1[0-2])"
+    first, second = (month, day) if spelling.dates == "month-first" else (day, month)
+    mark = "[./-]" if spelling.dates else "[.]"
+    pattern = f"^{first}{mark}{second}{mark}(?P<year>[0-9]{{4}})(?P<rest>|[ T].*)$"
+    column = column.cast(pa.string())
+    parts = pc.extract_regex(pc.utf8_trim_whitespace(column), pattern)
+    year, *others, rest = (pc.struct_field(parts, name) for name in ("year", "month", "day", "rest"))
+    written = pc.binary_join_element_wise(year, *(pc.utf8_lpad(part, 2, "0") for part in others), "-")
+    return pc.coalesce(pc.binary_join_element_wise(written, rest, ""), column)
 
 
 def without_empty(column: Any) -> Any:
@@ -188,6 +260,10 @@ def from_typed(column: Any, cells: Cells) -> Any:
     """
     if cells.kind is Kind.INTEGER or cells.labels is None:
         column = as_integers(column)
+    if is_textual(column.type) and cells.spelling.missing:
+        import pyarrow.compute as pc
+
+        column = _without(column, pc.is_in(column, value_set=pa.array(cells.spelling.missing, column.type)))
     if cells.labels is not None:
         return column
     return column.cast(pa.string()) if pa.types.is_integer(column.type) else without_empty(column)
@@ -250,8 +326,12 @@ def layout_of(source: File, wanted: Sequence[str]) -> Layout:
         separators, text, skipped = [first[4]], rest, 1
     heads = {separator: _header(text, separator, wanted) for separator in separators}
     separator = _separator({separator: columns for separator, (columns, _, _) in heads.items()}, wanted)
-    columns, lines, after = heads[separator]
-    empty, quoted = not after and len(start) < _START, any(b'"' in piece for piece in pieces(source, _PIECE))
+    columns, lines, cells = heads[separator]
+    # R and pandas write a column for the names of rows, whose own name is empty.
+    wide = [rows[0] for _, _, rows in heads.values() if rows and min(rows) == max(rows) > 2]
+    if wide and columns[0] and not any(columns[1:]) and not set(wanted) & {*columns}:
+        raise DataError("header.title", count=wide[0])
+    empty, quoted = not cells and len(start) < _START, any(b'"' in piece for piece in pieces(source, _PIECE))
     return Layout(tuple(columns), separator, encoding, lines + skipped, empty, quoted)
 
 
@@ -283,17 +363,18 @@ def as_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
     return [lacking.get(composed(name), name) for name in names] if lacking else list(names)
 
 
-def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str], int, bool]:
-    """Return the names of columns in a header, the number of its lines, and whether rows follow."""
+def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str], int, list[int]]:
+    """Return the names of columns in a header, the number of its lines, and the numbers of cells of two more rows."""
     lines = io.StringIO(text, newline="")
     reader = python_csv.reader(lines, delimiter=separator)
     try:
-        cells = next(reader, [])
+        cells, count = next(reader, []), reader.line_num
+        following = [len(row) for row in islice(reader, 2)]
     except python_csv.Error:
         raise DataError("header.too-long") from None
     if not any(cell.strip() for cell in cells):
         raise DataError("header.empty")
-    return as_wanted([cell.strip() for cell in cells], wanted), reader.line_num, bool(lines.read(1))
+    return as_wanted([cell.strip() for cell in cells], wanted), count, following
 
 
 def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
@@ -435,12 +516,14 @@ class DelimitedText:
         cells = self.asked[name]
         if cells.kind is Kind.ANY:
             return self.types.get(name)
-        return pa.string() if self.careful else cells.type
+        # Arrow would read 1.500 as a number with a decimal point.
+        return pa.string() if self.careful or cells.spelling.decimal == "," else cells.type
 
     @property
     def _labels(self) -> frozenset[str]:
-        """Texts for a missing cell that are labels of some column. In all columns they are first read as text."""
-        return frozenset().union(*(cells.labels or () for cells in self.asked.values()))
+        """Texts that mean a missing cell in some columns only. In all columns they are first read as text."""
+        parts = ({*(cells.labels or ()), *cells.spelling.missing} for cells in self.asked.values())
+        return frozenset().union(*parts)
 
     def _column(self, name: str, column: Any) -> Any:
         cells = self.asked[name]

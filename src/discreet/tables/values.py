@@ -6,7 +6,7 @@ without a code has their number in the whole table.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,7 +27,7 @@ from discreet.tables.columns import checked_columns, is_number, shown
 from discreet.tables.cuts import Cuts, by_attribute, cells_with_cuts, cut, each_column
 from discreet.tables.kept import check_apart, checked_keep, kept_in, kept_schema
 from discreet.tables.scan import TableScan, is_text, kind_of, scan
-from discreet.tables.text import ANYTHING, NAMES, Cells, Kind, cells_of, columns_of, from_typed
+from discreet.tables.text import ANYTHING, NAMES, PLAIN, CellFormat, Cells, Kind, cells_of, columns_of, from_typed
 
 Label: TypeAlias = str | int
 MissingLabel: TypeAlias = Label | dict[str, Label]
@@ -163,6 +163,7 @@ class ValueColumns:
             secret values; None for plans without placeholders.
         as_read: whether a text that is no label is read as the label that reads alike; see `Domain.encode`.
         float32: whether columns of float64 are read as float32, because they were float32 before.
+        spelling: how the cells of text are written: decimal commas, texts for missing cells, and dates.
 
     Raises:
         ParameterError: if the name of a kept column is not valid, or placeholders are given without users or with kept
@@ -180,6 +181,7 @@ class ValueColumns:
     placeholders: Placeholders | None = None
     as_read: bool = False
     float32: bool = False
+    spelling: CellFormat = PLAIN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "keep", checked_keep(self.keep))
@@ -210,7 +212,15 @@ class ValueColumns:
             ParameterError: if the file does not have the ending of a table, a column is named for a product or a grid,
                 or a kept column holds values or users.
         """
-        table = ValueScan.of(source, self.domain, user=self.user, column=self.column, keep=self.keep, cuts=self.cuts)
+        table = ValueScan.of(
+            source,
+            self.domain,
+            user=self.user,
+            column=self.column,
+            keep=self.keep,
+            cuts=self.cuts,
+            spelling=self.spelling,
+        )
         return CodedValues(table, self)
 
 
@@ -261,7 +271,7 @@ class CodedValues:
         """Return the columns of a batch without rows to leave out, and the number of left-out rows by reason."""
         asked = self.columns
         read = as_float32(values) if asked.float32 else values
-        read = read if asked.cuts is None else cut(read, asked.cuts, asked.domain)
+        read = read if asked.cuts is None else cut(read, asked.cuts, asked.domain, asked.spelling)
         read = filled(read, asked.missing_label)
         needed = {"value": read} | ({} if users is None else {"user": users})
         rows, counts = needed | more | ({} if beside is None else {"kept": beside}), dict[str, int]()
@@ -449,6 +459,7 @@ class ValueScan:
         tag: str | None = None,
         keep: tuple[str, ...] = (),
         cuts: Cuts | None = None,
+        spelling: CellFormat = PLAIN,
     ) -> "ValueScan":
         """Check the columns of a table of values, with ``cuts`` for them; arguments and errors as for `read_owned`.
 
@@ -470,6 +481,7 @@ class ValueScan:
             check_apart(keep, [*names, *owners])
             cells = spread or {names[0]: cells_of(domain.space)}
             cells = cells if cuts is None else cells_with_cuts(cells, cuts)
+            cells = {name: replace(cell, spelling=spelling) for name, cell in cells.items()}
             return {**cells, **dict.fromkeys(owners, NAMES), **dict.fromkeys(keep, ANYTHING)}
 
         table = scan(source, checked_columns(chosen, arguments), wanted)

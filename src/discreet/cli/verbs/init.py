@@ -112,7 +112,7 @@ def init(
         plan_text(plan),
         facts | named,
         sentences,
-        _next(tables, [table.columns[name] for name in names], columns, output, more),
+        _next(tables, [table.columns[name] for name in names], columns, output, labels.repeated, more),
     )
 
 
@@ -184,10 +184,11 @@ def _next(
     summaries: Sequence[ColumnSummary],
     columns: Mapping[str, FoundLabels],
     output: Path | None,
+    table_options: str,
     more: str,
 ) -> list[str]:
-    """Return the next commands, from the plan to an estimate."""
-    column = f"--column {shlex.quote(summaries[0].name)} " if len(summaries) == 1 else ""
+    """Return the next commands, from the plan to an estimate. ``table_options`` are for the table's cells."""
+    column = f"--column {shlex.quote(summaries[0].name)} {table_options}" if len(summaries) == 1 else table_options
     missing = "--missing drop " if any(summary.missing for summary in summaries) else ""
     unknown = "--unknown drop " if any(proposal.labels.other_rows for proposal in columns.values()) else ""
     read = "--as-read " if any(proposal.labels.read_rows for proposal in columns.values()) else ""

@@ -83,7 +83,7 @@ def value_columns(
     spec = plan.document.domain
     owned = plan.domain, people.column, people.user
     columns = ValueColumns(*owned, spec.missing, missing, keep, spec.cuts, unknown, as_read=people.as_read)
-    checked_float32([columns := replace(columns, float32=people.float32)])
+    checked_float32([columns := replace(columns, float32=people.float32, spelling=people.spelling)])
     return columns
 
 

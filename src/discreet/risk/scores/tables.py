@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.arrays import FloatArray
-from discreet.errors import DataError, ParameterError
+from discreet.errors import DataError
 from discreet.risk.identifiers import identifier_codes
-from discreet.tables.columns import read_table, shown
+from discreet.tables.columns import check_once, read_table
 
 
 def read_scores(
@@ -29,8 +29,8 @@ def read_scores(
         probes.
 
     Raises:
-        ParameterError: if a column is missing.
-        DataError: if a pair is missing or repeated, or a score is neither a finite number nor ``failed``.
+        DataError: if a column is missing, a pair is missing or repeated, or a score is neither a finite number nor
+            ``failed``.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -48,8 +48,7 @@ def read_scores(
 
 def _matrix(table: Any, probe: str, template: str, score: str) -> FloatArray:
     for argument, name in {"probe": probe, "template": template, "score": score}.items():
-        if name not in table.column_names:
-            raise ParameterError("column.unknown-name", argument=argument, columns=shown(table.column_names), name=name)
+        check_once(name, table.column_names, argument)
     (rows, n), (columns, m) = (identifier_codes(table[name], name) for name in (probe, template))
     same = np.asarray(table[probe].combine_chunks().unique()).tolist()
     order = {name: place for place, name in enumerate(same)}
