@@ -573,5 +573,5 @@ def all_below(numbers: IntArray, limit: int) -> bool:
 
 @cache
 def _unsigned(kind: np.dtype[Any]) -> tuple[np.dtype[Any], int]:
-    """Return the unsigned integer type of the same size, and the largest integer of the given type."""
+    """Return the unsigned type of the same size as an integer type, and the integer type's largest integer."""
     return np.dtype(kind.str.replace("i", "u")), int(np.iinfo(kind).max)

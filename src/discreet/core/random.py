@@ -406,7 +406,7 @@ def bernoulli32(n: int, threshold: int, random: RandomSource) -> BoolArray:
 
 
 def decided(halves: AnyArray, threshold: int, random: RandomSource) -> BoolArray:
-    """Return the ``(n,)`` booleans that `bernoulli32` draws if its first halves of words are given."""
+    """Return the ``(n,)`` random booleans of `bernoulli32`, from given first halves of words."""
     high, low = divmod(threshold, 1 << _HALF_BITS)
     truth: BoolArray = halves < np.uint32(high)
     tied = np.flatnonzero(halves == np.uint32(high))

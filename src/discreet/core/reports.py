@@ -184,7 +184,7 @@ class Reports:
 
     @property
     def batch(self) -> NamedBatch | None:
-        """The batch, or the part of one batch, that holds all reports; None if there are several or it is unknown."""
+        """The batch, or the part of one batch, that holds all reports; None for several batches or an unknown one."""
         return self.batches[0] if len(self.batches) == 1 and self.batches[0].n == self.n else None
 
     def part(self, start: int, stop: int) -> Self:

@@ -242,7 +242,7 @@ class LocalRows(Rows):
         return self._w
 
     def _moved(self, rows: slice, length: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return B d, w, and w after a step of this length, for a slice of rows."""
+        """Return, for some rows, the product of B with the direction, and w before and after a step of this length."""
         # In double precision, also if the products are in single precision.
         along, w = self._along[rows].astype(np.float64, copy=False), self._weights()[rows]
         after = along * length

@@ -125,7 +125,7 @@ def _intervals(start: LinearStart, limits: str | None) -> ValueUncertainty:
 def _less_smoothing(
     problem: "Smoother", solution: "_Solution", n: int, maximum: "Callable[[Smoother, FloatArray], _Solution]"
 ) -> tuple["Smoother", "_Solution"]:
-    """Return a problem with less smoothing and its solution, if reports are far likelier; else the given pair."""
+    """Return the given problem and solution, or with less smoothing if reports are far likelier then."""
     likelihood, needed = problem.evidence(solution.point, n), _FAR_LIKELIER
     for _ in range(_MOST_TIMES):
         less = replace(problem, strength=problem.strength * _LESS)

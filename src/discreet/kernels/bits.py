@@ -67,7 +67,7 @@ def count_columns(rows: NDArray[np.uint8], size: int, *, threads: int | None = 1
 
 
 def _rows_side_by_side(size: int, width: int) -> int:
-    """Return the number of rows that are counted together, so that they fill whole 64-bit words."""
+    """Return the number of rows to place side by side, so that the rows fill whole 64-bit words."""
     lanes = 8 << (min(_BYTES_SIDE_BY_SIDE, size >> 12) // width).bit_length()
     # Sixteen runs of memory at distances of whole pages would collide in the cache.
     while lanes > 8 and lanes * width % _PAGE == 0:

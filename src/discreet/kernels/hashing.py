@@ -40,7 +40,7 @@ _NOWHERE = 0xFFFFFFFF
 def add_preimages(
     columns: _Columns, groups: NDArray[np.int32], counts: NDArray[np.int64], *, prime: int, buckets: int
 ) -> None:
-    """Add, for every value and group, the number of blocks with this value to counts.
+    """Add to existing counts, for every group and value, the number of blocks that contain the value.
 
     Args:
         columns: alpha, beta and bucket, each of shape ``(m,)``.
@@ -66,7 +66,7 @@ def preimages_dot(
     buckets: int,
     threads: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return, for every report, the sum of the values in its block.
+    """Return, for every report, the sum of the values in the report's block.
 
     Args:
         alpha: shape ``(m,)``.
@@ -181,7 +181,7 @@ def _reports_per_task(prime: int, buckets: int) -> int:
 def count_by_group(
     columns: _Columns, groups: NDArray[np.int32], prime: int, buckets: int, counts: NDArray[np.int64]
 ) -> None:
-    """Add, for each group and value, the number of blocks with this value to ``(g, size)`` counts."""
+    """Add to ``(g, size)`` counts, for every group and value, the number of blocks that contain the value."""
     flat, size, rows = counts.reshape(-1), np.uint64(counts.shape[1]), np.empty(_LANES, np.uint64)
     for start in range(0, columns[0].size, _LANES):
         x, step, visits = begin_walks(columns, start, prime, buckets)
@@ -298,7 +298,7 @@ _INTERLEAVED = 1 << 10
 def gather_buckets(
     coefficients: NDArray[np.uint32], tables: NDArray[Number], *, prime: int, size: int, threads: int | None = None
 ) -> NDArray[Number]:
-    """Return, for every value, the sum of the entries of its buckets over all functions.
+    """Return, for every value, the sum of the table entries of the value's buckets over all functions.
 
     Args:
         coefficients: shape ``(m, 4)``, c0 to c3 of each function, below the prime.
@@ -373,7 +373,7 @@ def _checked(coefficients: NDArray[np.uint32], prime: int, size: int) -> NDArray
 
 @compiled(plain=plain.gather)
 def collect(coefficients: NDArray[np.uint32], tables: NDArray[Any], prime: int, start: int, sums: NDArray[Any]) -> None:
-    """Add, for each value, the entries of its buckets over a pool's functions to sums."""
+    """Add the table entries of each value's buckets, over a pool's functions, to the value's sum."""
     buckets = np.empty(_TILE, np.uint32)
     for function in range(len(coefficients)):
         row = tables[function]

@@ -1,4 +1,4 @@
-"""NumPy kernels for machines without numba, with the same arguments and the same sums as the compiled ones.
+"""NumPy kernels for machines without numba, with the same arguments and results as the compiled kernels.
 
 Sums of integers are identical; sums of floating-point numbers are added in another order.
 """
@@ -16,7 +16,7 @@ _ENTRIES_AT_ONCE = 1 << 15
 
 
 def count_preimages(columns: Any, groups: AnyArray, prime: int, buckets: int, counts: IntArray) -> None:
-    """Add, for every value and group, the number of blocks with this value to counts."""
+    """Add to existing counts, for every group and value, the number of blocks that contain the value."""
     flat, size = counts.reshape(-1), counts.shape[1]
     starts = groups.astype(np.int64) * size
     for rows, values in _preimages(columns, prime, buckets):
@@ -25,14 +25,14 @@ def count_preimages(columns: Any, groups: AnyArray, prime: int, buckets: int, co
 
 
 def preimages_dot(columns: Any, values: FloatArray, prime: int, buckets: int, sums: FloatArray) -> None:
-    """Add, for every report, the sum of the values in its block to sums."""
+    """Add, for every report, the values in the report's block to the report's sum."""
     padded = np.append(values, 0.0)
     for rows, places in _preimages(columns, prime, buckets):
         sums[rows] += padded[np.minimum(places, values.size).astype(np.int64)]
 
 
 def preimages_dot_transposed(columns: Any, weights: FloatArray, prime: int, buckets: int, sums: FloatArray) -> None:
-    """Add, for every value, the sum of the weights of the reports whose blocks contain the value to sums."""
+    """Add, for every value, the weights of the reports whose blocks contain the value to the value's sum."""
     for rows, places in _preimages(columns, prime, buckets):
         there = places < sums.size
         np.add.at(sums, places[there].astype(np.int64), weights[rows][there])

@@ -1,4 +1,4 @@
-"""Block laws: how blocks are drawn, what they contain, and how a tally counts them.
+"""Block laws: distributions of random blocks of values, with samplers, and the counts of blocks in a tally.
 
 A block is the random set of sensitive values that a report contains. `discreet.mechanisms.law` adds truth or noise.
 Functions here compute the properties of a block law. A law that has a faster way defines a member with one of these

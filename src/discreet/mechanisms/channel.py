@@ -140,7 +140,7 @@ class MatrixDecoder(Decoder):
         return float((loss @ p - p @ p) / checked_n(n))
 
     def contributions(self, reports: Reports) -> FloatArray:
-        """Return the ``(n, |X|)`` contributions of reports to the estimates: for each report, the row of its output."""
+        """Return the ``(n, |X|)`` contributions of reports: for each report, the decoder's row for the output."""
         self.maker.tally_of(reports)
         return self.inverse[self.outputs(reports)]
 
@@ -252,7 +252,7 @@ class Channel(Mechanism):
 
     @cached_property
     def word_shares(self) -> tuple[AnyArray, WordArray]:
-        """The possible outputs of each input, and for each output but the last the largest random word that gives it.
+        """The possible outputs of each input, and the largest random word for each of these outputs but the last.
 
         Returns:
             ``(|X|, 2^k)`` outputs and ``(|X|, 2^k - 1)`` words. Rows that need fewer words are padded with the largest

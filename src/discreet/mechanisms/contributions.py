@@ -102,7 +102,7 @@ class Contributions(ABC):
         """
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return ``(m, g)`` E W^2 of people in each group, and the ``(m,)`` largest abs(W) or upper bounds on them.
+        """Return ``(m, g)`` E W^2 of people in each group, and the ``(m,)`` largest abs(W), or upper bounds on both.
 
         Raises:
             ParameterError: if the contributions do not belong to a tally.
@@ -127,7 +127,7 @@ class OutcomeContributions(Contributions):
 
     @abstractmethod
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return ``(|X|,)`` sums over the outcomes of an outcome's number times its contribution to each estimate."""
+        """Return, for each value, the sum over outcomes of a number times the outcome's contribution."""
 
     @abstractmethod
     def given(self, numbers: FloatArray) -> FloatArray:
@@ -198,7 +198,7 @@ class MatrixContributions(OutcomeContributions):
         return at @ self.matrix
 
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return the sums of an output's number times its contribution; see `OutcomeContributions`."""
+        """Return, for each value, the sum over outputs of a number times the output's contribution."""
         return numbers @ self.inverse
 
     def given(self, numbers: FloatArray) -> FloatArray:
@@ -255,7 +255,7 @@ class BlockContributions(OutcomeContributions):
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
     def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return the sums of an outcome's number times its contribution; see `OutcomeContributions`."""
+        """Return, for each value, the sum over outcomes of a number times the outcome's contribution."""
         (inside, outside, _), count = self.coefficients.kinds[0].contributions, len(self.noise)
         blocks, clear = numbers[:count], numbers[count:]
         silent, _, reported = self.coefficients.clear_contributions

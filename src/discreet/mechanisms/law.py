@@ -111,7 +111,7 @@ def exponential_below(epsilon: float) -> Fraction:
 
 
 def truth_threshold(epsilon: float, inclusion: Fraction) -> int:
-    """Return the largest S such that truth with probability S / 2^64 satisfies epsilon.
+    """Return the largest S for which truth with probability S / 2^64 keeps the promise epsilon.
 
     Args:
         epsilon: the promise, in nats.

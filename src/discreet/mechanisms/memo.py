@@ -135,7 +135,7 @@ class Memo:
         return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
 
     def is_exact(self, rounds: int) -> bool:
-        """Return true if `ratio` is exact. With too many blocks it is an upper bound."""
+        """Return true if `ratio` is exact; with too many blocks, `ratio` is an upper bound."""
         return self._revealing_chances(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:

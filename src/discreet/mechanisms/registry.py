@@ -60,7 +60,7 @@ class Enumeration:
 
     @cached_property
     def inclusions(self) -> tuple[Fraction, ...]:
-        """Pi of each value: the summed probabilities of the blocks that contain it."""
+        """The probability pi of each value: the sum of the probabilities of the blocks that contain the value."""
         return tuple(self._sums(np.ones(len(self.weights), dtype=np.int64)))
 
     def form_faults(self) -> Iterator[str]:

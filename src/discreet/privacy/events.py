@@ -250,7 +250,7 @@ def _occurring(labels: IntArray) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of observations. An audit compares its probability between two values.
+    """A set of observations whose probabilities for two values an audit compares.
 
     Attributes:
         first: the value, with its neighbour, for which the event should be likely.

@@ -495,7 +495,7 @@ _guarantee = lru_cache(maxsize=_KNOWN)(shuffled)
 def _composed(
     guarantees: tuple[ShuffledGuarantee, ...], draws: tuple[tuple[int, ...], ...], chance: float
 ) -> list[float]:
-    """Return for each set of guarantees an epsilon that their summed loss exceeds with this chance at most."""
+    """Return, for each set of guarantees, an epsilon that the summed privacy loss exceeds with at most this chance."""
     return joint_epsilons_at_chance([guarantee.curve for guarantee in guarantees], draws, chance)
 
 

@@ -556,7 +556,7 @@ class Estimate(TabularResult):
         return self._for_domain(domain, cells.total(self.frequencies), self.uncertainty.over(cells))
 
     def controlled(self) -> "Estimate":
-        """Return the estimate with a control variate in each frequency, as sums of frequencies have it.
+        """Return the estimate with a control variate in each frequency, so that the frequencies sum to 1.
 
         Each frequency is the estimate minus a multiple of (sum of all estimates - 1).
         """

@@ -51,7 +51,7 @@ def slopes(second: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def least_concave(points: FloatArray, heights: FloatArray) -> FloatArray:
-    """Return the least concave function above points, at these points.
+    """Return the least concave majorant of points, at the positions of the points.
 
     Args:
         points: ``(q,)`` ascending.

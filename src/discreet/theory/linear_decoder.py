@@ -70,7 +70,7 @@ class PoolBias:
 
     @classmethod
     def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
-        """Return u and w from the mean, the variance and the covariance of R; both are 0 if the mean is 1."""
+        """Return u and w from the moments of R, the share of a pool's functions under which two values collide."""
         apart = (1 - conditional_inclusion) ** 2
         return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
 
@@ -221,7 +221,7 @@ class DecoderCoefficients(ABC):
 
     @property
     def _silent(self) -> tuple[float, float]:
-        """The probability of a report in clear without a block, and its contribution to a sensitive value."""
+        """The probability of a report in clear without a block, and the report's contribution to a sensitive value."""
         alone = self.clear_size > 0 and not self.clear_blocks
         return (self.truth, self.clear_contributions[0]) if alone else (0.0, 0.0)
 
