@@ -124,7 +124,7 @@ function isEpochs(said) {
 function isOrigin(said) {
   try {
     const { origin, protocol, hostname } = new URL(said);
-    return origin === said && /^([a-z0-9.-]+|\[[0-9a-f:.]+\])$/.test(hostname)
+    return origin === said && /^([a-z0-9.-]+|\[(?!::ffff:[0-9a-f]+:)[0-9a-f:]+\])$/.test(hostname)
       && (protocol === "https:" || (protocol === "http:" && ["localhost", "127.0.0.1", "[::1]"].includes(hostname)));
   } catch {
     return false;
@@ -315,7 +315,7 @@ function planned(document) {
     const collection = collectionOf(document), { space, bots, protected: { count } } = collection, added = bots?.count ?? 0;
     const { domain, epsilon, mechanism, version, title, tags, others, cells, ...unknown } = plan;
     if (
-      domain && epsilon === stated && isTable(mechanism) && !Object.keys(unknown).length
+      domain && epsilon === stated && isTable(mechanism) && (others === undefined || flag(others)) && !Object.keys(unknown).length
       && space.size + added === sampler.size && sampler.law.size - count === added && (!bots || count < space.size)
       && haveWords(collection)
     ) return collection;

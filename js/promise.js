@@ -160,11 +160,12 @@ export function realised(sampler) {
   const truth = decimal(sampler.truth, 1n, RANGE - 1n);
   const law = sampler.law;
   must(typeof law === "object" && law !== null && typeof law.law === "string"); // The block law must have a name.
+  const covered = sensitiveCount(sampler);
   // Of an unknown one nobody can say what it promises.
   if (!Object.hasOwn(LAWS, law.law)) refuse("law");
   const [fields, inclusion] = LAWS[law.law];
   must(isObjectOf(law, [...fields, "law"].sort())); // The block law must have its parts and no others.
-  must(law.size === sensitiveCount(sampler)); // The block law must be over the sensitive codes.
+  must(law.size === covered); // The block law must be over the sensitive codes.
   must(!sampler.clear_blocks || INDEPENDENT.includes(law.law)); // clear_blocks needs independent values.
   const [pi, whole] = inclusion(law);
   must(recordWidth(sampler) <= LARGEST_RECORD); // A record must fit into a frame.

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from ipaddress import ip_address
 from math import inf, isfinite
 from typing import Any
 from urllib.parse import urlsplit
@@ -65,7 +66,9 @@ _LARGEST = (1 << 53) - 1
 _MOST_EPOCHS = (1 << 32) - 1
 _FINGERPRINT = re.compile(r"[0-9a-f]{32}")
 _DECIMAL = re.compile(r"[1-9][0-9]{0,19}")
-_HOST = re.compile(r"[a-z0-9.-]+|[0-9a-f:.]+")
+# A host as browsers write it: a name whose last part is no number, or an address in its one form.
+_NAME_OF_HOST, _PART = r"(?!(.*\.)?(\d+|0x[0-9a-f]*)\.?$)[a-z0-9.-]+", r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+_HOST = re.compile(rf"{_NAME_OF_HOST}|{_PART}(\.{_PART}){{3}}|(?!::ffff:[0-9a-f]+:)[0-9a-f:]+")
 USUAL_PORTS = {"https": 443, "http": 80}
 """Default ports, which an origin must leave out."""
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -185,9 +188,7 @@ def refuse_invisible(document: Any) -> None:
     """
     invisible = sorted({character for text in _texts(document) for character in _INVISIBLE.findall(text)})
     if invisible:
-        shown = ", ".join(f"U+{ord(character):04X}" for character in invisible[:3])
-        shown += ", and more" if len(invisible) > 3 else ""
-        raise FieldError("text.invisible-characters", characters=shown)
+        raise FieldError("text.invisible-characters", characters=", ".join(f"U+{ord(x):04X}" for x in invisible[:3]))
 
 
 def _texts(content: Any) -> Iterator[str]:
@@ -208,12 +209,12 @@ def is_origin(text: str) -> bool:
     """Return true if devices may send to this origin: https, or http on the same machine."""
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host, port = parts.hostname or "", parts.port
+        written = f"[{ip_address(host)}]" if ":" in host else host
     except ValueError:
         return False
-    if not host or not _HOST.fullmatch(host) or port == USUAL_PORTS.get(parts.scheme):
+    if not _HOST.fullmatch(host) or port == USUAL_PORTS.get(parts.scheme):
         return False
-    written = f"[{host}]" if ":" in host else host
     safe = parts.scheme == "https" or (parts.scheme == "http" and host in LOOPBACK)
     return safe and text == f"{parts.scheme}://{written}" + ("" if port is None else f":{port}")
 
@@ -253,7 +254,7 @@ OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
 """Fields that a document may also have: public listing, a second coin, a survey, languages and texts."""
 
 
-_KINDS = {"labels": list, "range": (int, int), "number": dict, "product": [(str, list)], "grid": dict}
+_KINDS = {"labels": [str | int], "range": (int, int), "number": dict, "product": [(str, [str | int])], "grid": dict}
 _BESIDE = ("sensitive", "allow_unprotected", "missing", "cuts")
 _DOMAIN = {**dict.fromkeys((f"{name}?" for name in (*_KINDS, *_BESIDE)), Any), "attribute?": str, "exact?": bool}
 _PLAN = {
