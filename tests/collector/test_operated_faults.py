@@ -167,7 +167,8 @@ def test_nothing_comes_back_that_was_purged_while_a_killed_collector_sealed_it(t
         workers: list[int] = []
         wait_until(lambda: workers.extend(children(running.pid)) or workers)
         running.kill()
-        wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers), 5)
+        wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+    assert not list((tmp_path / "sealed").rglob("*.parquet"))
     assert verb(tmp_path, "purge", "habits", "--yes").returncode == 0
     assert not (tmp_path / "sealed" / "habits").exists()
     assert not list((tmp_path / "inbox").iterdir())
