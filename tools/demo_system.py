@@ -127,7 +127,7 @@ def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
     """Print what the collector shows; answer when the page is there, and look at the page of the estimate."""
     lines: queue.Queue[str | None] = queue.Queue()
     threading.Thread(target=_read, args=(server, lines), daemon=True).start()
-    deadline, answered, estimated = time.monotonic() + _DEADLINE, "", False
+    deadline, answered = time.monotonic() + _DEADLINE, ""
     while time.monotonic() < deadline:
         try:
             line = lines.get(timeout=1)
@@ -136,8 +136,7 @@ def _watched(server: "subprocess.Popen[str]", out: Path) -> bool:
         if line is None:
             return False
         print(line, end="", flush=True)
-        estimated = estimated or line.startswith("Estimate from")
-        if answered and estimated and line.startswith("No report makes"):
+        if answered and "simulated devices have answered" in line:
             return _looked(answered, out)
         if not answered and (found := re.search(r"(http://\S+)/take/(\S+)", line)):
             _take(found[0], out)
@@ -188,8 +187,11 @@ def _looked(address: str, out: Path) -> bool:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name, width in (("4-estimate", 1280), ("5-estimate-phone", 360)):
             page = browser.new_page(viewport={"width": width, "height": 900})
-            page.goto(address)
-            page.get_by_role("link", name="Epoch").first.click()
+            link = page.get_by_role("link", name="Epoch").first
+            while not (page.goto(address) and link.count()):
+                # The batch is sealed when its epoch is over.
+                time.sleep(1)
+            link.click()
             is_shown = page.get_by_text("The largest share is").is_visible()
             page.screenshot(path=out / f"{name}.png", full_page=True)
         browser.close()

@@ -1,43 +1,32 @@
-"""The demonstration: simulated devices answer over the network, and it is shown what each party saw of them.
+"""The demonstration: simulated devices answer over the network.
 
 Its collection is signed with a key of its own, and has epochs as short as may be.
 """
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
-from typing import Any, TypeAlias
 from urllib.request import ProxyHandler, build_opener
 
 import msgspec
 import numpy as np
 
-from discreet.arrays import IntArray
 from discreet.collector.documents.signing import Terms, new_key, read_key, sign
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import log, place_of
-from discreet.collector.operations import add, ask
-from discreet.collector.sealing import sha256_of, tally_of
+from discreet.collector.operations import add
 from discreet.collector.simulated_devices import frames
 from discreet.collector.storage.folder import DataFolder
 from discreet.core.random import SeededRandom
-from discreet.core.result_table import ResultColumn, ResultTable, text_column
-from discreet.core.tally import Tally
-from discreet.device.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope, rebuild
+from discreet.device.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
-from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES
 from discreet.device.sending import post
 from discreet.errors import DataError, DiscreetError
-from discreet.estimators import estimate
 from discreet.formats.plan import Plan, PlanDocument
-from discreet.formats.tallies import read_tally
-from discreet.privacy.publication import Publication
-from discreet.results.estimate import Estimate
 
 DEVICES = 300
 
@@ -47,39 +36,19 @@ _AT_ONCE = 8
 # Sensitive answers are rarer than others.
 _RARER = 5.0
 
-Say: TypeAlias = Callable[[str | ResultTable], None]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answers:
-    """The answers of simulated people.
-
-    Attributes:
-        counts: ``(|X|,)`` people by answer.
-        epoch: in which they answered.
-        frame: what left the first device.
-        waiting: reports that could not be sent.
-    """
-
-    counts: IntArray
-    epoch: int
-    frame: bytes
-    waiting: int
-
 
 class Crowd(threading.Thread):
-    """Simulated devices that answer over the network, and show what came of it.
+    """Simulated devices that answer over the network.
 
     Args:
-        collection: that they answer, a simulated one.
-        folder: of the collector's data.
-        say: what shows a sentence or a table.
-        devices: how many.
+        collection: the simulated collection that they answer.
+        say: a function that prints a sentence.
+        devices: the number of devices.
     """
 
-    def __init__(self, collection: Collection, folder: DataFolder, say: Say, *, devices: int = DEVICES) -> None:
+    def __init__(self, collection: Collection, say: Callable[[str], None], *, devices: int = DEVICES) -> None:
         super().__init__(name="crowd", daemon=True)
-        self._collection, self._folder, self._devices = collection, folder, devices
+        self._collection, self._devices = collection, devices
         self._say = say
         self._ended = threading.Event()
 
@@ -89,23 +58,17 @@ class Crowd(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Answer when the collector is ready, wait for the seal, and show what each party saw."""
+        """Answer when the collector is ready, and say when the estimate follows."""
         try:
             if not self._until(self._is_ready, _READY_SECONDS) and not self._ended.is_set():
                 raise DataError("collector.not-ready", seconds=_READY_SECONDS)
-            if (answers := self._answer()) is not None:
-                self._say_answered(answers)
-                # Too little is not sealed by then, and waits for others in vain; enough is, on a busy machine later.
-                closed, sent = self._collection.window(answers.epoch)[2], self._devices - answers.waiting
-                late = inf if sent >= self._collection.least else closed + _SEAL_SECONDS
-                if self._until(lambda: bool(self._files(answers)) or time.time() > late):
-                    self._tell(answers)
+            self._answer()
         except DiscreetError as error:
             log("demonstration_failed", level="error", reason=str(error))
         except Exception as error:
             log("defect", level="error", place=place_of(error))
 
-    def _until(self, holds: Callable[[], bool], seconds: float = inf) -> bool:
+    def _until(self, holds: Callable[[], bool], seconds: float) -> bool:
         """Wait until something holds; return False if the end or the deadline came first."""
         deadline = time.monotonic() + seconds
         while not holds():
@@ -120,15 +83,12 @@ class Crowd(threading.Thread):
             return bool(answer.status == 200)
         return False
 
-    def _answer(self) -> _Answers | None:
-        """Let every device answer and send; None if the end came first, or nobody is there."""
-        domain, epoch, generator = (
-            self._collection.domain,
-            self._collection.epoch_at(time.time()),
-            np.random.default_rng(),
-        )
+    def _answer(self) -> None:
+        """Let every device answer and send, unless the end comes first."""
+        domain, epoch = self._collection.domain, self._collection.epoch_at(time.time())
         if epoch is None:
             raise DataError("demo.not-running")
+        generator = np.random.default_rng()
         weights = np.where(self._collection.sensitive, 1.0, _RARER)
         people = generator.choice(domain.size, self._devices, p=weights / weights.sum())
         origin = self._collection.collectors[0]
@@ -136,71 +96,15 @@ class Crowd(threading.Thread):
         def send(frame: bytes) -> bool:
             return not self._ended.is_set() and post(origin, frame).is_taken
 
-        packed = list(frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1))
+        packed = frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            accepted = list(pool.map(send, packed))
-        if self._ended.is_set() or not self._devices:
-            return None
-        return _Answers(np.bincount(people, minlength=domain.size), epoch, packed[0], accepted.count(False))
-
-    def _files(self, answers: _Answers) -> list[Path]:
-        """Return the sealed files of the epoch that was answered in."""
-        seals: list[dict[str, Any]] = ask(self._folder, "seals", id=self._collection.id.hex())["seals"]
-        ours = (seal for seal in seals if seal["epoch"] <= answers.epoch <= seal["last"])
-        return [self._folder.sealed / seal["file"] for seal in ours]
-
-    # What is shown
-
-    def _say_answered(self, answers: _Answers) -> None:
-        seconds = self._collection.window(answers.epoch)[2] - time.time()
-        late = f" ({answers.waiting} could not send)" if answers.waiting else ""
-        self._say(
-            f"{self._devices} simulated devices have answered{late}. What they sent is sealed in {max(seconds, 0):.0f} "
-            "seconds; then its estimate follows."
-        )
-
-    def _tell(self, answers: _Answers) -> None:
-        mechanism, files = rebuild(self._collection), self._files(answers)
-        if not files:
-            self._say(f"There are fewer than {self._collection.least} reports, so that nothing of them is published.")
-            return
-        tallies = [read_tally(tally_of(file), mechanism) for file in files]
-        tally = sum(tallies, start=mechanism.empty_tally())
-        self._show_parties(answers, tally, files)
-        self._show_estimate(answers, estimate(mechanism, tally))
-        self._say(
-            f"No report makes a protected answer more than e^{self._collection.sampler.realised:.3g} times likelier to "
-            "have caused it than any other answer; answers that are not protected may be sent as they are."
-        )
-        publication = Publication(
-            mechanism, tuple(part.n for part in tallies), "once", shown="what is sealed and estimated"
-        )
-        sentences = publication.person()
-        self._say(f"Were these answers of people: {sentences[0][0].lower()}{' '.join(sentences)[1:]}")
-
-    def _show_parties(self, answers: _Answers, tally: Tally, files: Sequence[Path]) -> None:
-        size, record = len(answers.frame), answers.frame[HEAD_BYTES + ID_BYTES :]
-        names = ", ".join(f"{file.name} (sha256 {sha256_of(file)[:8]}...)" for file in files)
-        rows = [
-            ("a device", f"its own answer; what it sent of it is the record {record.hex()}"),
-            ("the network", f"{tally.n} requests of {size} bytes, all of one length; elsewhere TLS hides the bytes"),
-            ("the collector", f"{tally.n} such records, each under a random id; ids and arrival went with the seal"),
-            ("the analyst", f"{names}: {tally.clear_total} answers in clear, none of them a protected one, and "
-             f"{tally.n - tally.clear_total} that may be noise, sorted"),
-        ]  # fmt: skip
-        self._say(ResultTable.of("What each party saw", ["party", "saw"], rows, left=2))
-
-    def _show_estimate(self, answers: _Answers, result: Estimate) -> None:
-        low, high = result.interval()
-        shares = {"answered": answers.counts / answers.counts.sum(), "estimated": result.frequencies}
-        shares |= {"95% from": low, "to": high}
-        columns = [
-            text_column("answer", self._collection.domain.names(np.arange(len(low)))),
-            ResultColumn("protected", self._collection.sensitive, "mark"),
-            *(ResultColumn(name, 100 * share, format=".1f") for name, share in shares.items()),
-        ]
-        title = f"Estimate from {result.n} reports beside what {self._devices} simulated people answered, in percent"
-        self._say(ResultTable(title, columns))
+            sent = sum(pool.map(send, packed))
+        if not self._ended.is_set():
+            seconds = self._collection.window(epoch)[2] - time.time()
+            self._say(
+                f"{sent} of {self._devices} simulated devices have answered. The collector seals their reports in "
+                f"{max(seconds, 0):.0f} seconds, and writes the estimate: {origin}/collections/{NAME}/estimates"
+            )
 
 
 NAME = "demo"

@@ -374,11 +374,6 @@ def _facts(seal: SealRow) -> dict[str, Any]:
     return {name: getattr(seal, name) for name in ("epoch", "last", "file", "n", "duplicates", "conflicts")}
 
 
-def _seals(keeper: Keeper, *, id: str) -> dict[str, Any]:  # noqa: A002
-    keys = {row.key for row in keeper.store.collections() if row.id.hex() == id}
-    return {"seals": [_facts(seal) for seal in keeper.store.seals() if seal.collection in keys]}
-
-
 def _add_token(keeper: Keeper, *, name: str, role: str, days: int | None) -> dict[str, Any]:
     token = new_token(keeper.store, name, role, days=days, actor=_ACTOR)
     keeper.load()
@@ -406,7 +401,6 @@ OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "list": lambda keeper: {"collections": [{**_named(row), "added": row.added} for row in keeper.store.collections()]},
     "status": _status,
     "seal": _seal,
-    "seals": _seals,
     "token add": _add_token,
     "token list": _list_tokens,
     "token end": _end_token,

@@ -354,7 +354,7 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     # All devices have one address.
     settings = replace(settings, limits=replace(settings.limits, rate=0.0))
     many = DEVICES if devices is None else devices
-    crowd = Crowd(demo.collection, folder, lambda part: say([part]), devices=many)
+    crowd = Crowd(demo.collection, lambda sentence: say([sentence]), devices=many)
     crowd.start()
     try:
         serve(settings, sockets, demo=True)
