@@ -6,10 +6,13 @@ tools/check_accessibility.py looks at more states, sizes and colours, in Firefox
 from importlib import resources
 from typing import Any
 
+import numpy as np
 import pytest
 from survey_site import SurveySite
 from test_survey import press, survey, unfolded, visit  # noqa: F401
 
+from discreet import Domain, RandomizedResponse, SeededRandom, estimate
+from discreet.results.pages import estimate_page
 from programs import packaged
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
@@ -64,3 +67,18 @@ def test_a_violation_is_found(browser: Any, survey: SurveySite) -> None:  # noqa
         page.evaluate("document.querySelector('select').previousElementSibling.remove()")
         with pytest.raises(AssertionError, match="select-name"):
             keeps_the_rules(page)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_an_estimate(browser: Any, width: int, scheme: str) -> None:
+    """A map and bars, in both colours: nothing is cut."""
+    cells = Domain.grid(lat=(48, 49), lon=(2, 3), rows=6, cols=8, sensitive=[(48.1, 2.1), (48.9, 2.9)])
+    mechanism = RandomizedResponse(cells, epsilon=2.0)
+    reports = mechanism.obfuscate_codes(np.arange(400) % 48, random=SeededRandom(1))
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page.set_content(estimate_page(estimate(mechanism, reports), ["A report changes the odds."], title="Where?"))
+    keeps_the_rules(page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".map rect").count() == 48
+    page.close()
