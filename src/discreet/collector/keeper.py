@@ -163,12 +163,12 @@ class Keeper:
         """Return the seals of a collection, by epoch."""
         return [seal for seal in self.store.seals() if seal.collection == entry.key]
 
-    def reasons(self, entry: Entry | None = None) -> dict[str, int]:
-        """Return the counts of refusals by reason, of a collection or of all."""
+    def reasons(self) -> dict[str, int]:
+        """Return the counts of refusals by reason."""
         counts = Counter[str]()
-        for (key, _, reason), count in self.refusals().items():
-            counts[reason] += count if entry is None or key == entry.key else 0
-        return dict(+counts)
+        for (_, _, reason), count in self.refusals().items():
+            counts[reason] += count
+        return dict(counts)
 
     def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """Do long work, in a process of its own where there are any.

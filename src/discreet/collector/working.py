@@ -28,11 +28,11 @@ class Workers:
         self._lock = threading.RLock()
         self._stopped = False
 
-    def run(self, job: Callable[..., Any], *args: Any, seconds: float | None = None) -> Any:
+    def run(self, job: Callable[..., Any], *args: Any) -> Any:
         """Return the answer of a job.
 
         Raises:
-            JobError: if it fails, takes too long, or is stopped.
+            JobError: if it fails, or is stopped.
         """
         with self._lock:
             if self._stopped:
@@ -49,9 +49,7 @@ class Workers:
             os.close(theirs)
             self.running.add(process)
         try:
-            written, _ = process.communicate(pickle.dumps((job, args)), timeout=seconds)
-        except subprocess.TimeoutExpired:
-            raise JobError("job.too-long", seconds=seconds) from None
+            written, _ = process.communicate(pickle.dumps((job, args)))
         finally:
             process.kill()
             process.communicate()
