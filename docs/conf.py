@@ -26,6 +26,7 @@ version = release = discreet.__version__
 
 extensions = [
     "myst_nb",
+    "sphinx_copybutton",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
@@ -58,6 +59,9 @@ autodoc_class_signature = "mixed"
 napoleon_numpy_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = False
+# Copied without the prompts, and without results.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
 toc_object_entries_show_parents = "hide"
 
 templates_path = ["_templates"]
@@ -68,7 +72,20 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
 # Pages without neighbours.
-html_sidebars = {name: [] for name in ("architecture", "browser", "faq", "gallery", "glossary", "index")}
+html_sidebars = {
+    name: []
+    for name in (
+        "architecture",
+        "browser",
+        "faq",
+        "gallery",
+        "glossary",
+        "index",
+        "readme",
+        "changelog",
+        "contributing",
+    )
+}
 html_theme_options = {
     "logo": {"text": "discreet"},
     "show_toc_level": 2,
@@ -111,6 +128,15 @@ def without_files(app: Any, name: str, source: list[str]) -> None:
         return f"`{path}`" if text.strip("`/") == path.strip("/") else f"{text} (`{path}`)"
 
     source[0] = _OUTSIDE.sub(named, source[0])
+
+
+def with_documents(app: Any, name: str, source: list[str]) -> None:
+    """Show the documents at the top of the repository as pages."""
+    if name in {"readme", "changelog", "contributing"}:
+        text = (ROOT / f"{name.upper()}.md").read_text(encoding="utf-8")
+        pages = re.sub(r"\]\((README|CHANGELOG|CONTRIBUTING)\.md", lambda link: f"]({link[1].lower()}.md", text)
+        files = re.sub(r"\[([^\]]+)\]\((LICENSE|SECURITY\.md|CITATION\.cff)\)", r"\1 (`\2`)", pages)
+        source[0] = re.sub(r"\]\((?!docs/|https?:|#|\w+\.md)", "](../", files).replace("](docs/", "](")
 
 
 def with_errors(app: Any, name: str, source: list[str]) -> None:
@@ -229,6 +255,7 @@ def has_all_members(app: Any, failure: Exception | None) -> None:
 
 def setup(app: Any) -> None:
     """Register what is done to pages before and after they are made."""
+    app.connect("source-read", with_documents)
     app.connect("source-read", without_files)
     app.connect("source-read", with_errors)
     # Before Napoleon takes the docstrings apart.

@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet import METHODS, Domain, Questionnaire, UnaryEncoding
+from discreet import METHODS, Domain, Questionnaire, SubsetSelection, UnaryEncoding
 from discreet.cli import main
 from discreet.device.protocol.collection import Epochs
 from discreet.device.protocol.sampler import Sampler
 from discreet.formats.plan import PlanDocument, read_document
 from discreet.mechanisms import BLOCK_MECHANISMS
+from discreet.simulation.study import Study
 from discreet.theory.optimum import lower_bound
 from packing import each
 from signed import PUBLIC, envelope
@@ -86,14 +87,26 @@ def test_the_help_of_every_verb_ends_with_an_example(tmp_path: Path, monkeypatch
         check_command(example[1:])
 
 
-def test_the_example_of_the_readme_runs() -> None:
-    (example,) = blocks(ROOT / "README.md", "python")
+@each("page", ["README.md", "docs/index.md"])
+def test_the_first_example_of_a_front_page_runs(page: str) -> None:
+    (example,) = blocks(ROOT / page, "python")
     names: dict[str, object] = {}
-    exec(compile(example, "README.md", "exec"), names)
+    exec(compile(example, page, "exec"), names)
     found = names["estimate"]
     assert isinstance(found, discreet.Estimate)
     assert abs(found.frequencies - 0.25).max() < 0.1
     assert found.n == 20_000
+
+
+def test_the_picture_of_the_front_page_has_the_errors_of_its_caption() -> None:
+    page = " ".join((ROOT / "docs" / "index.md").read_text(encoding="utf-8").split())
+    study = Study.load(ROOT / "examples" / "census.toml")
+    some, everything = study.domain, Domain(range(study.domain.size))
+    laws = (SubsetSelection(everything, 1.0), UnaryEncoding(some, 1.0))
+    whole, part = (np.sqrt(law.decoder.variances(study.counts.sum(), study.truth)) for law in laws)
+    less = 1 - part[some.sensitive].mean() / whole[some.sensitive].mean()
+    fold = whole[~some.sensitive].mean() / part[~some.sensitive].mean()
+    assert f"falls {fold:.0f}-fold for the unprotected answers, and by {less:.0%} for the protected ones" in page
 
 
 def test_the_mechanisms_of_the_page_are_all_there_are_and_at_hand() -> None:
