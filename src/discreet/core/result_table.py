@@ -142,7 +142,7 @@ class ResultColumn:
         return values.astype(np.dtypes.StringDType()) if values.dtype.kind == "U" else values
 
     def cells(self, *, plain: bool = False, decimals: int = 4) -> list[str]:
-        """Return the heading and a cell for each value as texts; a missing value is a dash.
+        """Return the heading and the values of a result column as texts; a missing value is a dash.
 
         Args:
             plain: whether shares are fractions, as in Python.
@@ -317,7 +317,7 @@ class ResultTable(TabularResult):
 
     @property
     def decimals(self) -> int:
-        """Decimals of percentages, so that the smallest standard error has two digits; 4 without a standard error."""
+        """Number of decimals of percentages, so that the smallest standard error has two digits; 4 without errors."""
         shares = [column for column in self.contents if column.kind == "share"]
         arrays = {column.name: np.array(column.values, dtype=float) for column in shares}
         lower, upper = (arrays.get(name, np.empty(0)) for name in ("lower", "upper"))

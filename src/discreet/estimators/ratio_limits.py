@@ -230,7 +230,7 @@ class RatioLimits:
         return low, high
 
     def _root(self, family: Family, centre: float, border: float, sigma: float) -> float:
-        """Return the number between estimate and border where the root of the ratio is sigma; else the border."""
+        """Return the number between estimate and border whose likelihood ratio is sigma^2; else the border."""
         near, far = centre, border
         if abs(border - centre) <= _EDGE:
             return border

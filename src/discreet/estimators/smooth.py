@@ -147,7 +147,7 @@ class _Solution:
 
 @dataclass(frozen=True, eq=False)
 class Smoother:
-    """The penalised likelihood of a point: the frequencies of covered values, and the total of the others.
+    """The penalised likelihood as a function of the frequencies of single values.
 
     Attributes:
         rows: ``(m, k)`` the likelihoods of distinct reports, each row up to a factor.

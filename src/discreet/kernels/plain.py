@@ -39,7 +39,7 @@ def preimages_dot_transposed(columns: Any, weights: FloatArray, prime: int, buck
 
 
 def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, AnyArray]]:
-    """Yield the values of all blocks step by step: some rows, and the next value of each row's block."""
+    """Yield the members of all blocks in steps: in each step some rows, and one member of each row's block."""
     # A sum of two residues must fit.
     lane = np.uint32 if prime < 1 << 31 else np.uint64
     modulus = lane(prime)

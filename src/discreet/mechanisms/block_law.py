@@ -79,7 +79,7 @@ class Counting(ABC):
 
     @property
     def one_per_value(self) -> bool:
-        """True if every block is a single value; the likelihood then has a closed form."""
+        """True if every block is a single value, so that the likelihood has a closed form."""
         return False
 
     @property
@@ -136,7 +136,7 @@ class ValueCounts(Counting):
 
     @property
     def one_per_value(self) -> bool:
-        """True if every block is a single value."""
+        """True if every block is a single value, so that the likelihood has a closed form."""
         return self._block_size == 1
 
 
@@ -265,11 +265,11 @@ class BlockLaw(ABC):
 
     @abstractmethod
     def alphabet(self) -> tuple[Blocks, AnyArray]:
-        """Return every block with its probability under Lambda, as ``(m,)`` fractions."""
+        """Return every possible block, with its probability as noise, as ``(m,)`` fractions."""
 
     @abstractmethod
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw one block per entry of ``members`` into the columns of ``out``.
+        """Draw one block per entry of ``members`` into the columns ``out``: with this member, or as noise.
 
         Args:
             members: ``(m,)`` ranks x of the values that the blocks must contain: they are drawn from Lambda given x in
@@ -442,7 +442,7 @@ class IndexedLaw(ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions that are needed to count one block, and to decode all counts."""
+        """Return the cost in additions of counting one block, and of decoding all counts."""
         return 1, _TRANSFORM * self.alphabet_size
 
     def places(self, blocks: Blocks) -> AnyArray:

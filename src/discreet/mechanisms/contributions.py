@@ -102,7 +102,7 @@ class Contributions(ABC):
         """
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return ``(m, g)`` E W^2 of people in each group, and the ``(m,)`` largest abs(W), or upper bounds on both.
+        """Return ``(m, g)`` mean squared contributions by group, and the ``(m,)`` largest absolute ones, or bounds.
 
         Raises:
             ParameterError: if the contributions do not belong to a tally.

@@ -254,7 +254,7 @@ class BlockMechanism(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """The guarantee: the promised epsilon, and the realised epsilon from the sampler's integers."""
+        """The mechanism's guarantee, with the promised epsilon and the realised epsilon of the sampler's integers."""
         domain = self.domain
         if domain.sensitive_count == 0:
             return Guarantee("none", domain, None, float("inf"))
@@ -277,7 +277,7 @@ class BlockMechanism(Mechanism):
         return self.counts.is_consistent(support, self.block_count(n, clear_count)) if fits else clear_count == n
 
     def blocks_of_unknown(self, reports: Reports) -> Blocks:
-        """Return the blocks of the reports that are not in clear, for the likelihood."""
+        """Return the blocks of the reports that are not in clear, from which a likelihood is computed."""
         if not self.clear_blocks or reports.in_clear is None:
             return reports.blocks
         return {name: column[~reports.in_clear] for name, column in reports.blocks.items()}
@@ -326,7 +326,7 @@ class BlockMechanism(Mechanism):
         return Channel(matrix_of(self.domain, self.law, self.coefficients), self.domain)
 
     def bytes_per_report(self, sensitive_mass: float) -> float:
-        """Return the expected size of a report's columns in bytes, for a given p(X_S)."""
+        """Return the expected size of a report's columns in bytes, if p(X_S) is the sensitive mass."""
         block = sum(column.bytes for column in self.law.columns)
         in_clear = self.coefficients.truth * (1 - sensitive_mass) if self.domain.clear_count else 0.0
         value = smallest_unsigned(self.domain.size).itemsize

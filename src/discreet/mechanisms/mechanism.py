@@ -238,7 +238,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def guarantee(self) -> Guarantee:
-        """The guarantee: the promised epsilon, and the realised epsilon from the sampler's integers."""
+        """The mechanism's guarantee, with the promised epsilon and the realised epsilon of the sampler's integers."""
 
     @property
     @abstractmethod

@@ -304,7 +304,7 @@ class Personalized:
     def cells(
         cls, domain: Domain, epsilon: float, *, rows: int, cols: int, mechanism: Build = "unary", **options: Any
     ) -> "Personalized":
-        """Return a mechanism with one placeholder per coarse cell of a map, for the secret places in the cell.
+        """Return a mechanism over a map with one placeholder per coarse cell, for secret places in the cell.
 
         The collector distributes a placeholder's mass within its cell, without other knowledge. Cells in which every
         region is sensitive for everybody need no placeholder and have none.

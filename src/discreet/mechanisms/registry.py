@@ -64,7 +64,7 @@ class Enumeration:
         return tuple(self._sums(np.ones(len(self.weights), dtype=np.int64)))
 
     def form_faults(self) -> Iterator[str]:
-        """Yield the faults in the list of blocks: in probabilities, columns or repeated blocks."""
+        """Yield the faults in a law's list of blocks: wrong probabilities, wrong columns or repeated blocks."""
         law, blocks = self.law, self.blocks
         if not all(isinstance(weight, int | Fraction) for weight in self.weights.tolist()):
             yield "the probabilities of the alphabet must be fractions."

@@ -54,7 +54,7 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
 
 
 def mean_moment(mechanism: Mechanism) -> float:
-    """Return the largest n Var of the unbiased mean over all distributions, for windows or a similar mechanism.
+    """Return the largest n Var of the estimated mean over all distributions, for windows or a similar mechanism.
 
     A variance is the smallest mean square about any constant. So the largest variance is the minimum over constants of
     the largest mean square of a report's contribution to the mean.

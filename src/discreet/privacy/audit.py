@@ -267,7 +267,7 @@ class _Device:
         return self.drawn(np.tile(codes, n), values)
 
     def drawn(self, codes: IntArray, values: Values) -> Sample:
-        """Draw one report for each code. Neighbouring reports are drawn by one call."""
+        """Draw one report for each code; the reports of neighbouring codes are drawn by one call."""
         each = _reports(values)
         half, step = len(codes) // (2 * each) * each, (BATCH - 1) // each * each
         cuts = [*range(0, half, step), half, len(codes)]

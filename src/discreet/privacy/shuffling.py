@@ -212,7 +212,7 @@ class ShuffledGuarantee:
 
     @property
     def most_among(self) -> float:
-        """The upper bound of `among`, without the time to find attacks for a lower bound."""
+        """The upper bound on the epsilon of `among`, without the time to find attacks for a lower bound."""
         return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
 
     @property

@@ -148,7 +148,7 @@ class Comparison(TabularResult):
         return replace(table, notes=[below, *table.notes]) if left > 0 else table
 
     def values_table(self, title: str, codes: IntArray, before: Sequence[ResultColumn] = ()) -> ResultTable:
-        """Return a table of the differences of some values, after other columns.
+        """Return a table of the differences of some values, with the given columns before the differences.
 
         The other columns have an entry for each value of the domain.
         """

@@ -141,7 +141,7 @@ class Functionals(ABC):
         return ends[0], ends[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: whether the limits allow a sum of at least t, and a sum below t."""
+        """Return two ``(m,)`` booleans: true if a sum of at least t, or below t, lies within the confidence limits."""
         if self.law.always:
             low, high = self.limits(alpha)
             return high >= t, low < t
@@ -324,7 +324,7 @@ class Sums(Functionals):
         return pair[0], pair[1]
 
     def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: whether the limits allow a sum of at least t, and a sum below t."""
+        """Return two ``(m,)`` booleans: true if a sum of at least t, or below t, lies within the confidence limits."""
         larger, smaller = super().holds(t, alpha)
         counted = self.binomial | self.known
         if counted.any() and not self.law.always:

@@ -458,7 +458,7 @@ class SumUncertainty(Uncertainty):
         return self._prefixes(places).limits(alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: the limits allow a cumulative share of at least ``share``, or below.
+        """Return two ``(m,)`` booleans: true if a cumulative share of at least ``share``, or below it, is plausible.
 
         The cumulative share of a cell is the share of the people in the cells up to this cell.
         """
@@ -518,7 +518,7 @@ class ShareUncertainty(SumUncertainty):
         return self._shares(self._prefixes(places))[2](alpha)
 
     def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: the limits allow a cumulative share of at least ``share``, or below."""
+        """Return two ``(m,)`` booleans: true if a cumulative share of at least ``share``, or below it, is plausible."""
         low, high = self.prefix_limits(np.arange(self.size), alpha)
         return high >= share, low < share
 

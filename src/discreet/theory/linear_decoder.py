@@ -454,7 +454,7 @@ class LinearDecoder(DecoderCoefficients):
 
     @cached_property
     def kinds(self) -> tuple[BlockKind, ...]:
-        """The kinds of blocks of a mechanism whose blocks are all of one kind."""
+        """The kinds of blocks, a single one, with the contributions of a block."""
         numbers = self.truth, self.noisy, self.inclusion, self.conditional_inclusion
         return (BlockKind(1.0, *numbers, None, (*self.contributions[:2], 0.0)),)
 

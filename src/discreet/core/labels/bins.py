@@ -169,7 +169,7 @@ class Numbers(LabelSpace):
         return steps
 
     def _bins(self, numbers: Any) -> IntArray:
-        """Return the indices of the bins of float64 numbers from low to high."""
+        """Return the index of the bin of each float64 number from low to high."""
         return np.searchsorted(self.borders[1:-1], np.asarray(numbers, dtype=np.float64), side="right")
 
     def ranges(self, ranges: Any, name: str = "sensitive", *, closed: bool = False, narrow: bool = True) -> BoolArray:

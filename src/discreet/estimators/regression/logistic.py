@@ -150,7 +150,7 @@ def _standardized(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _climbed(target: Callable[[FloatArray], tuple[float, FloatArray]], starts: list[FloatArray]) -> list[Any]:
-    """Return the results of the search from several starts, the best first."""
+    """Return the results of a search for the maximum from several starts, the best result first."""
     options: dict[str, Any] = {"maxiter": 2000, "ftol": 1e-13, "gtol": 1e-7}
     asked: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "options": options}
     minima = [scipy.optimize.minimize(target, start.ravel(), **asked) for start in starts]

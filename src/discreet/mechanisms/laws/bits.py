@@ -118,7 +118,7 @@ class IndependentBits(BlockLaw):
         return self.inclusion**count
 
     def rare_chances(self, has_others: bool) -> list[Fraction] | None:
-        """Return the noise probabilities of a block with one member, and of the block with most members; see `Memo`."""
+        """Return the noise probabilities of a block with one member and of a block with most members; see `Memo`."""
         if self.size * self.depth > _MOST_DIGITS:
             return None
         pi, v = self.inclusion, self.size
@@ -130,7 +130,7 @@ class IndependentBits(BlockLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions to count one block, one per byte, and to decode all counts, one per value."""
+        """Return the cost in additions: one per byte to count a block, and one per value to decode all counts."""
         return self._row_bytes, self.size
 
     @property

@@ -106,7 +106,7 @@ class HashBuckets(HashedBlocks):
     prime: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Raise an error for a size or a g out of range, and find the prime P.
+        """Raise an error if the number of values or of buckets is out of range, and find the prime P.
 
         Raises:
             ParameterError: if the size is below 1, or g is not in 2..2^32 - 5.
@@ -408,7 +408,7 @@ class PooledHashBlocks(HashedBlocks, ListedLaw):
 
     @property
     def additions(self) -> tuple[float, float]:
-        """Return the numbers of additions to count one block, 2, and to decode all counts, 3 per function and value."""
+        """Return the cost in additions: 2 to count a block, and 3 per function and value to decode all counts."""
         return 2, 3 * self.functions * self.size
 
     @property

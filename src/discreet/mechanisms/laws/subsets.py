@@ -445,7 +445,7 @@ class MixedSubsets(MembersLaw):
         return pairs / (self.inclusion * self.size * (self.size - 1))
 
     def rare_chances(self, has_others: bool) -> list[Fraction]:
-        """Return the probability of a block of each size, except for the block of all values; see `Memo`."""
+        """Return the noise probabilities of a block of each size, without the block of all values; see `Memo`."""
         shares = zip(self.sizes, self.shares, strict=True)
         return [share / comb(self.size, k) for k, share in shares if has_others or k < self.size]
 
@@ -456,7 +456,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """Return one column: the members, ascending; a block of k members has v in the last place."""
+        """Return the format of the only column: the members in ascending order; v stands for no member."""
         return (Column("members", smallest_unsigned(self.size + 1), width=self.count + 1, bound=self.size + 1),)
 
     @property

@@ -352,7 +352,7 @@ class PaleyTranslates(TranslatesLaw):
 
     @property
     def choices(self) -> int:
-        """Return q - 1, the number of equally likely integers whose squares modulo q are drawn."""
+        """Return q - 1, the number of equally likely integers that are squared modulo q."""
         return self.prime - 1
 
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -403,5 +403,5 @@ class PaleyResponse(BlockMechanism):
 
     @cached_property
     def law(self) -> PaleyTranslates:
-        """The law of the blocks: translates of the non-zero squares modulo a prime."""
+        """The block law: translates of the non-zero squares modulo a prime."""
         return PaleyTranslates(sensitive_size(self.domain))
