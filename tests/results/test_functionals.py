@@ -1,6 +1,8 @@
 """What follows from an estimate: sums, marginals, conditions, ratios, means, quantiles; bad input."""
 
+import re
 from dataclasses import replace
+from html import escape
 from itertools import pairwise
 from typing import Any
 
@@ -72,6 +74,23 @@ def test_a_marginal_is_an_estimate_of_its_own(names: tuple[str, ...]) -> None:
         twice, once = table.marginal(names[0]), found.marginal(names[0])
         assert twice.frequencies == pytest.approx(once.frequencies)
         assert twice.standard_errors == pytest.approx(once.standard_errors)
+
+
+def test_results_say_whose_shares_they_are() -> None:
+    """Of a condition n and "share of people" alone would mean everybody."""
+    found = collected(RandomizedResponse)
+    some = found.where(age="<30", sex=["f", "m"])
+    people = re.search(r"; about ([\d,]+) of [\d,]+ people", some.about)
+    assert people is not None
+    assert float(people[1].replace(",", "")) == pytest.approx(found.total({"age": "<30"}).estimate * found.n, rel=0.06)
+    assert some.about.startswith("status, of those with age = <30 and sex = f or m; about ")
+    assert some.about in repr(some)
+    assert some.about in repr(some.mean([0, 1]))
+    assert escape(some.about) in some._repr_html_()
+    assert some.to_arrow().schema.metadata == {b"about": some.about.encode()}
+    assert some.plot().to_dict()["title"]["text"][1] == some.about
+    assert found.where(age="<30").where(sex="f").about.startswith("status, of those with age = <30 and sex = f; about ")
+    assert (found.marginal("sex").about, found.about) == ("sex", "")
 
 
 def test_conditions_ratios_and_totals_of_shares_say_the_same() -> None:
@@ -199,6 +218,10 @@ def test_conditions_that_nobody_is_estimated_to_meet_have_intervals() -> None:
 
 @pytest.mark.parametrize("build", [UnaryEncoding, HadamardResponse])
 def test_few_reports_do_not_determine_a_sum(build: Any) -> None:
+    """Nor a value, where its count is not binomial: its limits held in 86% of collections of few."""
+    alone = build(Domain(range(8), sensitive=range(5)), 1.0)
+    found = estimate(alone, alone.obfuscate_codes(np.arange(8), random=SeededRandom(1)))
+    assert [end[:5].tolist() for end in found.interval()] == [[0] * 5, [1] * 5]
     mechanism = build(Domain.product({"a": range(4), "b": range(3)}), 1.0)
     for n in (1, 9):
         found = estimate(mechanism, mechanism.obfuscate_codes(np.arange(n), random=SeededRandom(1)))

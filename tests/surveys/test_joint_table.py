@@ -196,13 +196,15 @@ def test_limits_of_the_joint_estimate_cover() -> None:
 
 
 def test_few_reports_have_the_limits_of_linear_estimates() -> None:
-    """Of three people the limits of the likelihood held cells in 39% to 72% of surveys."""
+    """Of three people the limits of the likelihood held cells in 39% to 72% of surveys, consistent ones in 68%."""
     survey = asked(1)
     for people, few in ((30, True), (400, False)):
         data = reports(survey, people)
-        joint, linear = (dc.estimate_survey(survey, data, method=method) for method in ("joint", "linear"))
-        same = [np.array_equal(joint[name].interval(), linear[name].interval()) for name in joint]
-        assert all(same) == few
+        linear = dc.estimate_survey(survey, data)
+        for method in ("joint", "consistent"):
+            found = dc.estimate_survey(survey, data, method=method)
+            same = [np.array_equal(found[name].interval(), linear[name].interval()) for name in found]
+            assert all(same) == few, method
 
 
 def test_tables_that_no_question_determines_are_refused() -> None:

@@ -196,6 +196,11 @@ class TabularResult:
         """Return the table that Python and notebooks show, with notes."""
         return self.table()
 
+    @property
+    def about(self) -> str:
+        """A text on the people or values of the table; empty if the columns say everything."""
+        return ""
+
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
         """Return the columns of a result's table as arrays, by name."""
         return {column.name: column.array for column in self.table(*asked, **named).contents if column.name}
@@ -211,10 +216,11 @@ class TabularResult:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self, *asked: Any, **named: Any) -> Any:
-        """Return the columns as a `pyarrow.Table`; arguments are as for `columns`."""
+        """Return the columns as a `pyarrow.Table`, with `about` in its metadata; arguments are as for `columns`."""
         from discreet.core.arrow import table_of
 
-        return table_of(self.columns(*asked, **named))
+        table = table_of(self.columns(*asked, **named))
+        return table.replace_schema_metadata({"about": self.about}) if self.about else table
 
     def to_pandas(self, *asked: Any, **named: Any) -> Any:
         """Return the columns as a `pandas.DataFrame`; arguments are as for `columns`."""

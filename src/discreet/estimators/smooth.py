@@ -35,7 +35,7 @@ from discreet.estimators.mle import likelihood_of
 from discreet.estimators.ratio_limits import RatioLimits, RatioUncertainty
 from discreet.results.estimate import Estimate
 from discreet.results.uncertainty import ValueUncertainty
-from discreet.theory.limits import LEAST_REPORTS
+from discreet.theory.binomial import LEAST_REPORTS
 
 MOST_VALUES = 1024
 """Largest number of values; the time grows with its third power."""

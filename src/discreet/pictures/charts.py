@@ -204,7 +204,7 @@ def frequency_chart(
     if panel.truth is not None:
         tick = base.mark_tick(color="black", thickness=2, height=11)
         layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
-    title: Any = panel.title.split("\n") if "\n" in panel.title else panel.title
+    title = _lines(panel.title)
     room = {} if limit is None else {"limit": limit}
     heading = alt.TitleParams(title, subtitle=panel.legend, anchor="start", frame="group", fontSize=12, **room)
     return alt.layer(*layers, width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
@@ -376,6 +376,11 @@ class Density:
     logarithmic: bool
 
 
+def _lines(title: str) -> str | list[str]:
+    """Return a title as charts take it: a list of lines if there are several."""
+    return title.split("\n") if "\n" in title else title
+
+
 @self_contained
 def density_chart(density: Density) -> Any:
     """Return a chart of a density over an axis of numbers, with a band of intervals and sensitive ranges below.
@@ -409,7 +414,7 @@ def density_chart(density: Density) -> Any:
         rule = alt.Chart(records_of(marked)).mark_rule(color="#ff5a1f", strokeWidth=6)
         layers.append(rule.encode(x=x, x2="to:Q", y=alt.value(300)))
         words += "; orange: sensitive"
-    title = alt.TitleParams(density.title, subtitle=words, anchor="start")
+    title = alt.TitleParams(_lines(density.title), subtitle=words, anchor="start")
     return alt.layer(*layers).properties(title=title, width=640, height=300)
 
 

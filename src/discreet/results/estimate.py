@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import cached_property
 from math import inf, nan
 from typing import Any, NamedTuple
 
@@ -70,6 +70,7 @@ class Estimate(TabularResult):
             use; None for normal limits from the standard errors.
         people: the tallies of the estimate, a `discreet.estimators.strata.Strata`, by which comparisons recognise and
             test people; None without tallies.
+        conditions: what all people have in common whose shares these are, such as "age = 65+"; empty for everybody.
 
     Example:
         >>> import discreet as dc
@@ -105,6 +106,7 @@ class Estimate(TabularResult):
     simulated: bool = False
     intervals: Uncertainty | Callable[[], Uncertainty] | None = None
     people: Any = None
+    conditions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the frequencies and the standard errors of an estimate read-only."""
@@ -128,10 +130,26 @@ class Estimate(TabularResult):
 
     @property
     def heading(self) -> str:
-        """One line with the method, the number of reports and the number of values."""
+        """One line with the method, the number of reports, the number of values, and `about`."""
         gap = "" if self.gap is None else f", gap={self.gap:.1e}"
         marks = ", simulated" if self.simulated else ""
-        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks})"
+        return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks}{self._noted('; ')})"
+
+    @property
+    def about(self) -> str:
+        """The attribute whose values have these shares, and which people they are shares of; empty if neither is known.
+
+        The number of people follows from the unbiased estimates, and has two digits.
+        """
+        among, uncertainty = "", self.uncertainty
+        if self.conditions and isinstance(uncertainty, SumUncertainty):
+            people = max(float(uncertainty.cells.centre.sum()), 0.0) * self.n
+            number = f"about {float(f'{people:.2g}'):,.0f} of {self.n:,} people"
+            among = f"of those with {' and '.join(self.conditions)}; {number}"
+        return ", ".join(filter(None, [self.domain.attribute, among]))
+
+    def _noted(self, before: str) -> str:
+        return f"{before}{about}" if (about := self.about) else ""
 
     def view(self) -> ResultTable:
         """Return a table of all values, or of the most frequent values with a note on the others."""
@@ -454,7 +472,7 @@ class Estimate(TabularResult):
         """
         in_first, in_second = self._mask(first, "first"), self._mask(second, "second")
         if not (in_first ^ in_second).any():
-            return Quantity("difference", 0.0, 0.0, partial(_known_limits, 0.0), (-1, 1), self._facts)
+            return Quantity("difference", 0.0, 0.0, lambda alpha: (0.0, 0.0), (-1, 1), self._facts)
         bounded = self.uncertainty.difference(in_first & ~in_second, in_second & ~in_first)
         direct = float(self.frequencies[in_first].sum() - self.frequencies[in_second].sum())
         return self._quantity("difference", bounded, direct, (-1, 1))
@@ -591,11 +609,14 @@ class Estimate(TabularResult):
         shares = cells.total(self.frequencies)
         divisor = float(shares.sum())
         ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
-        return self._for_domain(domain, ratios, self.uncertainty.given(cells))
+        texts = {name: part if isinstance(part, list | tuple) else [part] for name, part in labels.items()}
+        conditions = (f"{name} = {' or '.join(map(str, part))}" for name, part in texts.items())
+        found = self._for_domain(domain, ratios, self.uncertainty.given(cells))
+        return replace(found, conditions=(*self.conditions, *conditions))
 
     @property
     def _facts(self) -> str:
-        return f"{self.method}, n={self.n:,}{', simulated' if self.simulated else ''}"
+        return f"{self.method}, n={self.n:,}{', simulated' if self.simulated else ''}{self._noted('; ')}"
 
     def _mask(self, values: Any, name: str) -> BoolArray:
         mask = value_mask(self.domain.space, values, name)
@@ -639,9 +660,7 @@ class Estimate(TabularResult):
         if self.domain.sensitive_count in (0, self.domain.size):
             which = "no value is" if self.domain.sensitive_count == 0 else "every value is"
             raise ParameterError("sensitive-share.known", which=which)
-        others = self.total(~self.domain.sensitive)
-        facts = "share of sensitive values", 1 - others.estimate, others.standard_error
-        return Quantity(*facts, partial(_complement_limits, others.bounds), (0, 1), others.facts)
+        return replace(self.total(self.domain.sensitive), name="share of sensitive values")
 
     def _shares(self, codes: IntArray, *, chosen: bool = False) -> list["ValueEstimate"]:
         stated = self.value_columns(shown=max(len(codes), 1) if chosen else None)
@@ -697,7 +716,8 @@ class Estimate(TabularResult):
             truth: ``(|X|,)`` true frequencies to be drawn too, if they are known.
             largest: number of values to draw, the most frequent ones; intervals are valid for this selection.
         """
-        title, space = f"Estimated shares: {self.n:,} reports, method {self.method}", self.domain.numbers
+        title = f"Estimated shares: {self.n:,} reports, method {self.method}" + self._noted("\n")
+        space = self.domain.numbers
         if space is not None and truth is None:
             low, high = self.interval(level, simultaneous)
             sensitive = self.domain.sensitive if self.domain.clear_count else None
@@ -716,7 +736,8 @@ class Estimate(TabularResult):
         if self.domain.grid_cells is None:
             raise ParameterError("map.no-grid", domain=self.domain)
         sensitive = self.domain.sensitive if self.domain.clear_count else None
-        return region_chart(Map(f"{self.method}, n={self.n:,}", self.domain.table(), self.frequencies, sensitive))
+        title = f"{self.method}, n={self.n:,}{self._noted('; ')}"
+        return region_chart(Map(title, self.domain.table(), self.frequencies, sensitive))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values in descending order, by ``truth`` if it is passed."""
@@ -764,6 +785,7 @@ def estimate_facts(
     return {
         "plan": estimate.fingerprint,
         "method": estimate.method,
+        **({"about": estimate.about} if estimate.about else {}),
         "n": estimate.n,
         "gap": estimate.gap,
         "level": level,
@@ -774,15 +796,3 @@ def estimate_facts(
         **({} if quantities is None else {"quantities": quantities.records()}),
         "values": table.records(),
     }
-
-
-def _complement_limits(bounds: Callable[[float], tuple[float, float]], alpha: float) -> tuple[float, float]:
-    """Return the limits of 1 minus a number, given the limits of the number."""
-    low, high = bounds(alpha)
-    return 1 - high, 1 - low
-
-
-def _known_limits(number: float, alpha: float) -> tuple[float, float]:
-    """Return the limits of a known number, which do not depend on the reports."""
-    del alpha
-    return number, number

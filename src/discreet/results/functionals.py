@@ -127,8 +127,10 @@ def _attributes(domain: Domain, wanted: str) -> Mapping[str, LabelSpace]:
 
 
 def _domain_of(attributes: Mapping[str, LabelSpace], sensitive: Any, whole: Domain) -> Domain:
-    space = next(iter(attributes.values())) if len(attributes) == 1 else Product(dict(attributes))
-    return Domain.over(space, sensitive, exact=whole.exact)
+    if len(attributes) > 1:
+        return Domain.over(Product(dict(attributes)), sensitive, exact=whole.exact)
+    name, space = next(iter(attributes.items()))
+    return Domain.over(space, sensitive, exact=whole.exact).for_attribute(name)
 
 
 _LEVEL = 0.95

@@ -18,8 +18,8 @@ from discreet.arrays import BoolArray, FloatArray
 from discreet.core.grouping import ValueCells
 from discreet.mechanisms.contributions import GroupWeights, ReportLaw, SymmetricContributions
 from discreet.theory.always import AlwaysLimits, slopes
-from discreet.theory.binomial import BinomialCounts, Ends, share_limits
-from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, Moments, correlation
+from discreet.theory.binomial import LEAST_REPORTS, BinomialCounts, Ends, share_limits
+from discreet.theory.limits import ROOM, Estimated, Moments, correlation
 
 # Number of sums whose exponentials are computed at a time.
 _AT_ONCE = 64

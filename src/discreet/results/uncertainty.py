@@ -21,12 +21,10 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.contributions import LowRank, MatrixContributions, ReportLaw, units
 from discreet.mechanisms.mechanism import Decoder
 from discreet.results.sums import Means, PlainSums, Sums, lifted
-from discreet.theory.binomial import CodedLaw, CountLaw, Ends, miss_probability
-from discreet.theory.limits import LEAST_REPORTS, ROOM, Estimated, correlation, difference_limits, share_ends
+from discreet.theory.binomial import LEAST_REPORTS, CodedLaw, CountLaw, Ends, miss_probability
+from discreet.theory.limits import ROOM, Estimated, correlation, crossing, difference_limits, share_ends
 
 _CLOSE = 1e-9
-# Grid points of a search for the limits of a mean, and the number of refinements.
-_STRETCHES, _ZOOMS = 33, 5
 
 
 class Uncertainty(ABC):
@@ -566,18 +564,9 @@ class ShareUncertainty(SumUncertainty):
         estimate = float(whole.centre[0]) / count if count > 0 else np.nan
         error = float(at(np.array([estimate])).errors[0]) / count if count > 0 else np.nan
 
-        def end(tail: float, *, upper: bool) -> float:
-            low, high = least, most
-            for _ in range(_ZOOMS):
-                grid = np.linspace(low, high, _STRETCHES)
-                means = at(grid)
-                tails = means.moments.tail(means.centre, np.zeros(_STRETCHES))
-                held = np.flatnonzero((tails <= 1 - tail) if upper else (tails >= tail))
-                if not len(held):
-                    return most if upper else least
-                first = int(held[-1] if upper else held[0])
-                low, high = grid[max(first - (not upper), 0)], grid[min(first + upper, _STRETCHES - 1)]
-            return float(high if upper else low)
+        def tails(means: FloatArray) -> FloatArray:
+            parts = at(means.ravel())
+            return parts.moments.tail(parts.centre, np.zeros(parts.size)).reshape(means.shape)
 
         def bounds(alpha: float) -> tuple[float, float]:
             if self.always:
@@ -586,6 +575,11 @@ class ShareUncertainty(SumUncertainty):
                 return least + low, least + high
             if self.law.n < LEAST_REPORTS:
                 return least, most
-            return end(alpha / 2, upper=False), end(alpha / 2, upper=True)
+            low, high = (np.array([end]) for end in (least, most))
+            lower, upper = (
+                crossing(tails, low, high, alpha / 2),
+                crossing(lambda x: 1 - tails(-x), -high, -low, alpha / 2),
+            )
+            return float(np.nan_to_num(lower, nan=least)[0]), float(np.nan_to_num(-upper, nan=most)[0])
 
         return Bounded(estimate, error, bounds)

@@ -24,15 +24,12 @@ from discreet.mechanisms.evidence import StoredBlocks
 from discreet.results.estimate import Estimate
 from discreet.results.uncertainty import SumUncertainty, ValueUncertainty
 from discreet.surveys.answers import Answers
-from discreet.surveys.joint_tables.consistency import Combination, Names, SurveyFacts, spread_of
+from discreet.surveys.joint_tables.consistency import LEAST_FOR_NORMAL, Combination, Names, SurveyFacts, spread_of
 from discreet.surveys.joint_tables.marginals import Axes
 from discreet.surveys.joint_tables.maximum import JointTable, QuestionReports, joint_maximum, marginal_of
 from discreet.surveys.questions import MOST_CELLS
 from discreet.surveys.survey import Survey, SurveyParts
 from discreet.theory.limits import all_agree, larger_of_few
-
-# With fewer reports the confidence limits of linear estimates are used.
-_LEAST_REPORTS = 40
 
 
 def estimate_survey(
@@ -159,7 +156,7 @@ class _JointTables:
         """Return the estimate of a question's table, or of a marginal of it."""
         axes, facts = tuple(map(self.attributes.index, names)), self._facts()
         frequencies = marginal_of(self.table.whole, axes)
-        if not self.table.is_small or self.table.n < _LEAST_REPORTS:
+        if not self.table.is_small or self.table.n < LEAST_FOR_NORMAL:
             # One question's linear estimate has wider limits. For few reports only these have the stated coverage.
             known = self.linears.part(self.linears.holders(names)[0], names)
             return facts.estimate(names, frequencies, known.intervals, known.errors)

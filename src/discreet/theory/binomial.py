@@ -404,6 +404,8 @@ def _limited_steps(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatA
     return np.clip(np.where(np.isfinite(step), step, towards), -_LONGEST_STEP, _LONGEST_STEP)
 
 
+LEAST_REPORTS = 10
+"""Least number of reports for limits from moments: three moments do not describe the mean of fewer contributions."""
 _NEWTON_ROUNDS = 4
 # Below this skewness the expansion is as accurate, and SciPy, whose import takes long, is not needed.
 _NEARLY_SYMMETRIC = 0.02
@@ -487,7 +489,8 @@ class ContributionMeans(CountLaw):
         for _ in range(_NEWTON_ROUNDS if self.third else 0):
             above, below = standard_limit(self._skewness(low), tail), standard_limit(-self._skewness(high), tail)
             low, high = self._end(estimates, low, above, 0), self._end(estimates, high, below, 1)
-        return low, high
+        few = np.asarray(self.n) < LEAST_REPORTS
+        return np.where(few, np.minimum(low, 0), low), np.where(few, np.maximum(high, 1), high)
 
     def _end(self, estimates: FloatArray, near: FloatArray, deviations: FloatArray, side: int) -> FloatArray:
         """Return one of the two p with (p_hat - p)^2 = deviations^2 Var(p), for the linear piece of Var at ``near``."""

@@ -24,8 +24,6 @@ from discreet.theory.binomial import Ends, score_limits, standard_limit
 # same at every level, so that a higher level never shortens an interval. It is the difference between the limits of a
 # two-sided and of a one-sided interval, both at 95%.
 ROOM = 0.315
-LEAST_REPORTS = 10
-"""Least number of reports for limits of sums: three moments do not describe the mean of fewer contributions."""
 # In reports: a smaller standard error means that all reports agree, and not that the truth is known.
 _AGREE = 0.5
 # Numbers of points at which tails are computed: over the whole range, and between the two points around the limit.

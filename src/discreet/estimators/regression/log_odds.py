@@ -43,7 +43,8 @@ _ROUNDS, _CLOSE = 30, 0.01
 _SHORT_TAIL = 0.5
 # Products of one information matrix: of more, patterns take turns with the outputs.
 _MOST_PRODUCTS = 1 << 23
-_RIDGE = 1e-10
+# A smaller information counts as none, and its reciprocal is not too large.
+_RIDGE, _NOTHING = 1e-10, 1e-150
 
 Function = Callable[[FloatArray], tuple[float, FloatArray]]
 """A function of the coefficients that returns a number, and its derivative."""
@@ -140,7 +141,7 @@ class ScoreModel:
     def solved(self, information: FloatArray, sides: FloatArray) -> FloatArray:
         """Return I^-1 times the columns ``sides``; I is scaled first, because shares near 0 make entries small."""
         diagonal = np.diagonal(information)
-        scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        scale = 1 / np.sqrt(np.where(diagonal > _NOTHING, diagonal, 1.0))
         scaled = information * np.outer(scale, scale) + _RIDGE * np.eye(len(scale))
         return np.asarray(scale[:, None] * np.linalg.solve(scaled, scale[:, None] * sides))
 

@@ -36,6 +36,8 @@ from discreet.surveys.survey import Survey
 Names = tuple[str, ...]
 # Memory grows with the square of the number of cells, and some steps with the cube.
 MOST_CELLS = 2000
+LEAST_FOR_NORMAL = 40
+"""Least number of reports of all questions together for limits that assume nearly normal estimates."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +124,7 @@ class Combination:
             shared = tuple(each for each in names if each in self.survey.question(name).attributes)
             if shared:
                 shares[name], tables[name] = shared, self.part(name, shared).controlled()
-        if size > MOST_CELLS:
+        if size > MOST_CELLS or sum(part.n for part in tables.values()) < LEAST_FOR_NORMAL:
             # The limits and errors of one question are used, which are wider.
             columns = (self._lift(name, shares[name], names, part.frequencies) for name, part in tables.items())
             known = self.part(self.holders(names)[0], names)
