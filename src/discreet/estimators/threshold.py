@@ -8,7 +8,6 @@ from discreet.arrays import FloatArray
 from discreet.estimators.linear import SIGNIFICANCE, LinearStart, Method, MethodOption
 from discreet.estimators.simplex import projection, upper_tail
 from discreet.results.estimate import Estimate
-from discreet.theory.limits import half_a_report
 
 # Largest rounding error of a frequency.
 _ROUNDING = 1e-12
@@ -52,7 +51,8 @@ def threshold(start: LinearStart, *, significance: float = 0.05, remainder: str 
     def errors() -> FloatArray:
         # At plausible frequencies, not at the thresholded ones, which were selected by chance.
         likely, _ = projection(start.linear, 1 / start.safe_variance)
-        deviation = np.sqrt(half_a_report(start.variance(likely), start.n))
+        # A deviation below half a report means that all reports agree.
+        deviation = np.maximum(np.sqrt(start.variance(likely)), 0.5 / start.n)
         return threshold_error(likely, deviation, cut, uniform=remainder == "uniform")
 
     return start.estimate(frequencies, errors, f"threshold ({remainder})")

@@ -143,14 +143,6 @@ def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
     return errors < _AGREE / n
 
 
-def half_a_report(variances: FloatArray, n: Floats) -> FloatArray:
-    """Return ``(m,)`` variances, increased to the variance of half a report where they are smaller.
-
-    A smaller variance means that all n reports agree.
-    """
-    return np.maximum(variances, (_AGREE / n) ** 2)
-
-
 def plausible_variances(
     estimates: FloatArray, second_moments: tuple[FloatArray, FloatArray], n: float | AnyArray
 ) -> FloatArray:
