@@ -273,6 +273,18 @@ def test_a_rare_label_without_an_effect_is_not_significant(build: Any, few: int)
     )
 
 
+def test_a_coefficient_is_significant_if_its_limits_exclude_0() -> None:
+    """Of groups of two or three, 10% without an effect were significant at 5%, where limits missed 5%."""
+    mechanism, place = dc.RandomizedResponse(dc.Domain(range(2), sensitive=[0]), 1.0), np.arange(30)
+    groups = {f"g{group}": (place % 13 == group).astype(float) for group in range(1, 13)}
+    random = np.random.default_rng(1)
+    for run in range(40):
+        codes = (random.random(30) > 0.3).astype(np.int64)
+        fit = dc.regress(mechanism, mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run)), groups, values=[0])
+        for row in fit.rows():
+            assert (row.p_value < 0.05) == (not row.lower <= 0 <= row.upper), (run, row)
+
+
 @pytest.mark.parametrize(("epsilon", "few", "share"), [(1.0, 2, 0.02), (4.0, 3, 0.02), (4.0, 5, 0.5), (4.0, 20, 0.02)])
 def test_the_score_of_two_groups_is_the_textbooks_and_its_level_holds(epsilon: float, few: int, share: float) -> None:
     """All pairs of counts: z is that of two binomial shares with their common fit, clipped to possible shares.

@@ -11,8 +11,10 @@ from discreet import (
     Channel,
     Domain,
     RandomizedResponse,
+    Reports,
     SeededRandom,
 )
+from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism
 from discreet.privacy.audit import Audit, audit, epsilon_at_least
 from laws import BUILDERS, SIZES, Case, cases, over
@@ -105,6 +107,28 @@ def test_predictable_words_are_flagged(stuck: int, draws: int) -> None:
             return words
 
     assert not audit(RandomizedResponse(Domain(range(4)), 1.0), draws=draws, random=Stuck()).holds
+
+
+@pytest.mark.parametrize("size", [1, 2, 17])
+@pytest.mark.parametrize("fault", ["no noise", "a seed of its own"])
+def test_faults_that_only_small_batches_have_are_found(size: int, fault: str) -> None:
+    """A device draws one report; most of an audit's draws are in batches of thousands."""
+    sound, broken = (RandomizedResponse(Domain(range(4)), 1.0) for _ in range(2))
+    own = SeededRandom(9)
+
+    def obfuscate(codes: Any, *, random: Any = None) -> Reports:
+        if len(codes) != size:
+            return sound.obfuscate_codes(codes, random=random)
+        reports = sound.obfuscate_codes(codes, random=own)
+        if fault == "a seed of its own":
+            return reports
+        blocks = {name: codes.astype(column.dtype) for name, column in reports.blocks.items()}
+        return Reports(reports.fingerprint, reports.n, None, reports.clear, blocks, True)
+
+    broken.__dict__["obfuscate_codes"] = obfuscate
+    with pytest.raises(ParameterError) as caught:
+        seeded(broken, 4_000)
+    assert caught.value.code == "audit.words-not-followed"
 
 
 # Explicit channels

@@ -184,7 +184,12 @@ class TabularResult:
     """A result that can be shown as a table in Python and notebooks, and converted for libraries and files.
 
     All conversions take the arguments of `table`.
+
+    Attributes:
+        about: a text on the people or values of the table; empty if the columns say everything.
     """
+
+    about: str = ""
 
     __slots__ = ()
 
@@ -195,11 +200,6 @@ class TabularResult:
     def view(self) -> "ResultTable":
         """Return the table that Python and notebooks show, with notes."""
         return self.table()
-
-    @property
-    def about(self) -> str:
-        """A text on the people or values of the table; empty if the columns say everything."""
-        return ""
 
     def columns(self, *asked: Any, **named: Any) -> dict[str, AnyArray]:
         """Return the columns of a result's table as arrays, by name."""

@@ -94,8 +94,6 @@ def _rescaled(q: FloatArray, total: float) -> FloatArray:
     return np.full_like(q, total / q.size)
 
 
-# Values at a time: intermediate results stay in the cache.
-_CHUNK = 1 << 12
 _LEAST = 1e-150
 _DENSITY_AT_0 = 1 / np.sqrt(2 * np.pi)
 
@@ -138,14 +136,9 @@ def projected_deviation(start: LinearStart, mean: FloatArray, variance: FloatArr
         share: ``(|X|,)`` h, the share of each value in a correction: 0 if it is not positive; their sum is 1.
     """
     covariance = start.intervals.known_law.with_all
-    total, deviations = float(np.add.reduce(covariance * (share > 0))), np.empty(len(mean))
-    for first in range(0, len(mean), _CHUNK):
-        part = slice(first, first + _CHUNK)
-        h = share[part]
-        # Where a value is dropped its share is 0.
-        inside = np.maximum(variance[part] - 2 * h * covariance[part] + h**2 * total, 0)
-        deviations[part] = positive_deviation(mean[part], np.sqrt(inside))
-    return deviations
+    # Where a value is dropped its share is 0.
+    total = float(np.add.reduce(covariance * (share > 0)))
+    return positive_deviation(mean, np.sqrt(np.maximum(variance - 2 * share * covariance + share**2 * total, 0)))
 
 
 def upper_tail(place: FloatArray, density: FloatArray) -> FloatArray:

@@ -25,7 +25,7 @@ from discreet.arrays import BoolArray, IntArray
 from discreet.core.checks import checked_between, checked_whole
 from discreet.core.domain import Domain
 from discreet.core.guarantee import rounded_down, rounded_up
-from discreet.core.random import BATCH, RandomSource, checked_source
+from discreet.core.random import BATCH, RandomSource, SeededRandom, checked_source
 from discreet.core.reports import Reports
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Mechanism
@@ -35,6 +35,8 @@ from discreet.privacy.notions import required, smallest_epsilon
 from discreet.theory.binomial import lower_bound, upper_bound
 
 _FEWEST = 1000
+# Sizes of small batches, and the reports of each size; up to this epsilon all of them repeat by chance once in 1e9.
+_SMALL, _SMALL_DRAWS, _MOST_NOISY = (1, 2, 17), 500, 3.0
 _DIGITS = 6
 _SELECTION, _NEIGHBOURS, _SCREENING = 0.1, 0.05, 0.1
 _MOST_VALUES = 8
@@ -113,7 +115,8 @@ def audit(
         random: the random words; None for fresh words under a key of the operating system.
 
     Raises:
-        ParameterError: if there is no guarantee, or fewer than two values, or a parameter is out of range.
+        ParameterError: if there is no guarantee, or fewer than two values, or a parameter is out of range. Also if
+            reports in batches of 1, 2 or 17 do not follow the random words.
 
     Example:
         >>> import discreet as dc
@@ -147,7 +150,26 @@ def audit(
     counts = device.count(event, event.first, trials[0]), device.count(event, event.second, trials[1])
     bound = epsilon_at_least(counts, trials, 1 - confidence)
     seeded = not device.random.secure
+    if bound <= promised:
+        _check_follows_words(mechanism, promised, int(values[np.argsort(mechanism.domain.sensitive[values])[0]]))
     return Audit(promised, bound, confidence, draws, bound <= promised, event, counts, trials, seeded)
+
+
+def _check_follows_words(mechanism: Mechanism, promised: float, code: int) -> None:
+    """Raise an error if reports in small batches, as devices draw them, do not repeat and change with random words.
+
+    Noise of a block mechanism cannot leave hundreds of reports unchanged by chance, unless epsilon is large.
+    """
+
+    def drawn(size: int, seed: int) -> list[bytes]:
+        random, codes = SeededRandom(seed), np.full(size, code)
+        each = (mechanism.obfuscate_codes(codes, random=random) for _ in range(_SMALL_DRAWS // size))
+        return [column.tobytes() for reports in each for column in (reports.clear, *reports.blocks.values())]
+
+    changes = not mechanism.is_explicit and promised <= _MOST_NOISY
+    for size in _SMALL:
+        if drawn(size, 1) != drawn(size, 1) or (changes and drawn(size, 1) == drawn(size, 2)):
+            raise ParameterError("audit.words-not-followed", size=size)
 
 
 def epsilon_at_least(counts: tuple[int, int], trials: tuple[int, int], error: float) -> float:

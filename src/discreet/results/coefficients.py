@@ -108,9 +108,13 @@ class LeastSquaresLaw(CoefficientLaw):
     @property
     def p_values(self) -> FloatArray:
         """``(m, k)`` p-values, each of the test that a least squares coefficient is 0; see `CoefficientLaw`."""
-        m, k = self.coefficients.shape
-        tails = np.array([self.tail(np.eye(k), place, np.zeros(k)) for place in range(m)])
-        return np.asarray(np.minimum(2 * np.minimum(tails, 1 - tails), 1))
+        from scipy.special import ndtr
+
+        places, every = range(len(self.coefficients)), np.eye(self.coefficients.shape[1])
+        tails = np.array([self.tail(every, place, np.zeros(len(every))) for place in places])
+        # As limits are: a coefficient within the error of half a report is not significant.
+        least = np.array([ndtr(-np.abs(self.coefficients[place]) / self.least(every, place)) for place in places])
+        return np.asarray(np.minimum(2 * np.maximum(np.minimum(tails, 1 - tails), least), 1))
 
     def limits(self, alpha: float) -> Ends:
         """Return the ``(m, k)`` limits of least squares coefficients; see `CoefficientLaw`.

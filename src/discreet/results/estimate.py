@@ -136,7 +136,7 @@ class Estimate(TabularResult):
         return f"Estimate({self.method}, n={self.n}, {self.domain.size} values{gap}{marks}{self._noted('; ')})"
 
     @property
-    def about(self) -> str:
+    def about(self) -> str:  # type: ignore[override]
         """The attribute whose values have these shares, and which people they are shares of; empty if neither is known.
 
         The number of people follows from the unbiased estimates, and has two digits.
@@ -611,8 +611,8 @@ class Estimate(TabularResult):
         ratios = shares / divisor if divisor > 0 else np.full(len(shares), nan)
         texts = {name: part if isinstance(part, list | tuple) else [part] for name, part in labels.items()}
         conditions = (f"{name} = {' or '.join(map(str, part))}" for name, part in texts.items())
-        found = self._for_domain(domain, ratios, self.uncertainty.given(cells))
-        return replace(found, conditions=(*self.conditions, *conditions))
+        estimate = self._for_domain(domain, ratios, self.uncertainty.given(cells))
+        return replace(estimate, conditions=(*self.conditions, *conditions))
 
     @property
     def _facts(self) -> str:

@@ -235,13 +235,6 @@ class Design(DecoderCoefficients):
         """The certificate: no mixture of block sizes has an error below ``value * (1 - gap)`` at this mass."""
         return self.mixture.gap(self.instance, self.alpha)
 
-    @property
-    def regime(self) -> str:
-        """``"randomized response"``, ``"subsets"`` (one size above 1) or ``"mixture"`` (two neighbouring sizes)."""
-        if len(self.mixture.sizes) > 1:
-            return "mixture"
-        return "randomized response" if self.mixture.sizes == (1,) else "subsets"
-
     def noise(self, k: int) -> float:
         """Return v / (k e^eps + v - k): the probability of a block if the value is not sensitive, given size k."""
         hidden = self.size * self.instance.tau
