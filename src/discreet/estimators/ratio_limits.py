@@ -85,7 +85,7 @@ def fitted(rows: FloatArray, counts: FloatArray, n: int, fixed: tuple[FloatArray
     z, multipliers = 0.1 / size / p, np.zeros((count, 2))
     multipliers[:, 0] = 1.0
     best = Fits(np.full(count, -inf), p.copy())
-    left, squares = np.arange(count), (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
+    left = np.arange(count)
     for _ in range(_MOST_STEPS):
         q = np.maximum(p @ rows.T, 1e-300)
         ratio = counts[left] / q
@@ -97,7 +97,8 @@ def fitted(rows: FloatArray, counts: FloatArray, n: int, fixed: tuple[FloatArray
         if not going.any():
             break
         left, p, z, multipliers, g, curves = (each[going] for each in (left, p, z, multipliers, g, ratio / q))
-        bend = (curves @ squares).reshape(-1, size, size)
+        # One product for each fit: of all at once, BLAS would start threads that stay busy afterwards.
+        bend = (rows.T * curves[:, None, :]) @ rows
         p, z, multipliers = _stepped((p, z, multipliers), g, bend, (lines[left], sides[left]))
     return best
 

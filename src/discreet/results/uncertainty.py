@@ -575,11 +575,9 @@ class ShareUncertainty(SumUncertainty):
                 return least + low, least + high
             if self.law.n < LEAST_REPORTS:
                 return least, most
-            low, high = (np.array([end]) for end in (least, most))
-            lower, upper = (
-                crossing(tails, low, high, alpha / 2),
-                crossing(lambda x: 1 - tails(-x), -high, -low, alpha / 2),
-            )
-            return float(np.nan_to_num(lower, nan=least)[0]), float(np.nan_to_num(-upper, nan=most)[0])
+            ends = np.array([[least], [most]])
+            lower = crossing(tails, ends[0], ends[1], alpha / 2)
+            upper = -crossing(lambda x: 1 - tails(-x), -ends[1], -ends[0], alpha / 2)
+            return float(np.nan_to_num(lower, nan=least)[0]), float(np.nan_to_num(upper, nan=most)[0])
 
         return Bounded(estimate, error, bounds)
