@@ -125,10 +125,6 @@ def missing_of(n: int, tolerance: float | None) -> float:
     return max(min(_MISSING_PER_REPORT, _MISSING / n), 1e-12) if tolerance is None else tolerance
 
 
-# Values at a time: intermediate results stay in the cache.
-_CHUNK = 1 << 16
-
-
 @dataclass(frozen=True, eq=False)
 class LinearStart:
     """The start of every method: the evidence in a batch of reports, and the linear estimate.
@@ -197,17 +193,8 @@ class LinearStart:
     def variance(self, at: FloatArray) -> FloatArray:
         """Return the ``(|X|,)`` variances of the linear estimates if the true frequencies are ``at``."""
         constant, slope = self.second_moments
-        variances, square = np.empty(len(at)), np.empty(min(_CHUNK, len(at)))
-        for start in range(0, len(at), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            p, each = at[part], variances[part]
-            np.multiply(slope[part], p, out=each)
-            each += constant[part]
-            each -= np.multiply(p, p, out=square[: len(p)])
-            # Rounding may take it below 0.
-            np.maximum(each, 0, out=each)
-            each /= self.n
-        return variances
+        # Rounding may take it below 0.
+        return np.asarray(np.maximum((slope - at) * at + constant, 0) / self.n)
 
     @property
     def linear_errors(self) -> FloatArray:
@@ -225,22 +212,13 @@ class LinearStart:
     @cached_property
     def _own_errors(self) -> tuple[FloatArray, BoolArray]:
         # Computed as if the linear estimate were the truth.
-        size, shape = self.domain.size, self.linear.shape
-        constant, slope, n = (np.broadcast_to(number, shape) for number in (*self.second_moments, self.n))
-        errors, unseen = np.empty(shape), np.zeros(shape, dtype=np.bool_)
-        for start in range(0, size, _CHUNK):
-            part = ..., slice(start, start + _CHUNK)
-            each, p = errors[part], self.linear[part]
-            np.subtract(slope[part], p, out=each)
-            each *= p
-            each += constant[part]
-            # Among these few are all variances that rounding makes negative.
-            few = each < 0.25 / self.n
-            each[few] = np.maximum(each[few], 0)
-            unseen[part] = few & (size > 1)
-            # Divided by n - 1, because the mean is estimated from the same data.
-            each *= 1 / np.maximum(self.n - 1, 1)
-            np.sqrt(each, out=each)
+        moments = (*self.second_moments, self.n)
+        constant, slope, n = (np.broadcast_to(number, self.linear.shape) for number in moments)
+        variances = (slope - self.linear) * self.linear + constant
+        # Among these few are all variances that rounding makes negative.
+        unseen = (variances < 0.25 / n) & (self.domain.size > 1)
+        # Divided by n - 1, because the mean is estimated from the same data.
+        errors = np.sqrt(np.maximum(variances, 0) / np.maximum(n - 1, 1))
         if unseen.any():
             plausible = plausible_variances(self.linear[unseen], (constant[unseen], slope[unseen]), n[unseen])
             errors[unseen] = np.maximum(np.sqrt(plausible), errors[unseen])
