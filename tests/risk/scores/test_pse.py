@@ -1,5 +1,6 @@
 """Lower bounds on I(U;S): against exact mutual information on small joint laws, and by their coverage."""
 
+import re
 from dataclasses import replace
 from itertools import product
 from math import inf, isfinite, log, log2
@@ -165,6 +166,16 @@ def test_a_prior() -> None:
     alone = pse_of_folds([(logs[:30], totals[:30], prior[:30])], 60, 0.95)
     assert weighted.certified.bits == pytest.approx(alone.certified.bits)
     assert weighted.info_nce.bits == pytest.approx(alone.info_nce.bits)
+
+
+def test_noise_and_constants_have_no_bits_below_0_and_no_many_digits() -> None:
+    """Constants had about -3e-15 bits; noise of few users was "rather too low"."""
+    rng = np.random.default_rng(0)
+    for matrix in (np.ones((12, 12)), *rng.normal(size=(6, 12, 12))):
+        found = pse_of_matrix(matrix, halves=8, random=SeededRandom(1))
+        for one in (found.certified, found.paper):
+            assert not re.search(r"-\d|e-|\d\.\d{4}", str(one).partition(" is about ")[2])
+            assert "too low" not in str(one) or one.interval[0] > 0
 
 
 @settings(max_examples=50)

@@ -67,6 +67,7 @@ import numpy as np
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
+from discreet.core.result_table import rounded_by
 from discreet.errors import DataError, ParameterError
 from discreet.risk.kernels import neighbours
 from discreet.risk.scores.scores import Scores, as_array, checked, checked_numbers, counted, scaled
@@ -113,11 +114,13 @@ class Information:
         return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
 
     def __str__(self) -> str:
-        between = ""
-        if self.interval:
-            low, high = self.interval
-            upto = f" ({self.level:.0%} interval {low:.4g} to {high:.4g})"
-            between = upto if isfinite(high) else f" (at least {low:.4g} with {(1 + self.level) / 2:.4g} confidence)"
+        low, high = self.interval or (0.0, inf)
+        error = (high - low) / 4 if isfinite(high) else (self.bits - low) / 2
+        # Information is at least 0, whatever noise says.
+        estimate, least, most = (rounded_by(max(number, 0.0), error) for number in (self.bits, low, high))
+        between = f" ({self.level:.0%} interval {least} to {most})" if self.interval else ""
+        if self.interval and not isfinite(high):
+            between = f" (at least {least} with {(1 + self.level) / 2:.4g} confidence)"
         role = (
             "a lower bound on the PIE"
             if self.bounds_pie
@@ -125,10 +128,10 @@ class Information:
         )
         ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
         gap = "; no impostor score lies among the genuine ones" if self.separated else ""
-        if self.beyond > MUCH_BEYOND and not self.bounds_pie:
-            gap += f"; {self.beyond:.1%} of the genuine scores lie beyond all impostor scores, so it is rather too low"
+        if self.beyond > MUCH_BEYOND and not self.bounds_pie and low > 0:
+            gap += f"; {self.beyond:.1%} of genuine scores exceed all impostor scores, so this is likely too low"
         return (
-            f"{self.name} is about {self.bits:.4g} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
+            f"{self.name} is about {estimate} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
             f"impostor scores: {role}{ends}{gap}."
         )
 
