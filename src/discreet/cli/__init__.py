@@ -1,4 +1,4 @@
-"""The command line. Each command (a verb, in the code) has a module, which is imported when the command is used.
+"""The command line. Each command has a module, which is imported when the command is used.
 
 Exit codes: 0 done; 1 a guarantee does not hold; 2 the input or the request cannot be used; 70 a defect of discreet; 130
 interrupted; 141 nobody reads the output any more; 143 ended by SIGTERM (129 by SIGHUP).
@@ -20,7 +20,7 @@ VERBS = {
     "init": "Propose a plan for columns of TABLE.",
     "obfuscate": "Obfuscate a table of values under PLAN: one report per row.",
     "plan": "Compare all mechanisms on DOMAIN and recommend one.",
-    "regress": "Regress reports on public columns beside them.",
+    "regress": "Explain answers by public columns, by a regression.",
     "risk": "Assess how surely people can be identified.",
     "seal": "Write REPORTS into one file, sorted by their content.",
     "serve": "Run a collector: take reports in, and seal them.",
@@ -28,9 +28,9 @@ VERBS = {
     "sql": "Print the query that counts reports in a warehouse.",
     "survey": "Plan and analyse surveys of several questions.",
     "tally": "Add SEALED batches to a tally, each exactly once.",
-    "verify": "Recompute the epsilon of PLAN from the sampler's integers.",
+    "verify": "Recompute the epsilon of PLAN, and check its promise.",
 }
-"""The first sentence of each verb's help, by its name."""
+"""The first sentence of the help of each command, by the command's name."""
 
 GROUPS = {
     "Plan": "init plan verify attest examples",
@@ -40,7 +40,7 @@ GROUPS = {
     "Risk": "risk",
     "Operate": "serve collector",
 }
-"""The verbs by the groups in which help lists them."""
+"""The names of the commands by the group in which the help lists them."""
 
 _BESIDE = {"examples": "simulate", "tally": "seal"}
 """Commands of the core that are in the module of another command."""
@@ -55,7 +55,7 @@ _WINGS = {
     "sql": "discreet.sql.verbs.sql",
     "survey": "discreet.surveys.verbs.survey",
 }
-"""Modules of the wings' verbs: names only, since the core imports no wing."""
+"""The modules of commands of other wings. They are names only, because the core imports no wing."""
 
 _HOMES = {name: f"discreet.cli.verbs.{_BESIDE.get(name, name)}" for name in VERBS} | _WINGS
 

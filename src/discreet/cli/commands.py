@@ -124,7 +124,7 @@ def debug_option() -> click.Option:
         metavar="FILE",
         expose_value=False,
         callback=_remember,
-        help="Write the traceback of a defect to this new file; it may contain values.",
+        help="Write the traceback of an internal error to this new file. It may contain people's values.",
     )
 
 
@@ -248,6 +248,9 @@ class Subcommand(click.Command):
         described: list[Any] = [parameter for parameter in self.params if getattr(parameter, "help", None)]
         for parameter in described:
             parameter.help = _LAST.sub(r"[default: \1]", parameter.help)
+            default = "" if parameter.is_flag else parameter.default
+            if isinstance(default, str | float | int) and default != "" and "[default:" not in parameter.help:
+                parameter.help += f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments. Raise an error for options of another command of the same group."""

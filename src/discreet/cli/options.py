@@ -83,7 +83,7 @@ class ShareOf(click.FloatRange):
 
 PICTURE = OutputFile("pictures", PICTURES)
 
-seed = click.option("--seed", type=int, help="Seed for a simulation; such reports are marked and protect nobody.")
+seed = click.option("--seed", type=int, help="Seed for a simulation. Simulated reports are marked and protect nobody.")
 
 
 def option(*names: str, **about: Any) -> Any:
@@ -134,7 +134,7 @@ force = WriteOptions.only("force")
 NOT_TRUSTED: dict[str, Any] = {
     "type": Count(0),
     "default": 0,
-    "help": "Reports of each batch that are fake or known to the reader. [0]",
+    "help": "Number of reports in each batch that are fake or known to the reader.",
 }
 """The option ``--not-trusted`` of a verb that prints a privacy statement."""
 
@@ -157,13 +157,13 @@ class ReadOptions(OptionGroup):
     trust_plan: bool = option(
         "--trust-plan",
         is_flag=True,
-        help="Accept files that do not name their plan, if you know that they belong to it.",
+        help="Accept files that do not name their plan. Use it only if you know that they belong to the plan.",
     )
     engine: str = option(
         "--engine",
         type=click.Choice(list(ENGINES)),
         default="local",
-        help="Run on this machine, or on Spark with executors that can read the files. [local]",
+        help="Where to count reports: on this machine, or on a Spark cluster.",
     )
     master: str | None = option(
         "--master",
@@ -177,7 +177,7 @@ class ReadOptions(OptionGroup):
         default=0.0,
         metavar="SHARE",
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="Share of invalid rows to accept; they are left out and counted. [0]",
+        help="Largest share (0 to 1) of invalid rows that are left out and counted.",
     )
 
     def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":
@@ -206,13 +206,13 @@ class TableOptions(OptionGroup):
         not_trusted: for the statement, the number of reports in each batch that are fake or known to the reader.
     """
 
-    level: float = option("--level", type=float, default=0.95, help="Confidence of the intervals. [0.95]")
+    level: float = option("--level", type=float, default=0.95, help="Confidence level of the intervals.")
     simultaneous: bool = option(
         "--simultaneous", is_flag=True, help="Make the confidence level hold for all intervals together."
     )
-    largest: int = option("--largest", type=Count(1), default=15, help="How many values to show. [15]")
+    largest: int = option("--largest", type=Count(1), default=15, help="Number of values to show, the largest shares.")
     statement: bool = option(
-        "--statement", is_flag=True, help="Also print what publishing this reveals about a person."
+        "--statement", is_flag=True, help="Also print what publishing this result reveals about a person."
     )
     not_trusted: int = option("--not-trusted", needs={"statement": "{} needs --statement."}, **NOT_TRUSTED)
 
@@ -224,10 +224,10 @@ class TableOptions(OptionGroup):
 
 AS_READ: dict[str, Any] = {
     "is_flag": True,
-    "help": "Read a text that is not a label as the only label that reads alike; count these rows.",
+    "help": "Read a text that is not a label as the label that looks the same, if there is only one.",
 }
 """The option ``--as-read`` of a verb that reads people's values."""
-FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Read numbers as float32, as they were before float64."}
+FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Round numbers to float32, if they once were float32."}
 """The option ``--float32`` of a verb that reads people's values."""
 
 
@@ -274,10 +274,10 @@ class PeopleColumns(Written):
         float32: whether columns of float64 are read as float32.
     """
 
-    column: str | None = option("--column", help="Column that holds the values, if there are several.")
-    user: str | None = option("--user", help="For personalized plans: the column with the user of each row.")
+    column: str | None = option("--column", help="Column of the values. [the only column]")
+    user: str | None = option("--user", help="For personalized plans: column of the users.")
     tags: Path | None = option(
-        "--tags", type=InputFile(), help="For personalized plans: table of users' secret values (user, value, tag)."
+        "--tags", type=InputFile(), help="For personalized plans: table of secret values (columns user, value, tag)."
     )
     as_read: bool = option("--as-read", **AS_READ)
     float32: bool = option("--float32", **FLOAT32)
@@ -293,7 +293,7 @@ def outside(**rules: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         cls=ConditionalOption,
         is_flag=True,
         expose_value=False,
-        help="Let the plan name files outside its own folder.",
+        help="Allow the plan to name files outside the plan's folder.",
         **rules,
     )
 

@@ -62,10 +62,10 @@ class Labels(Written):
         "--cuts",
         multiple=True,
         metavar="[COLUMN=]18,40,...",
-        help="First value of each range but the first, for a column of numbers or dates. [round values]",
+        help="Numbers or dates at which ranges begin, without the first range. [round values]",
     )
     least: int | None = option(
-        "--least", type=Count(1), help="Leave out labels in fewer rows of the table than this. [20]"
+        "--least", type=Count(1), help="Leave out labels that occur in fewer rows than this. [20]"
     )
     merge: bool = option(
         "--merge",
@@ -104,15 +104,15 @@ class Promise(OptionGroup):
         "--sensitive",
         multiple=True,
         metavar="[COLUMN=]A,B,...",
-        help="Labels to protect.",
+        help="Sensitive labels, which are protected.",
     )
     all_sensitive: bool = option(
         "--all-sensitive",
         is_flag=True,
         bars={"sensitive": "Give either --sensitive or --all-sensitive, and not both."},
-        help="Every value is sensitive (plain LDP).",
+        help="Mark every label as sensitive (plain LDP).",
     )
-    epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats.")
+    epsilon: float | None = option("--epsilon", type=float, help="Promised epsilon, in nats.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,8 +116,8 @@ def _tolerance(_: str, tolerance: object) -> float | None:
 
 
 PROGRESS = MethodOption("progress", "", _progress)
-TOLERANCE = MethodOption("tolerance", "certified gap, in nats per report.", _tolerance)
-SIGNIFICANCE = MethodOption("significance", "level of all tests together. [0.05]", checked_between)
+TOLERANCE = MethodOption("tolerance", "accepted gap to the maximum likelihood, in nats per report.", _tolerance)
+SIGNIFICANCE = MethodOption("significance", "significance level of all tests together. [0.05]", checked_between)
 
 
 def missing_of(n: int, tolerance: float | None) -> float:

@@ -352,10 +352,10 @@ def _smoothing(name: str, smoothing: object) -> float | None:
     return None if smoothing is None else checked_positive(name, smoothing)
 
 
-SMOOTHING = MethodOption("smoothing", "weight of the penalty on roughness. [at most 1]", _smoothing)
+SMOOTHING = MethodOption("smoothing", "weight of the penalty for roughness. [up to 1]", _smoothing)
 LIMITS = MethodOption(
     "limits",
-    "limits of sums, means and quantiles. [likelihood, for up to 64 values]",
+    "intervals of sums, means and quantiles. [likelihood, for up to 64 values]",
     lambda name, limits: None if limits is None else checked_choice(name, limits, ("linear", "likelihood")),
     ("linear", "likelihood"),
 )

@@ -55,7 +55,7 @@ class Sides(OptionGroup):
     """Options for the two sides of a comparison."""
 
     by: str | None = option(
-        "--by", metavar="COLUMN", help="Compare two groups of this public column beside the reports."
+        "--by", metavar="COLUMN", help="Compare two groups by this public column of the file of reports."
     )
     groups: tuple[str, str] | None = option(
         "--groups",
@@ -68,17 +68,15 @@ class Sides(OptionGroup):
         "--given",
         type=InputFile(),
         bars={"by": "{} has shares for all reports. Leave --by out, or estimate the group alone."},
-        help="Compare with known shares: columns label, probability.",
+        help="Table of known shares to compare with: columns label, probability.",
     )
-    weights: str | None = option(
-        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
-    )
+    weights: str | None = option("--weights", metavar="COLUMN", help="Public column with the weight of each person.")
     minimum: int = option(
         "--minimum",
         type=Count(),
         default=MINIMUM,
         needs=_WITH_BY,
-        help="With --by: least number of reports of a group. [20]",
+        help="With --by: smallest number of reports of a group.",
     )
 
 
@@ -86,15 +84,12 @@ class Sides(OptionGroup):
 class Tests(OptionGroup):
     """Options for tests: the error rate to control, and its bound."""
 
-    rate: float = option(
-        "--rate", type=float, default=0.05, show_default=True, help="Bound on the error rate of --control."
-    )
+    rate: float = option("--rate", type=float, default=0.05, help="Largest error rate that is allowed; see --control.")
     control: Control = option(
         "--control",
         type=click.Choice(["fdr", "fwer"]),
         default="fdr",
-        show_default=True,
-        help="Error rate of significant values: expected share of false ones (fdr), or probability of any (fwer).",
+        help="Which error rate: expected share of false discoveries (fdr), or probability of any (fwer).",
     )
 
 
@@ -103,9 +98,9 @@ class DifferenceFiles(WriteOptions):
     """Options for output files; None for files that are not named."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Differences: {any_of(ESTIMATES)}."
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"File of results: {any_of(ESTIMATES)}."
     )
-    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Forest plot: {any_of(PICTURES)}.")
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"File for a forest plot: {any_of(PICTURES)}.")
 
 
 @click.command(cls=Subcommand, epilog="Example: discreet compare plan.toml north.parquet south.parquet")
@@ -131,7 +126,7 @@ def compare(
 
     The groups are two collections of REPORTS made under PLAN, or two groups of one collection.
 
-    REPORTS are two files or folders of reports or tallies, of different people. With --by or --given there is only one.
+    REPORTS are two files or folders of reports or tallies, of different people. With --by or --given, name only one.
     """
     check_folders(reports if shown.statement else ())
     sides = [Side(source.name or str(source), [source]) for source in reports]

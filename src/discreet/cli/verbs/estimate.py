@@ -113,7 +113,9 @@ def method_options(
                 takers.setdefault(each, []).append(method.name)
     last = " or ".join(method.name for method in together)
     first = ", ".join(name for name, method in named.items() if method not in together)
-    listed = f"{first}; of all questions together: {last}. [linear]" if last else f"{first}. [linear]"
+    listed = (
+        f"Estimation method: {first}; for all questions together: {last}." if last else f"Estimation method: {first}."
+    )
 
     def decorate(verb: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(verb)
@@ -138,23 +140,21 @@ class GroupOptions(OptionGroup):
     """Options for groups and weights."""
 
     by: tuple[str, ...] = option(
-        "--by", multiple=True, metavar="COLUMN", help="Estimate each group of this public column beside the reports."
+        "--by", multiple=True, metavar="COLUMN", help="Estimate each group by this public column. May be repeated."
     )
-    weights: str | None = option(
-        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
-    )
+    weights: str | None = option("--weights", metavar="COLUMN", help="Public column with the weight of each person.")
     shares: Path | None = option(
         "--shares",
         type=InputFile(),
         needs=_OF_GROUPS,
-        help="File of the known shares of groups: columns of --by, and share.",
+        help="Table of the known shares of groups: the columns of --by, and share.",
     )
     minimum: int = option(
         "--minimum",
         type=Count(),
         default=MINIMUM,
         needs=_OF_GROUPS,
-        help=f"Least number of reports of a group. [{MINIMUM}]",
+        help="Smallest number of reports of a group.",
     )
     small: str = option(
         "--small",
@@ -162,7 +162,7 @@ class GroupOptions(OptionGroup):
         default="refuse",
         metavar="WHAT",
         needs=_OF_GROUPS,
-        help="Smaller groups: refuse or leave-out. [refuse]",
+        help="Smaller groups: refuse (stop with an error) or leave-out.",
     )
 
     @property
@@ -187,7 +187,7 @@ class MemoryOptions(ReadOptions):
         metavar="MB",
         needs={"engine=local": "it needs --engine local"},
         bars=_NOT_BY_GROUP,
-        help="For mle, em: memory for reports; further reports go to temporary files. [half of all]",
+        help="For mle, em: memory for reports, in megabytes. More reports go to temporary files. [half of all]",
     )
 
 
@@ -199,15 +199,17 @@ class EstimateFiles(WriteOptions):
         "-o",
         "--output",
         type=OutputFile("estimates", ESTIMATES, piped=True),
-        help=f"File for the estimate: {any_of(ESTIMATES)}; - prints CSV.",
+        help=f"File for the estimate: {any_of(ESTIMATES)}; - for CSV on standard output.",
     )
-    plot: Path | None = option("--plot", type=options.PICTURE, help=f"Picture: {any_of(PICTURES)}.")
-    page: Path | None = option("--page", type=OutputFile("pages", PAGES), bars=_NOT_BY_GROUP, help="Page: .html.")
+    plot: Path | None = option("--plot", type=options.PICTURE, help=f"File for a picture: {any_of(PICTURES)}.")
+    page: Path | None = option(
+        "--page", type=OutputFile("pages", PAGES), bars=_NOT_BY_GROUP, help="File for a page: .html."
+    )
     tally_file: Path | None = option(
         "--tally",
         type=OutputFile("tallies", TALLIES),
         bars=_NOT_BY_GROUP,
-        help=f"File for the tally: {any_of(TALLIES)}.",
+        help=f"File for the tally (the counts of the reports): {any_of(TALLIES)}.",
     )
 
 
@@ -221,14 +223,16 @@ class EstimateOptions(OptionGroup):
     """
 
     always: bool = option(
-        "--always", is_flag=True, help="Make intervals hold at all looks at growing reports at once; they are longer."
+        "--always",
+        is_flag=True,
+        help="Make intervals valid however often you look while reports arrive. They are longer.",
     )
     background: tuple[str, ...] = option(
         "--background",
         multiple=True,
         metavar="TAG=WHAT",
         bars={GROUPS: NOT_WITH_GROUPS},
-        help="Distribution of values behind a secret tag: FILE, in-clear or drop. [in-clear]",
+        help="Distribution of the values behind a tag: a FILE, in-clear (as the values in clear) or drop. [in-clear]",
     )
 
 
@@ -254,7 +258,8 @@ def estimate(
 ) -> None:
     """Estimate the distribution behind REPORTS made under PLAN.
 
-    REPORTS are files of reports or tallies, and folders of them, here or at URLs; - is JSON lines.
+    REPORTS are files of reports or tallies, and folders of such files, on this machine or at URLs. - reads JSON lines
+    from standard input.
     """
     document = load_plan(plan)
     if asked.always:

@@ -39,7 +39,7 @@ class _Columns(OptionGroup):
     """Options for the columns, and for the bins of a numeric column."""
 
     columns: tuple[str, ...] = option(
-        "--column", multiple=True, help="Column of values; several make a plan of all combinations."
+        "--column", multiple=True, help="Column of values. Repeat it for a plan of all combinations of several columns."
     )
     bins: int | None = option(
         "--bins",
@@ -48,7 +48,7 @@ class _Columns(OptionGroup):
             "labels": "Give either --bins or --labels, and not both.",
             "cuts": "Give either --bins or --cuts, and not both.",
         },
-        help="Number of bins for a column of numbers; protect ranges with --sensitive LOW:HIGH,...",
+        help="Number of bins for a column of numbers. Protect ranges with --sensitive LOW:HIGH,...",
     )
 
 
@@ -60,8 +60,8 @@ class _Columns(OptionGroup):
 @_Columns.options
 @Labels.options
 @Promise.options
-@click.option("--title", default="", help="Title of the plan, for people.")
-@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the plan: {any_of(PLANS)}. [printed]")
+@click.option("--title", default="", help="Title of the plan. People read it.")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"Plan file: {any_of(PLANS)}. [standard output]")
 @options.force
 def init(
     tables: tuple[str | Path, ...],
@@ -77,14 +77,14 @@ def init(
 
     The plan lists the labels, marks the sensitive ones, and names the most precise mechanism.
 
-    Without --column, the columns are listed. At a terminal you are asked for missing options. Numbers and dates are cut
-    into ranges. Without -o, the plan is printed on standard output.
+    Without --column, the command lists the columns. At a terminal it asks for missing options. Numbers and dates are
+    cut into ranges. Without -o, it prints the plan on standard output.
 
-    A plan is public. Labels are read from the table if many rows hold them; columns with mostly different values, such
-    as names, are refused. With --labels or --cuts the plan contains nothing of the table.
+    A plan is public. Labels are read from the table if enough rows have them. Columns in which most values differ, such
+    as names, are refused. With --labels or --cuts, the plan has nothing from the table.
 
-    Labels that read like a sensitive one are sensitive too, such as Krank and krank. Texts that differ by spaces and
-    invisible characters alone are one label.
+    Labels that read like a sensitive label, such as Krank and krank, are sensitive too. Texts that differ only by
+    spaces and invisible characters are one label.
     """
     if len({*of.columns}) < len(of.columns):
         raise ParameterError("column.twice")

@@ -34,7 +34,7 @@ from discreet.tables.values import Placeholders, ValueColumns, read_owned
 KEEP: dict[str, Any] = {
     "multiple": True,
     "metavar": "COLUMN",
-    "help": "Public column to keep beside the reports (Parquet, Arrow), in clear. May be repeated.",
+    "help": "Public column to write beside the reports in clear (Parquet, Arrow). May be repeated.",
 }
 """The option ``--keep`` of a verb that obfuscates a table."""
 _KEPT = "Kept in clear beside the reports, without protection: {}. Many such columns together can identify people."
@@ -48,14 +48,12 @@ class _Columns(PeopleColumns):
         "--missing",
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
-        show_default=True,
         help="Rows without a value (or a user): refuse the table, or leave them out and count them.",
     )
     unknown: str = option(
         "--unknown",
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
-        show_default=True,
         help="Rows with a value that is not in the plan: refuse the table, or leave them out and count them.",
     )
     keep: tuple[str, ...] = option("--keep", **KEEP)
@@ -141,7 +139,7 @@ def value_source(values: str | Path) -> str | Path | PipedTable:
     "--output",
     required=True,
     type=OutputFile("reports", REPORTS, piped=True),
-    help=f"Reports: {any_of(REPORTS)}; - for JSON lines on standard output.",
+    help=f"File for the reports: {any_of(REPORTS)}; - for JSON lines on standard output.",
 )
 @_Columns.options
 @options.seed
@@ -152,12 +150,12 @@ def obfuscate(plan: Path, values: Path, table: _Columns, *, output: Path, seed: 
 
     Reports are in the order of the rows.
 
-    VALUES is a table, here or at a URL, or - for CSV or JSON lines on standard input.
+    VALUES is a table, on this machine or at a URL. - reads CSV or JSON lines from standard input.
 
-    Kept columns are for --by and --weights of discreet estimate. They are public and not protected. Many of them
+    Columns of --keep are for --by and --weights of discreet estimate. They are public and not protected. Many of them
     together can identify people.
 
-    Under a personalized plan this is a simulation, because in a real collection nobody has a table of all secrets.
+    With a personalized plan this is a simulation, because in a real collection nobody has a table of all secret values.
     """
     document = load_plan(plan)
     mechanism = document.mechanism()

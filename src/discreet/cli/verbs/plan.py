@@ -44,10 +44,10 @@ USERS = click.option("--users", required=True, type=Count(), help="Number of peo
 class _Promise(OptionGroup):
     """Options for epsilon, the number of people and the reports of each person."""
 
-    epsilon: float | None = option("--epsilon", type=float, help="Privacy promise, in nats. [the plan's]")
+    epsilon: float | None = option("--epsilon", type=float, help="Promised epsilon, in nats. [the plan's]")
     users: int = option("--users", required=True, type=Count(), help="Number of people.")
     reports_per_user: int = option(
-        "--reports-per-user", type=Count(), default=1, help="Reports of each user, with equal parts of epsilon. [1]"
+        "--reports-per-user", type=Count(), default=1, help="Reports of each user, with equal parts of epsilon."
     )
 
 
@@ -56,10 +56,10 @@ class _People(OptionGroup):
     """Options for the known distribution of values, and for the kind of error to minimise."""
 
     sensitive_mass: float | None = option(
-        "--sensitive-mass", type=float, help="Share of people whose value is sensitive, if roughly known."
+        "--sensitive-mass", type=float, help="Share (0 to 1) of people whose value is sensitive, if roughly known."
     )
     distribution: Path | None = option(
-        "--distribution", type=InputFile(), help="Distribution, known or assumed: columns label, probability."
+        "--distribution", type=InputFile(), help="Known or assumed distribution: columns label, probability."
     )
     target: Any = option(
         "--target",
@@ -97,7 +97,7 @@ class ReportLimits(OptionGroup):
         "--within",
         type=float,
         metavar="SHARE",
-        help="Accept this much more error, as a share, for smaller reports. [0.05]",
+        help="Accept an error that is larger by this share, if reports are smaller. [0.05]",
     )
 
     def given(self) -> dict[str, Any]:
@@ -113,19 +113,19 @@ class _Precision(OptionGroup):
     standard_error: float | None = option(
         "--standard-error",
         type=float,
-        help="Print the number of users at which every value has this standard error or less.",
+        help="Print the number of users with which every value has at most this standard error.",
     )
     change: float | None = option(
         "--change",
         type=float,
         metavar="SHARE",
-        help="Print the number of users per group at which this change of a share is detected.",
+        help="Print the number of users in each of two groups that shows this difference of a share.",
     )
     power: float | None = option(
         "--power",
         type=float,
         needs={"change": "it needs --change"},
-        help="With --change: probability of detecting it. [0.8]",
+        help="With --change: probability of detecting the difference. [0.8]",
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
@@ -162,7 +162,7 @@ class _Outputs(PlanFile):
     """Options for the files of the plan and the picture."""
 
     plot: Path | None = option(
-        "--plot", type=options.PICTURE, help=f"Picture of errors by epsilon and users: {any_of(PICTURES)}."
+        "--plot", type=options.PICTURE, help=f"File for a picture of errors by epsilon and users: {any_of(PICTURES)}."
     )
 
     def write_all(self, source: Path, mechanism: BlockMechanism, chart: Callable[[], Any]) -> list[str]:
@@ -199,7 +199,7 @@ def plan(
 
     DOMAIN is a plan, or a file with a [domain] table.
 
-    To find the largest epsilon for a wanted protection, use discreet risk plan.
+    To find the largest epsilon for a given identification risk, use discreet risk plan.
     """
     values, choice = people.known(domain)
     epsilon = _stated_epsilon(domain) if promise.epsilon is None else promise.epsilon

@@ -28,28 +28,25 @@ class Model(OptionGroup):
     """Options for the regression: values, covariates and method."""
 
     on: tuple[str, ...] = option(
-        "--on", multiple=True, required=True, metavar="COLUMN", help="Covariate: a public column beside the reports."
+        "--on", multiple=True, required=True, metavar="COLUMN", help="Public column that explains. May be repeated."
     )
-    value: tuple[str, ...] = option("--value", multiple=True, help="Value to be explained, for --method linear. [all]")
+    value: tuple[str, ...] = option("--value", multiple=True, help="With --method linear: value to be explained. [all]")
     method: str = option(
         "--method",
         type=click.Choice(["linear", "logistic"]),
         default="linear",
-        show_default=True,
-        help="Shares by least squares, or log odds by maximum likelihood.",
+        help="Explain shares by least squares, or log odds by maximum likelihood.",
     )
     reference: tuple[str, ...] = option(
         "--reference",
         multiple=True,
         metavar="COLUMN=LABEL",
-        help="Reference label of a covariate. [the first]",
+        help="Reference label of a column of --on. May be repeated. [the first label]",
     )
     baseline: str | None = option(
         "--baseline", metavar="VALUE", help="With --method logistic: reference value of the odds. [the most frequent]"
     )
-    weights: str | None = option(
-        "--weights", metavar="COLUMN", help="Weigh people by this public column beside the reports."
-    )
+    weights: str | None = option("--weights", metavar="COLUMN", help="Public column with the weight of each person.")
 
     @property
     def names(self) -> list[str]:
@@ -77,7 +74,7 @@ class Model(OptionGroup):
         return regression, evidence.batches
 
 
-LEVEL = click.option("--level", type=float, default=0.95, show_default=True, help="Confidence of the intervals.")
+LEVEL = click.option("--level", type=float, default=0.95, help="Confidence level of the intervals.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ class CoefficientFile(WriteOptions):
     """Options for the output file, and for replacing it."""
 
     output: Path | None = option(
-        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"Coefficients: {any_of(ESTIMATES)}."
+        "-o", "--output", type=OutputFile("estimates", ESTIMATES), help=f"File of results: {any_of(ESTIMATES)}."
     )
 
 
@@ -108,9 +105,10 @@ def regress(
     statement: bool,
     trust_plan: bool,
 ) -> None:
-    """Regress reports on public columns beside them.
+    """Explain answers by public columns, by a regression.
 
-    REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns.
+    REPORTS are Parquet or Arrow files of reports with the public columns, or folders of such files. They must be made
+    under PLAN.
     """
     result = regression(load_plan(plan), reports, model, level=level, statement=statement, trust_plan=trust_plan)
     result.finish(out.output, force=out.force)

@@ -40,7 +40,7 @@ from discreet.formats.tallies import read_tally, write_tally
 from discreet.privacy.publication import published
 
 SEALED = (".parquet",)
-RETRACT = click.option("--retract", is_flag=True, help="Subtract the batches instead; they must have been counted.")
+RETRACT = click.option("--retract", is_flag=True, help="Remove batches that were counted, instead of adding them.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class SealedBatch(OptionGroup):
     """Options for the batch of a sealed file: its name and its size."""
 
     name: str | None = option(
-        "--name", help="Name of the batch, visible in the file. [the source's name, or a new one]"
+        "--name", help="Name of the batch, which the file shows. [the source's name, or a new one]"
     )
-    least: int = option("--least", type=Count(1), default=2, show_default=True, help="Refuse to seal fewer reports.")
+    least: int = option("--least", type=Count(1), default=2, help="Smallest number of reports to seal.")
     not_trusted: int = option("--not-trusted", **NOT_TRUSTED)
 
 
@@ -62,7 +62,7 @@ class SealedBatch(OptionGroup):
     "--output",
     required=True,
     type=OutputFile("sealed reports", SEALED),
-    help="The sealed file: .parquet.",
+    help="File for the sealed reports: .parquet.",
 )
 @SealedBatch.options
 @ReadOptions.options
@@ -81,9 +81,9 @@ def seal(
 
     Identifiers, order and times are removed.
 
-    This is the shuffle of the shuffle model. Anybody can check it with discreet verify PLAN --sealed FILE. The same
-    reports under the same name give the same bytes. Each person must have one report in the batch, which a sealed file
-    cannot show. REPORTS are files, or folders of files, here or at URLs.
+    This is the shuffling of the shuffle model. Anybody can check it with discreet verify PLAN --sealed FILE. The same
+    reports with the same name give the same bytes. Each person must have only one report in the batch; a sealed file
+    cannot show whether this is so. REPORTS are files, or folders of files, on this machine or at URLs.
     """
     check = f"discreet verify {plan} --sealed {output}"
     seal_reports(load_plan(plan), reports, batch, read, output, force=force).show()
@@ -158,7 +158,7 @@ def seal_reports(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"File of the tally, made if it does not exist: {any_of(TALLIES)}.",
+    help=f"File of the tally, created if it does not exist: {any_of(TALLIES)}.",
 )
 @RETRACT
 @ReadOptions.only("engine")
@@ -175,11 +175,11 @@ def tally(
 ) -> None:
     """Add SEALED batches to a tally, each exactly once.
 
-    The batches must be made under PLAN. Batches that were counted before are skipped.
+    The batches must be made under PLAN. Batches that the tally has are skipped.
 
-    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. The tally lists
-    the names of its batches, so you can run this every night on the whole folder. A batch whose number of reports has
-    changed is refused. discreet estimate PLAN TALLY reads the result.
+    SEALED are sealed files of a collector, tallies of such files, and folders of both, on this machine or at URLs. The
+    tally lists the names of its batches, so you can run this command every night on the whole folder. A batch with
+    another number of reports than before is refused. discreet estimate PLAN TALLY reads the result.
     """
     read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)
     add_batches(load_plan(plan), sealed, read, output, retract=retract).show()

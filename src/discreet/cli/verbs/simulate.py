@@ -30,7 +30,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 def simulate(study: Path, *, output: Path, seed: int | None, force: bool) -> None:
     """Obfuscate known values, estimate, and compare with the truth.
 
-    STUDY is a TOML or JSON file such as examples/census.toml. Writes page.html, chart.png and results.json.
+    STUDY is a TOML or JSON file such as examples/census.toml. The command writes page.html, chart.png and results.json.
     """
     random = None if seed is None else SeededRandom(seed)
     read = Study.load(study)
@@ -60,7 +60,7 @@ def _parts(findings: Findings, written: Sequence[Path]) -> Iterator[str | Result
 def examples(folder: Path, *, force: bool) -> None:
     """Copy the examples of the documentation into FOLDER.
 
-    They are plans, a study of real people, and small tables.
+    The examples are plans, a study of real people, and small tables.
     """
     files = copy_examples(folder, force=force)
     sentences = [

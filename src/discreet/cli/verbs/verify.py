@@ -54,21 +54,19 @@ class Batches(OptionGroup):
         "--delta",
         type=float,
         **_OF_BATCHES,
-        help="With --statement: the delta of (epsilon, delta), below 1/N. [1e-6, or 0.1/N]",
+        help="With --statement: delta of (epsilon, delta), below 1/N. [1e-6, but at most 0.1/N]",
     )
     rounds: int = option(
         "--rounds",
         type=Count(1),
         default=1,
-        show_default=True,
         **_OF_BATCHES,
-        help="With --statement: number of batches with a report of the same person, each with fresh noise.",
+        help="With --statement: number of batches in which the same person has a report with fresh noise.",
     )
     not_trusted: int = option(
         "--not-trusted",
         type=Count(0),
         default=0,
-        show_default=True,
         **_OF_BATCHES,
         help="With --statement: number of the N reports that are fake or known to the reader.",
     )
@@ -76,7 +74,7 @@ class Batches(OptionGroup):
         "--plot",
         type=options.PICTURE,
         **_OF_BATCHES,
-        help=f"With --statement: picture of the curve: {any_of(PICTURES)}.",
+        help=f"With --statement: file for a picture of delta by epsilon: {any_of(PICTURES)}.",
     )
     force: bool = option("--force", is_flag=True, **_OF_BATCHES, help="Replace output files that exist.")
 
@@ -105,10 +103,10 @@ MEMO = click.option(
     cls=ConditionalOption,
     bars=_NOT_SEALED,
     metavar="EPSILON",
-    help="Also verify permanent reports with a second coin and this epsilon for all rounds.",
+    help="Also verify permanent reports with this epsilon over all rounds, in nats.",
 )
 SEALED = click.option(
-    "--sealed", type=InputFile(urls=True), help="Check a sealed file of reports, or a folder of them, instead."
+    "--sealed", type=InputFile(urls=True), help="Instead of the plan, check this sealed file, or folder of them."
 )
 
 
@@ -127,7 +125,6 @@ class Draws(OptionGroup):
         "--confidence",
         type=float,
         default=0.999,
-        show_default=True,
         needs={"draws": "{} needs --draws with a number of reports."},
         help="With --draws: confidence of the lower bound on epsilon.",
     )
@@ -166,9 +163,9 @@ class Draws(OptionGroup):
 @SEALED
 @allow_outside
 def verify(plan: Path, batches: Batches, drawn: Draws, *, memo: float | None, sealed: str | Path | None) -> None:
-    """Recompute the epsilon of PLAN from the sampler's integers.
+    """Recompute the epsilon of PLAN, and check its promise.
 
-    The exit code is 1 if the promise is broken.
+    Epsilon is recomputed from the integers of the sampler. The exit code is 1 if the promise is broken.
 
     --draws tests the promise with reports drawn under the plan. --statement prints what publishing N reports reveals
     about a person. --memo verifies several rounds of permanent reports.

@@ -131,15 +131,9 @@ class _Joining(OptionGroup):
         **KEY,
         help="Public key of a trusted signer; repeatable.",
     )
-    report: float = option(
-        "--report", type=float, default=2.0, show_default=True, help="Largest epsilon of one report."
-    )
-    epoch: float = option(
-        "--epoch", type=float, default=4.0, show_default=True, help="Largest sum of epsilon in overlapping epochs."
-    )
-    lifetime: float = option(
-        "--lifetime", type=float, default=20.0, show_default=True, help="Largest sum of epsilon over all reports."
-    )
+    report: float = option("--report", type=float, default=2.0, help="Largest epsilon of one report.")
+    epoch: float = option("--epoch", type=float, default=4.0, help="Largest sum of epsilon in overlapping epochs.")
+    lifetime: float = option("--lifetime", type=float, default=20.0, help="Largest sum of epsilon over all reports.")
     simulated: bool = option("--simulated", is_flag=True, help="Make a device for simulated collections only.")
 
     def settings(self) -> dict[str, Any]:
@@ -339,7 +333,7 @@ class _Crowd(OptionGroup):
         "--devices", type=Count(1), help="Number of devices, each with a random row. [one for each row]"
     )
     epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the current one]")
-    seed: int = option("--seed", type=int, default=1, show_default=True, help="The same seed gives the same frames.")
+    seed: int = option("--seed", type=int, default=1, help="The same seed gives the same frames.")
 
 
 @device.command(epilog="Example: discreet device simulate habits.json people.csv -o frames")

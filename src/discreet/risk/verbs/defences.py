@@ -118,7 +118,7 @@ def _of_plan(path: Path, reports: int) -> Defence:
 @click.option(
     "--users", type=Count(), cls=ConditionalOption, bars=_OF_PLANS, help="Among how many people.  [required for plans]"
 )
-@click.option("--reports", type=Count(), default=1, show_default=True, help="Reports of each user.")
+@click.option("--reports", type=Count(), default=1, help="Reports of each user.")
 @click.option(
     "--prior",
     cls=ConditionalOption,

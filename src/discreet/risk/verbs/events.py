@@ -30,8 +30,8 @@ VARIES = "Random choices are a part of this, so figures vary from run to run; --
 class Events(OptionGroup):
     """The columns of the table of events, and the attacker's knowledge of each user."""
 
-    user: str = option("--user", default="user", show_default=True, help="Column that says whose event it is.")
-    event: str = option("--event", default="event", show_default=True, help="Column of events.")
+    user: str = option("--user", default="user", help="Column that says whose event it is.")
+    event: str = option("--event", default="event", help="Column of events.")
     time: str | None = option("--time", help="Column by which a user's events are ordered. [order of the rows]")
     unit: str | None = option(
         "--time-unit",
@@ -43,18 +43,14 @@ class Events(OptionGroup):
         "--missing",
         type=click.Choice(["refuse", "drop"]),
         default="refuse",
-        show_default=True,
         help="Rows without user, event or time: refuse, or leave out.",
     )
     split: str = option(
         "--split",
         default="half",
-        show_default=True,
         help="What the attacker knows of each user: half (the first half), all, first:N, rest:N, time:WHEN.",
     )
-    least: int = option(
-        "--least", type=Count(1), default=2, show_default=True, help="Leave out users with fewer events."
-    )
+    least: int = option("--least", type=Count(1), default=2, help="Leave out users with fewer events.")
 
     def read(self, tables: Sequence[str | Path], domain: Domain | None = None, *, keep_labels: bool = False) -> Traces:
         """Return the traces in the tables."""

@@ -105,7 +105,7 @@ def _odds(bounds: list[Bounds]) -> str:
 )
 @USERS
 @click.option("--epsilon", type=float, help="The most that it may be, in nats. [no limit]")
-@click.option("--reports-per-user", type=Count(), default=1, show_default=True, help="Reports of each user.")
+@click.option("--reports-per-user", type=Count(), default=1, help="Reports of each user.")
 @PlanFile.options
 @allow_outside
 def plan_for_risk(

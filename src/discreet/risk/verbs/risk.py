@@ -113,7 +113,6 @@ class _Attack(OptionGroup):
     mechanism: str = option(
         "--mechanism",
         default="rr",
-        show_default=True,
         needs={"epsilon": f"{{}} goes with --epsilon; without it {_AS_THEY_ARE}"},
         help="Which one, with --epsilon.",
     )
@@ -121,11 +120,10 @@ class _Attack(OptionGroup):
         "--reports",
         type=Count(),
         default=1,
-        show_default=True,
         needs={"plan epsilon": f"{{}} goes with --plan or --epsilon; without them {_AS_THEY_ARE}"},
         help="Reports of each user, with a mechanism.",
     )
-    largest_list: int = option("--list", type=Count(1), default=10, show_default=True, help="Longest list of guesses.")
+    largest_list: int = option("--list", type=Count(1), default=10, help="Longest list of guesses.")
 
     def chosen(self) -> dict[str, Any]:
         """Return the arguments of an assessment."""
@@ -355,10 +353,8 @@ class _Scores(OptionGroup):
     """The columns of the table of scores, and options for reading them."""
 
     score: str = option("--score", required=True, help="Column of scores.")
-    probe: str = option("--probe", default="row", show_default=True, help="Column that says whose probe it is.")
-    template: str = option(
-        "--template", default="col", show_default=True, help="Column that says whose template it is."
-    )
+    probe: str = option("--probe", default="row", help="Column that says whose probe it is.")
+    template: str = option("--template", default="col", help="Column that says whose template it is.")
     distance: bool = option("--distance", is_flag=True, help="A lower number means more alike.")
     failed: float | None = option("--failed", type=float, help="What stands for no score, such as -1.")
 

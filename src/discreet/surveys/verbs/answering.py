@@ -38,12 +38,8 @@ from discreet.tables.values import ReadAs
 class _Columns(OptionGroup):
     """Options for columns of the table that are not attributes."""
 
-    user: str | None = option(
-        "--user", metavar="COLUMN", help="For surveys in rounds: column that says whose row it is."
-    )
-    round: str | None = option(
-        "--round", metavar="COLUMN", help="For surveys in rounds: column that says of which round a row is."
-    )
+    user: str | None = option("--user", metavar="COLUMN", help="For surveys in rounds: column of the people.")
+    round: str | None = option("--round", metavar="COLUMN", help="For surveys in rounds: column of the rounds.")
     keep: tuple[str, ...] = option("--keep", **KEEP)
     as_read: bool = option("--as-read", **AS_READ)
     float32: bool = option("--float32", **FLOAT32)
@@ -66,7 +62,7 @@ class _Columns(OptionGroup):
     "--output",
     required=True,
     type=OutputFile("reports", REPORTS, piped=True, folders=True),
-    help="A folder for the reports: a file for each question.",
+    help="Folder for the reports, with a file for each question.",
 )
 @_Columns.options
 @options.seed
@@ -77,12 +73,12 @@ def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, se
 
     Each person answers the questions that are drawn. Each question has a file of reports.
 
-    PEOPLE is a table with a column for each attribute, here or at a URL, or - for CSV or JSON lines on standard input.
-    Its rows are people; of a survey in rounds, people and rounds. An attribute without a value needs a label for that
-    in the survey (missing): nobody is left out by what they would say.
+    PEOPLE is a table with a column for each attribute, on this machine or at a URL. - reads CSV or JSON lines from
+    standard input. Each row is a person; in a survey in rounds, a person in one round. Rows without a value cannot be
+    left out: the survey must name a label for missing values (its field missing).
 
-    Columns that are kept serve for --by and --weights of discreet survey estimate. They are public: nothing protects
-    them, and whoever keeps many of them may make people recognisable.
+    Columns of --keep are for --by and --weights of discreet survey estimate. They are public and not protected. Many of
+    them together can identify people.
     """
     document = load_survey(survey)
     asked = document.survey()
@@ -129,7 +125,7 @@ def _folder(ctx: click.Context, _: click.Parameter, output: Path | None) -> Path
 @SURVEY
 @click.argument("people", type=InputFile(urls=True))
 @click.option(
-    "-o", "--output", type=FOLDER, callback=_folder, help="A folder, with a folder for each question. [out/SURVEY]"
+    "-o", "--output", type=FOLDER, callback=_folder, help="Folder for a folder of each question. [out/SURVEY]"
 )
 @_Columns.only("as_read")
 @_Columns.only("float32")
@@ -143,8 +139,8 @@ def simulate(
 
     Every question of SURVEY is estimated.
 
-    PEOPLE is a table with a column for each attribute. Who answers which question is drawn. Writes page.html, chart.png
-    and results.json into a folder for each question.
+    PEOPLE is a table with a column for each attribute. The questions of each person are drawn. The command writes
+    page.html, chart.png and results.json into a folder for each question.
     """
     random, read_as = None if seed is None else SeededRandom(seed), ReadAs() if as_read else None
     document = load_survey(survey)

@@ -59,7 +59,7 @@ class _Files(EstimateFiles):
         "--tally",
         type=OutputFile("tallies", TALLIES, folders=True),
         bars={GROUPS: NOT_WITH_GROUPS},
-        help=f"A folder of tallies; with --question a tally: {any_of(TALLIES)}.",
+        help=f"Folder for the tallies; with --question, file for one tally: {any_of(TALLIES)}.",
     )
 
 
@@ -83,9 +83,10 @@ def estimate(
 ) -> None:
     """Estimate all questions of SURVEY from REPORTS.
 
-    The people who answered each question are counted.
+    The result has the number of people who answered each question.
 
-    REPORTS are reports or tallies. --by round estimates each round. --shares, --plot, --page need --question.
+    REPORTS are files of reports or tallies, and folders of such files. --by round estimates each round. --shares,
+    --plot and --page need --question.
     """
     document = asked.document(["shares", "plot", "page", "trust_plan"])
     check_folders(reports if shown.statement else ())
@@ -166,8 +167,8 @@ def compare(
 
     The groups are two collections of REPORTS made under SURVEY, or two groups of one collection.
 
-    REPORTS are two files or folders of reports or tallies, each of other people; or with --by or --given one. --given
-    and --plot go with --question.
+    REPORTS are two files or folders of reports or tallies, of different people. With --by or --given, name only one.
+    --given and --plot need --question.
     """
     document = asked.document(["given", "plot", "trust_plan"])
     check_folders(reports if shown.statement else ())
@@ -193,12 +194,10 @@ def compare(
 @ReadOptions.only("trust_plan")
 @allow_outside
 def regress(asked: SurveyOptions, reports: tuple[Any, ...], model: Model, out: CoefficientFile, **about: Any) -> None:
-    """Regress reports of each question on public columns.
+    """Explain the answers to each question by public columns.
 
-    The columns stand beside REPORTS, which were made under SURVEY.
-
-    REPORTS are Parquet and Arrow files of reports, and folders of such files, that have these columns. --value and
-    --baseline go with --question.
+    REPORTS are Parquet or Arrow files of reports with the public columns, or folders of such files. They must be made
+    under SURVEY. --value and --baseline need --question.
     """
     document = asked.document(["value", "baseline", "trust_plan"])
     files = asked.files(document, reports)

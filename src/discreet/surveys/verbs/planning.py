@@ -45,7 +45,7 @@ class _Questions(OptionGroup):
         "--question",
         multiple=True,
         metavar="COLUMN[,COLUMN]",
-        help="A question: about a column, or about the combinations of some. Repeat it for each question.",
+        help="A question about one column, or about combinations of columns. Repeat it for each question.",
     )
 
     @property
@@ -68,8 +68,8 @@ class _Questions(OptionGroup):
 @_Questions.options
 @Labels.options
 @Promise.options
-@click.option("--title", default="", help="Title of the survey, for people.")
-@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The survey: {any_of(PLANS)}. [printed]")
+@click.option("--title", default="", help="Title of the survey. People read it.")
+@click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File: {any_of(PLANS)}. [standard output]")
 @force
 def init(
     tables: tuple[str | Path, ...],
@@ -83,14 +83,14 @@ def init(
 ) -> None:
     """Propose a survey about columns of TABLE.
 
-    The survey has their labels, the ones that you call sensitive, and the questions that each person answers.
+    The survey lists the labels, marks the sensitive ones, and has the questions that each person answers.
 
-    Without --question the columns are listed. Each person answers some of the questions, drawn by public shares, and
-    epsilon is for all of them together. At a terminal the verb asks for missing options. Without -o it prints the
-    survey alone on standard output.
+    Without --question, the command lists the columns. Each person answers some of the questions, which are drawn.
+    Epsilon is for all answers of a person together. At a terminal the command asks for missing options. Without -o, it
+    prints the survey on standard output.
 
-    A survey is public. Labels that are read from the table are those that many rows hold; columns with mostly different
-    values, such as names, are refused. With --labels or --cuts nothing of the table gets into the survey.
+    A survey is public. Labels are read from the table if enough rows have them. Columns in which most values differ,
+    such as names, are refused. With --labels or --cuts, the survey contains nothing of the table.
     """
     table = ScannedTable.of(tables, asked.names, labels)
     unnamed = "" if asked.names else "Name each question by its column, or by several with commas, with --question."
@@ -143,15 +143,15 @@ def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None)
     ]
 
 
-_OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"The planned survey: {any_of(PLANS)}.")
+_OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the survey: {any_of(PLANS)}.")
 
 
 @click.command(cls=Subcommand, epilog="Example: discreet survey plan survey.toml --users 100000 -o planned.toml")
 @SURVEY
 @click.option("--users", required=True, type=Count(), help="Number of people.")
-@click.option("--epsilon", type=float, help="Privacy promise, in nats. [the survey's]")
+@click.option("--epsilon", type=float, help="Promised epsilon, in nats. [the survey's]")
 @click.option(
-    "--rounds", type=Count(2), help="Also compare ways to ask in this many rounds, with epsilon for all. [the survey's]"
+    "--rounds", type=Count(2), help="Compare ways to ask in this many rounds, with epsilon for all. [the survey's]"
 )
 @ReportLimits.options
 @_OUTPUT
@@ -171,8 +171,8 @@ def plan(
 
     The plan has the mechanism of each question, and how many questions each person answers.
 
-    SURVEY lists attributes and the tables that are wanted. The planned survey has the least error under one epsilon for
-    all answers of a person; the errors of other ways to ask are printed.
+    SURVEY lists attributes and the tables that you want to estimate. One epsilon is for all answers of a person. The
+    planned survey has the smallest error. The errors of other ways to ask are printed too.
     """
     document = load_survey(survey)
     asked = document.asked if epsilon is None else {**document.asked, "epsilon": epsilon}

@@ -44,11 +44,12 @@ from discreet.theory.memo import CHANGES_ARE_VISIBLE
 @SEALED
 @allow_outside
 def verify(asked: SurveyOptions, batches: Batches, *, memo: float | None, sealed: str | Path | None) -> None:
-    """Recompute the epsilons of SURVEY from the integers.
+    """Recompute the epsilons of SURVEY, and check its promise.
 
-    This checks the epsilon of every question, and of all answers of a person together.
+    The epsilon of every question is recomputed from the integers of its sampler. So is the epsilon of all answers of a
+    person together.
 
-    It exits with 1 if a promise is broken. --memo and --statement go with --question.
+    The exit code is 1 if a promise is broken. --memo and --statement need --question.
     """
     document = asked.document(["memo", "statement"])
     if sealed is not None:
@@ -100,18 +101,16 @@ def _verification(survey: Survey) -> CommandResult:
 @click.command(cls=Subcommand, epilog="Example: discreet survey risk survey.toml reports --users 100000")
 @SURVEY
 @click.argument("reports", nargs=-1, type=InputFile(urls=True))
-@click.option("--users", type=Count(1), required=True, help="Among how many people.")
-@click.option(
-    "--limit", type=float, default=0.1, show_default=True, help="Warn above this information in clear, in bits."
-)
+@click.option("--users", type=Count(1), required=True, help="Number of people, one of whom is to be identified.")
+@click.option("--limit", type=float, default=0.1, help="Warn if values in clear reveal more than this, in bits.")
 @FAIL_ABOVE
 @allow_outside
 def risk(survey: Path, reports: tuple[str | Path, ...], *, users: int, limit: float, fail_above: float | None) -> None:
-    """Bound who is identified by all answers to SURVEY.
+    """Bound the identification risk of all answers to SURVEY.
 
-    It also estimates from REPORTS what values in clear reveal about other attributes.
+    With REPORTS, the command also estimates how much values in clear reveal about other attributes.
 
-    REPORTS are reports or tallies. The method is joint, for attributes that one question asks together.
+    REPORTS are files of reports or tallies. Attributes that one question asks together are estimated by method joint.
     """
     asked = load_survey(survey).survey()
     (pie, named), answers = survey_bounds(asked, users), _joint_answers(asked, reports)

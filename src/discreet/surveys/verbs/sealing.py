@@ -23,7 +23,7 @@ from discreet.surveys.verbs.together import REPORTS_OF_SURVEY, SurveyOptions, ea
     "--output",
     required=True,
     type=OutputFile("sealed reports", SEALED, folders=True),
-    help="A folder with a sealed file for each question; with --question the file: .parquet.",
+    help="Folder for a sealed file of each question; with --question, the file: .parquet.",
 )
 @SealedBatch.options
 @ReadOptions.options
@@ -34,9 +34,9 @@ def seal(
 ) -> None:
     """Write reports of each question into one file, sorted.
 
-    Reports are sorted by their content. Nothing of ids, order or times is left.
+    The reports are sorted by their content. Identifiers, order and times are removed.
 
-    All files are written, or none. Anybody can check them: discreet survey verify SURVEY --sealed FOLDER.
+    All files are written, or none. Anybody can check them with discreet survey verify SURVEY --sealed FOLDER.
     """
     document = asked.document(["trust_plan"])
     files = asked.files(document, reports)
@@ -60,7 +60,7 @@ def seal(
     "--output",
     required=True,
     type=OutputPlace("tallies", TALLIES),
-    help=f"A folder with a tally for each question; with --question the tally: {any_of(TALLIES)}.",
+    help=f"Folder for a tally of each question; with --question, the tally: {any_of(TALLIES)}.",
 )
 @RETRACT
 @ReadOptions.only("engine")
@@ -71,10 +71,10 @@ def tally(
 ) -> None:
     """Add SEALED batches to the tallies of all questions.
 
-    Each batch that a tally has not counted yet is added once.
+    Each batch is added exactly once. Batches that a tally has are skipped.
 
-    SEALED are a collector's sealed files, tallies of such files, and folders of both, here or at URLs. Batches that a
-    tally has counted are not read again: run it every night on all folders. discreet survey estimate reads the result.
+    SEALED are sealed files of a collector, tallies of such files, and folders of both, on this machine or at URLs. You
+    can run this command every night on all folders. discreet survey estimate reads the result.
     """
     document = asked.document()
     read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)

@@ -29,6 +29,6 @@ def survey() -> None:
 
     Each person answers some of the questions.
 
-    A survey is a file with several attributes. It promises one epsilon for all answers of a person. REPORTS are folders
-    with a file for each question, or such files.
+    SURVEY is a file with several attributes. It promises one epsilon for all answers of a person. REPORTS are files of
+    reports, or folders with a file for each question.
     """

@@ -79,7 +79,7 @@ class SurveyOptions(OptionGroup):
     """The arguments SURVEY and ``--question``. Without ``--question`` a command handles all questions."""
 
     survey: Path = field(metadata={"option": partial(click.argument, type=InputFile())})
-    question: str | None = option("--question", metavar="NAME", help="Only this question, as if it were a plan.")
+    question: str | None = option("--question", metavar="NAME", help="Use only this question of the survey.")
 
     def document(self, of_one: Sequence[str] = ()) -> Questionnaire:
         """Read the survey. Raise an error for options that need ``--question`` if no question is named.
