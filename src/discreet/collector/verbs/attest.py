@@ -36,13 +36,13 @@ _DRAWS, _MOST_DRAWN = 100_000, 1000
     "--output",
     required=True,
     type=OutputFile("attestations", PAGES, folders=True),
-    help="The page: .html, of two sheets A4. Of a survey a folder with a page for each question.",
+    help="File for the page: .html. For a survey: folder for a page on each question.",
 )
-@click.option("--users", type=Count(1), help="Among so many one is identified. [a collection's least, or 1000]")
+@click.option("--users", type=Count(1), help="Number of people in the crowd. [a collection's least, or 1000]")
 @click.option(
     "--draws",
     type=Count(0),
-    help=f"Reports drawn to test it; 0 for none. [{_DRAWS}, or 0 where there are over {_MOST_DRAWN} values]",
+    help=f"Number of reports drawn to test the promise. [{_DRAWS}, or 0 for more than {_MOST_DRAWN} values]",
 )
 @TRUST
 @force
@@ -52,7 +52,7 @@ def attest(
 ) -> None:
     """Write a page on a plan or collection for privacy officers.
 
-    PLAN may be a signed collection. Exit code 1 says that its promise does not hold.
+    PLAN may be a signed collection. The exit code is 1 if the promise does not hold.
 
     The page lists the question and the protected answers, the promised and the realised epsilon, the effect of
     publishing, the risk of identification, and the limits of the protection. It ends with a place to sign and all

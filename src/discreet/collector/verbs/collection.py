@@ -39,7 +39,7 @@ _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
 
-TRUST = click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; may be repeated.")
+TRUST = click.option("--trust", multiple=True, **KEY, help="Trusted public key of a signer. May be repeated.")
 
 
 _LISTED = "Public: collectors list it for everybody."
@@ -47,14 +47,14 @@ _UNLISTED = "Not public: collectors do not list it, and people need its name to 
 
 
 @dataclass(frozen=True, slots=True)
-class _Said(OptionGroup):
+class _Terms(OptionGroup):
     """Terms as they are given on the command line; None, or nothing, for an option that is missing."""
 
-    title: str | None = option("--title", help="For people: what it is called. [the plan's]")
-    purpose: str | None = option("--purpose", help="For people: what it is for.")
-    contact: str | None = option("--contact", help="For people: whom to ask.")
+    title: str | None = option("--title", help="Title that people read. [the plan's]")
+    purpose: str | None = option("--purpose", help="Purpose that people read.")
+    contact: str | None = option("--contact", help="Contact that people read.")
     answers: str | None = option(
-        "--answers", type=click.Choice(_ANSWERS), help="How often: once, in every epoch, or the same again."
+        "--answers", type=click.Choice(_ANSWERS), help="Answer once, in each epoch (fresh), or permanently."
     )
     start: int | None = option(
         "--start", type=timestamp, metavar="TIME", help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"
@@ -62,32 +62,32 @@ class _Said(OptionGroup):
     epoch: int | None = option("--epoch", type=length, help="Length of an epoch, such as 12h or 1d. [1d]")
     epochs: int | None = option("--epochs", type=Count(1), help=f"Number of epochs. [{_EPOCHS}]")
     lifetime: float | None = option(
-        "--lifetime", type=float, help="Most nats of a person under this name. [all epochs' sum]"
+        "--lifetime", type=float, help="Largest epsilon of a person under this name. [sum of all epochs]"
     )
-    late: int | None = option("--late", type=length, help="How long after an epoch its reports are taken. [one epoch]")
+    late: int | None = option("--late", type=length, help="How long reports may come after their epoch. [one epoch]")
     spread: int | None = option("--spread", type=length, help="Largest random delay before a report is sent. [0]")
-    least: int | None = option("--least", type=Count(1), help="Reports that an estimate needs. [100]")
-    retention: int | None = option("--retention", type=Count(1), help="Days that sealed reports are kept. [30]")
+    least: int | None = option("--least", type=Count(1), help="Smallest number of reports for an estimate. [100]")
+    retention: int | None = option("--retention", type=Count(1), help="Days until sealed reports are deleted. [30]")
     collectors: tuple[str, ...] = option(
-        "--collector", multiple=True, help="Origin that devices send to; may be repeated."
+        "--collector", multiple=True, help="Address that devices send to. May be repeated."
     )
     memo: float | None = option(
         "--memo",
         type=float,
         metavar="EPSILON",
-        help="For permanent answers: epsilon of all reports on one. [none]",
+        help="For permanent answers: epsilon of all reports on one answer, in nats. [none]",
     )
-    people: int | None = option("--people", type=Count(1), help="For permanent answers: devices expected.")
+    people: int | None = option("--people", type=Count(1), help="For permanent answers: expected number of devices.")
     linkable: bool = option(
-        "--linkable", is_flag=True, help="Permanent reports may be as good as names; people are told so."
+        "--linkable", is_flag=True, help="Allow permanent reports that can identify devices. People read this."
     )
     listed: bool | None = option(
         "--listed/--unlisted", default=None, help="List this collection publicly. [default: unlisted]"
     )
-    page: bool = option("--page", is_flag=True, help="People answer on a page that sends while open: no --spread.")
+    page: bool = option("--page", is_flag=True, help="People answer on a web page, without --spread.")
 
     texts: Path | None = option(
-        "--texts", type=InputFile(), help="TOML: a question, and tables such as [languages.de]. [none]"
+        "--texts", type=InputFile(), help="TOML file with a question, and tables such as [languages.de]. [none]"
     )
 
     @property
@@ -134,14 +134,14 @@ class _Signing(WriteOptions):
     """The keys that sign, and the file of the signed collection."""
 
     keys: tuple[Path, ...] = option(
-        "--key", required=True, multiple=True, type=InputFile(), help="Private key that signs; may be repeated."
+        "--key", required=True, multiple=True, type=InputFile(), help="File of a private key. May be repeated."
     )
     output: Path = option(
         "-o",
         "--output",
         required=True,
         type=OutputFile("collections", COLLECTIONS),
-        help="The signed collection: .json.",
+        help="File for the signed collection: .json.",
     )
 
     @property
@@ -182,8 +182,8 @@ class _Signing(WriteOptions):
 
 def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of terms to a verb; a term without an option stays as it was."""
-    decorated: Any = _Said.options(verb)
-    for term in decorated.__click_params__[-len(fields(_Said)) :]:
+    decorated: Any = _Terms.options(verb)
+    for term in decorated.__click_params__[-len(fields(_Terms)) :]:
         term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"
     return decorated  # type: ignore[no-any-return]
 
@@ -199,9 +199,9 @@ def collection() -> None:
 def key(action: str, file: Path) -> None:
     """Make a private key in FILE, or show its public key.
 
-    FILE is PEM, for its owner alone.
+    FILE is in the format PEM, and only its owner may read it.
 
-    Applications pin the public key; whoever holds the private one may ask their users.
+    Applications trust the public key. The owner of the private key may ask their users.
     """
     public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
     facts = {"file": str(file), "public_key": public}
@@ -210,17 +210,19 @@ def key(action: str, file: Path) -> None:
 
 @collection.command(epilog="Example: discreet collection sign plan.toml --name habits --key key.pem -o habits.json")
 @click.argument("plan", type=InputFile())
-@click.option("--name", required=True, help="Of the collection: a-z, 0-9 and -.")
-@_Said.options
-@click.option("--simulated", is_flag=True, help="For a simulation alone: devices of people refuse it.")
+@click.option("--name", required=True, help="Name of the collection: a-z, 0-9 and -.")
+@_Terms.options
+@click.option("--simulated", is_flag=True, help="For a simulation: only simulated devices can answer.")
 @_Signing.options
 @allow_outside
-def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool) -> None:
+def sign(plan: Path, stated: _Terms, by: _Signing, *, name: str, simulated: bool) -> None:
     """Sign PLAN with its terms, and print what people will read.
 
-    Of a survey: a collection for each question, NAME-1 and so on, in files of such names; --texts has tables such
-    as [questions.age]. Refused: a plan that protects nobody or breaks its promise, epochs of less than a minute,
-    more than 8 nats in all unless --lifetime names them, and permanent answers that are as good as names.
+    PLAN may be a survey. Each question gets a collection and a file, named NAME-1 and so on. --texts then has tables
+    such as [questions.age].
+
+    The command refuses a plan that protects nobody or breaks its promise, epochs of less than a minute, and more than
+    8 nats in all without --lifetime. It refuses permanent answers that could identify a device, without --linkable.
     """
     document = load_document(plan, allow_outside=allows_outside())
     if isinstance(document, Plan):
@@ -239,13 +241,13 @@ def sign(plan: Path, stated: _Said, by: _Signing, *, name: str, simulated: bool)
 @collection.command(epilog="Example: discreet collection show habits.json")
 @click.argument("file", type=InputFile())
 @TRUST
-@click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Of what people will read. [en]")
+@click.option("--language", default=BASE, type=click.Choice(LANGUAGES), help="Language of the text. [en]")
 def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
     """Check a collection, and print what people will read.
 
     FILE is a signed collection.
 
-    Without --trust the keys that the file itself names are taken, which proves nothing of who signed.
+    Without --trust, the keys in the file are used. They do not prove who signed it.
     """
     collection = opened_file(file, trust)
     print_result(*_shown(collection, trusted=bool(trust), language=language), whole=True)
@@ -258,9 +260,9 @@ def show(file: Path, *, trust: tuple[bytes, ...], language: str) -> None:
 def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> None:
     """Print what publishing the reports in FOLDER reveals.
 
-    FOLDER is a collector's, with sealed reports. The statement is on one person, and covers estimates too.
+    FOLDER is a folder of sealed reports of a collector. The statement is about one person, and covers estimates too.
 
-    All batches that were ever sealed are counted. The signed terms in the folder say how often a person answers.
+    All batches that were ever sealed are counted. The signed terms in FOLDER say how often a person answers.
     """
     # Which reads tallies; other verbs here do without.
     from discreet.collector.documents.publications import folder_publication
@@ -273,17 +275,17 @@ def statement(folder: Path, *, trust: tuple[bytes, ...], not_trusted: int) -> No
 
 @collection.command(epilog="Example: discreet collection renew habits.json --epochs 60 --key key.pem -o habits-2.json")
 @click.argument("file", type=InputFile())
-@click.option("--plan", type=InputFile(), help="Another plan. [the same]")
+@click.option("--plan", type=InputFile(), help="File of another plan. [the same plan]")
 @_other_terms
 @TRUST
 @_Signing.options
 @allow_outside
-def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
+def renew(file: Path, stated: _Terms, by: _Signing, *, plan: Path | None, trust: tuple[bytes, ...]) -> None:
     """Sign the next version of the collection in FILE.
 
-    Terms that are given replace the earlier ones.
+    The options that you give replace earlier terms.
 
-    What people have spent under the name stays spent.
+    The privacy budget that people spent under this name stays spent.
     """
     before = opened_file(file, (*trust, *by.public), is_known=True)
     another = None if plan is None else load_plan(plan)
@@ -298,7 +300,7 @@ def renew(file: Path, stated: _Said, by: _Signing, *, plan: Path | None, trust: 
 def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     """Sign the notice that a collection is withdrawn.
 
-    Devices then stop, and erase what they kept for the collection in FILE.
+    Devices then stop answering, and erase their data on the collection in FILE.
     """
     before = opened_file(file, (*trust, *by.public), is_known=True)
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))

@@ -35,7 +35,7 @@ class _Place(OptionGroup):
     data: Path | None = option(
         "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of the collector's data."
     )
-    config: Path | None = option("--config", type=InputFile(), help="Settings of the collector, which name its folder.")
+    config: Path | None = option("--config", type=InputFile(), help="Settings file of the collector, with its folder.")
 
     def folder(self, *, make: bool = False) -> DataFolder:
         """Return the folder of the data, made if need be."""
@@ -89,21 +89,21 @@ class _Outside(OptionGroup):
 def collector() -> None:
     """Operate a collector: collections, tokens, seals, backups.
 
-    It may run meanwhile.
+    The collector may be running.
     """
 
 
 @collector.command(epilog="Example: discreet collector add habits.json --data collector-data")
 @click.argument("collection", type=InputFile())
-@click.option("--trust", multiple=True, **KEY, help="Public key that may have signed it; repeatable.")
+@click.option("--trust", multiple=True, **KEY, help="Trusted public key of a signer. May be repeated.")
 @_Place.options
 def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     """Add a signed COLLECTION, or the notice of a withdrawal.
 
-    COLLECTION may be a higher version of one that is there.
+    COLLECTION may be a newer version of a collection that the collector has.
 
-    All checks of a device are made, and the mechanism is rebuilt from the plan. Without --trust the settings have the
-    keys.
+    The collector checks what a device checks, and rebuilds the mechanism from the plan. Without --trust, it uses
+    the keys in its settings.
     """
     keys = [spelled_key(key) for key in trust] or list(load_settings(place.config).trust)
     try:
@@ -150,8 +150,8 @@ def _spelled(batch: dict[str, Any]) -> str:
 
 @collector.command(epilog="Example: discreet collector seal habits --data collector-data")
 @click.argument("name")
-@click.option("--epoch", "epochs", multiple=True, type=Count(0), help="One that may not be over: it is closed.")
-@click.option("--version", type=Count(1), help="Of the collection. [the newest]")
+@click.option("--epoch", "epochs", multiple=True, type=Count(0), help="Seal up to this epoch, even if not over.")
+@click.option("--version", type=Count(1), help="Version of the collection. [the newest]")
 @_Outside.options
 @_Place.options
 def seal(name: str, *, epochs: tuple[int, ...], version: int | None, outside: _Outside, place: _Place) -> None:
@@ -159,9 +159,9 @@ def seal(name: str, *, epochs: tuple[int, ...], version: int | None, outside: _O
 
     With --from, NAME is the file of a signed collection, and the reports of the named epochs become one sealed file.
 
-    With --epoch the epochs up to that one are sealed, although it may not be over.
+    With --epoch, that epoch and all before it are sealed, even if it is not over.
 
-    An epoch with fewer reports than the collection's least number waits, and is sealed together with the next one.
+    An epoch with too few reports (the collection's least) waits, and is sealed together with the next one.
     """
     if outside.source is not None:
         outside.seal(Path(name), sorted(epochs))
@@ -185,17 +185,17 @@ def seal(name: str, *, epochs: tuple[int, ...], version: int | None, outside: _O
 def token() -> None:
     """Make, list and end tokens for programs and people.
 
-    Whoever has a token sees estimates.
+    The owner of a token can see estimates.
     """
 
 
 @token.command("add", epilog="Example: discreet collector token add ana --role analyst --data collector-data")
 @click.argument("name")
-@click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="What the holder may see.")
-@click.option("--days", type=Count(1), help="How long it is good for. [until it is ended]")
+@click.option("--role", type=click.Choice(["analyst", "operator"]), required=True, help="Role of the token.")
+@click.option("--days", type=Count(1), help="Days until the token ends. [no end]")
 @_Place.options
 def add_token(name: str, *, role: str, days: int | None, place: _Place) -> None:
-    """Make a token for NAME; it is printed once and kept nowhere."""
+    """Make a token for NAME, and print it once."""
     facts = place.asked("token add", make=True, name=name, role=role, days=days)
     show(facts, [facts["token"]], whole=True)
 
@@ -220,12 +220,12 @@ def end_token(name: str, *, place: _Place) -> None:
 
 @collector.command(epilog="Example: discreet collector backup /backup/today --data collector-data")
 @click.argument("target", type=click.Path(path_type=Path))
-@click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, with their ids and order.")
+@click.option("--sealed-only", is_flag=True, help="Leave out reports that are not sealed, their ids and their order.")
 @_Place.options
 def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
     """Copy all data into the new folder TARGET.
 
-    The collector writes the copy if it runs.
+    If the collector runs, it writes the copy itself.
     """
     facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
     show(facts, [f"{facts['files']} files are in {target}."], whole=True)
@@ -237,9 +237,9 @@ def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
 def restore(source: Path, *, place: _Place) -> None:
     """Copy the backup SOURCE into a folder without data.
 
-    The copy is checked; exit code 1 says that a check fails.
+    The copy is checked. The exit code is 1 if a check fails.
 
-    Epochs that were sealed after the backup are open again there, with the reports that they had.
+    Epochs that were sealed after the backup are open again, with the reports of the backup.
     """
     # Before a folder is made for it.
     backup = operations.backup_in(source)
@@ -251,7 +251,7 @@ def restore(source: Path, *, place: _Place) -> None:
 def check(*, place: _Place) -> None:
     """Check every invariant of the data, changing nothing.
 
-    Exit code 1 says that one does not hold.
+    The exit code is 1 if one does not hold.
     """
     _judged(place.asked("check")["flaws"])
 
@@ -264,7 +264,7 @@ def _judged(flaws: Sequence[str]) -> None:
 
 @collector.command(epilog="Example: discreet collector purge habits --data collector-data")
 @click.argument("name")
-@click.option("--yes", is_flag=True, help="Do it without asking.")
+@click.option("--yes", is_flag=True, help="Delete without asking.")
 @_Place.options
 def purge(name: str, *, yes: bool, place: _Place) -> None:
     """Delete all versions of the collection NAME.
@@ -289,26 +289,26 @@ class _Flags(OptionGroup):
     data: Path | None = option(
         "--data", type=click.Path(path_type=Path, file_okay=False), help="Folder of all data. [collector-data]"
     )
-    listen: str | None = option("--listen", metavar="HOST:PORT", help="Where to listen. [127.0.0.1:8080]")
-    behind_proxy: bool = option("--behind-proxy", is_flag=True, help="A proxy in front ends TLS and limits rates.")
+    listen: str | None = option("--listen", metavar="HOST:PORT", help="Address to listen at. [127.0.0.1:8080]")
+    behind_proxy: bool = option("--behind-proxy", is_flag=True, help="Another proxy ends TLS and limits rates.")
     insecure: bool = option(
-        "--insecure", is_flag=True, help="Let other machines send without TLS: in a network that you trust."
+        "--insecure", is_flag=True, help="Accept reports without TLS from other machines, in a trusted network."
     )
     log: str | None = option(
-        "--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Least level of logs. [info]"
+        "--log", type=click.Choice(["debug", "info", "warning", "error"]), help="Lowest log level. [info]"
     )
 
 
 @click.command(cls=Subcommand, has_result=False, epilog="Example: discreet serve --demo")
-@click.option("--config", type=InputFile(), help="Settings: a TOML file (docs/reference/collector.md).")
+@click.option("--config", type=InputFile(), help="TOML file of settings (docs/reference/collector.md).")
 @_Flags.options
-@click.option("--demo", is_flag=True, help="A simulated collection, no tokens, this machine only, a temporary folder.")
-@click.option("--devices", type=Count(0), help="With --demo: how many simulated devices answer it. [300]")
+@click.option("--demo", is_flag=True, help="Demonstrate with simulated devices, no tokens and a temporary folder.")
+@click.option("--devices", type=Count(0), help="With --demo: number of simulated devices. [300]")
 def serve(given: _Flags, *, config: Path | None, demo: bool, devices: int | None) -> None:
     """Run a collector: take reports in, and seal them.
 
-    Flags go over environment variables (DISCREET_COLLECTOR_LISTEN), and these over the file of --config. SIGTERM ends
-    the collector, with all accepted reports on disk.
+    Options replace environment variables, such as DISCREET_COLLECTOR_LISTEN. These replace the file of --config.
+    SIGTERM ends the collector. All accepted reports are then on disk.
     """
     for module in _NEEDED:
         optional(module)

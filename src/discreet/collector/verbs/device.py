@@ -116,7 +116,7 @@ _STORE = click.option(
 _PROXY = click.option(
     "--proxy",
     metavar="URL",
-    help="HTTP proxy, as http://HOST:PORT; '' for none. [from HTTPS_PROXY and NO_PROXY]",
+    help="HTTP proxy, as http://HOST:PORT, or '' for none. [from HTTPS_PROXY and NO_PROXY]",
 )
 
 
@@ -129,11 +129,11 @@ class _Joining(OptionGroup):
         required=True,
         multiple=True,
         **KEY,
-        help="Public key of a trusted signer; repeatable.",
+        help="Trusted public key of a signer. May be repeated.",
     )
-    report: float = option("--report", type=float, default=2.0, help="Largest epsilon of one report.")
-    epoch: float = option("--epoch", type=float, default=4.0, help="Largest sum of epsilon in overlapping epochs.")
-    lifetime: float = option("--lifetime", type=float, default=20.0, help="Largest sum of epsilon over all reports.")
+    report: float = option("--report", type=float, default=2.0, help="Largest epsilon of one report, in nats.")
+    epoch: float = option("--epoch", type=float, default=4.0, help="Largest sum of epsilon in one epoch, in nats.")
+    lifetime: float = option("--lifetime", type=float, default=20.0, help="Largest sum of epsilon, in nats.")
     simulated: bool = option("--simulated", is_flag=True, help="Make a device for simulated collections only.")
 
     def settings(self) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def device() -> None:
 @device.command(epilog="Example: discreet device join https://collect.example.org/v1/collections/habits --trust KEY")
 @click.argument("address")
 @_Joining.options
-@click.option("--agree", is_flag=True, help="Agree without a question.")
+@click.option("--agree", is_flag=True, help="Agree without being asked.")
 @_PROXY
 @_STORE
 def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store: Path) -> None:
@@ -165,7 +165,7 @@ def join(address: str, terms: _Joining, *, agree: bool, proxy: str | None, store
 
     ADDRESS is a URL or a file.
 
-    The device's folder stores the keys and limits for the other verbs. They replace earlier ones.
+    The device's folder stores the keys and limits for the other commands. They replace earlier ones.
     """
     refuse_another_kind(store, terms.simulated)
     with opened_device(store, terms.settings()) as opened:
@@ -250,7 +250,7 @@ def tag(name: str, places: tuple[str, ...], *, store: Path) -> None:
 @_PROXY
 @_STORE
 def send(*, proxy: str | None, store: Path) -> None:
-    """Send the reports that are due; safe to call at any time."""
+    """Send the reports that are due now."""
     with opened_device(store, proxy=proxy) as opened:
         outcome = opened.send()
     facts = {"sent": outcome.sent, "dropped": outcome.dropped, "waiting": outcome.waiting, "reason": outcome.reason}
@@ -312,9 +312,9 @@ def decline(name: str, *, store: Path) -> None:
 @device.command(epilog="Example: discreet device forget")
 @_STORE
 def forget(*, store: Path) -> None:
-    """Erase everything except the budget spent.
+    """Erase everything except the spent privacy budget.
 
-    The versions seen stay too, so that no budget starts again.
+    The versions of collections stay too, so that no budget starts again.
     """
     with opened_device(store) as opened:
         opened.forget()
@@ -333,7 +333,7 @@ class _Crowd(OptionGroup):
         "--devices", type=Count(1), help="Number of devices, each with a random row. [one for each row]"
     )
     epoch: int | None = option("--epoch", type=Count(0), help="Epoch of the reports. [the current one]")
-    seed: int = option("--seed", type=int, default=1, help="The same seed gives the same frames.")
+    seed: int = option("--seed", type=int, default=1, help="Seed. The same seed gives the same frames.")
 
 
 @device.command(epilog="Example: discreet device simulate habits.json people.csv -o frames")
@@ -349,7 +349,7 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
 
     FILE is a simulated collection. VALUES is a table with a row per person.
 
-    Reports have a seed and are marked as simulated: they protect nobody.
+    The reports come from a seed and are marked as simulated. They protect nobody.
     """
     # A person's device needs none of this.
     from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
