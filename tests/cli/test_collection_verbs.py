@@ -101,7 +101,7 @@ def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) ->
     assert "How old are you?" in signed[0]["notice"]
     assert {document(facts["output"])["survey"]["answers"] for facts in signed} == {1}
     assert not Path("health.json").exists()
-    assert "health-1.json exists already" in run(*sign).stderr
+    assert "[output.exists]" in run(*sign).stderr
     assert run(*sign, "--force").exit_code == 0
     Path("texts.toml").write_text('question = "How?"\n')
     assert "tables of texts by question" in run(*sign, "--texts", "texts.toml", "--force").stderr

@@ -78,7 +78,7 @@ def test_outputs_that_cannot_be_written_are_refused_before_any_work(attempt: str
     with pytest.MonkeyPatch.context() as patched:
         real = os.access
         patched.setattr(writing.os, "access", lambda path, *how: Path(path) != files.folder and real(path, *how))
-        assert f"{files.folder} cannot be written to" in refusal(*words(files, attempt), files.folder / name)
+        assert "output-folder.not-writable" in refusal(*words(files, attempt), files.folder / name)
     assert everything(files.folder) == before
 
 

@@ -63,7 +63,7 @@ def test_what_a_pipe_cannot_carry_is_refused(files: Files, monkeypatch: pytest.M
     monkeypatch.setattr(tempfile, "tempdir", str(kept))
     assert "output.two-on-standard-output" in refusal("estimate", files.plan, files.values, "-o", "-", "--json")
     assert "output.two-on-standard-output" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--json")
-    assert "--force does nothing" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--force")
+    assert "force.idle" in refusal("obfuscate", files.plan, files.values, "-o", "-", "--force")
     assert "standard-input.twice" in refusal("estimate", files.plan, "-", "-")
     assert "standard-input.with-cluster" in refusal("estimate", files.plan, "-", "--engine", "spark")
     for name, option in [("pictures", "--plot"), ("tallies", "--tally")]:

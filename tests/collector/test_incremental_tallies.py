@@ -101,7 +101,7 @@ def test_reports_that_would_not_be_recognised_are_refused(sealed: Sealed, tmp_pa
     )
     for name in ("loose.jsonl", "part.parquet"):
         path = tmp_path / name
-        assert f"{path} must hold whole batches with names" in run(sealed, year, path, code=2)
+        assert "source.not-whole-batches" in run(sealed, year, path, code=2)
     assert not year.exists()
     write_sealed(tmp_path / "sealed.parquet", sealed.mechanism, few)
     for name in ("loose.parquet", "sealed.parquet"):

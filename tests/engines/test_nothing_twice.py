@@ -66,7 +66,7 @@ def test_the_same_batch_in_any_two_forms(mechanism: Any, tmp_path: Path) -> None
         assert known(tally(mechanism, path).tally) == [(name, 600)]
         for named in ([first, path], [path, first]):
             said = refused(DataError, lambda named=named: tally(mechanism, named))
-            assert f"Batch {name} has 600 reports, and 1,200 were found in " in said
+            assert f"Batch {name} has 600 reports, but 1,200 were found in " in said
             assert all(str(place) in said for place in named)
     for tables in ([first, reports], [reports, pa.table(reports)], [reports.to_arrow(), reports[:1]]):
         assert f"Batch {name} " in refused(DataError, lambda tables=tables: tally(mechanism, tables))
@@ -140,7 +140,7 @@ def test_one_file_with_more_than_its_batch(tmp_path: Path) -> None:
         path = tmp_path / f"{name}.parquet"
         pq.write_table(pa.concat_tables([each.to_arrow() for each in tables]), path)
         said = refused(DataError, lambda path=path: tally(SORTED, path))
-        assert f" has 100 reports, and 200 were found in {path}. " in said
+        assert f" has 100 reports, but 200 were found in {path}. " in said
         assert said.endswith("[batch.read-twice]")
 
 

@@ -193,7 +193,7 @@ def test_missing_cells_are_counted(suffix: str, gap: Any, tmp_path: Path) -> Non
         (["who"], ParameterError, "keep.secret"),
         ("bits", ParameterError, "must not list 'bits'"),
         ("plan", ParameterError, "must not list 'plan'"),
-        ("nope", DataError, "There is no column 'nope'. The table has"),
+        ("nope", DataError, "column.unknown-name"),
         ("list", DataError, "Column 'list' holds list<"),
     ],
 )

@@ -76,10 +76,8 @@ def test_a_folder_that_cannot_be_searched_is_refused(folder: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "scandir", guarded)
     told = refused(DataError, lambda: tally(MECHANISM, folder))
-    assert (
-        told
-        == f"{folder / 'more'} cannot be searched (PermissionError). Check who may read it. [folder.not-searchable]"
-    )
+    assert f"{folder / 'more'} " in told
+    assert "folder.not-searchable" in told
 
 
 @each("log", ["_delta_log", "_spark_metadata", ".hoodie", "_manifest.json"])
@@ -101,4 +99,4 @@ def test_one_file_named_twice(folder: Path) -> None:
     for named in ([one, one], [folder, one], [str(one), folder / "more" / ".." / "a.parquet"]):
         assert "file.twice" in refused(ParameterError, lambda named=named: tally(MECHANISM, named))  # type: ignore[misc]
     os.link(one, hard)
-    assert f"{hard} is given twice, also as {one}" in refused(ParameterError, lambda: tally(MECHANISM, folder))
+    assert f"{hard} is given twice: also as {one}" in refused(ParameterError, lambda: tally(MECHANISM, folder))

@@ -61,7 +61,7 @@ def test_patterns_name_files_and_folders_by_name(root: Callable[..., Callable[[s
     assert {name: engine.tally(MECHANISM, of(name)).tally.n for name in counts} == counts
     for name in ("2027-*.parquet", "none/*", "m*/*/*/*", "*/z"):
         message = refused(DataError, lambda name=name: engine.tally(MECHANISM, of(name)))  # type: ignore[misc]
-        assert message == f"{of(name).partition('?')[0]} matches no file. [file.no-match]"
+        assert message == f"No file matches the pattern {of(name).partition('?')[0]}. [file.no-match]"
 
 
 def test_files_of_patterns_are_not_replaced(tmp_path: Path) -> None:
@@ -102,14 +102,12 @@ def test_folders_that_disagree_are_refused(tmp_path: Path) -> None:
     keep(tmp_path / "r" / "date=2026-01-01" / "a.parquet")
     other = keep(tmp_path / "r" / "b.parquet")
     message = refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
-    assert message == (
-        f"The folders in {tmp_path / 'r'} must be named after the same columns, got no column and date "
-        f"({tmp_path / 'r' / 'date=2026-01-01' / 'a.parquet'} first). Read them one after the other. "
-        "[folder.different-columns]"
-    )
+    first = tmp_path / "r" / "date=2026-01-01" / "a.parquet"
+    assert f"no column and date ({first} is the first" in message
+    assert "[folder.different-columns]" in message
     other.unlink()
     keep(tmp_path / "r" / "day=2026-01-02" / "a.parquet")
-    assert "got date and day" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
+    assert ": date and day (" in refused(DataError, lambda: LocalEngine().tally(MECHANISM, tmp_path / "r"))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "jsonl"])
@@ -134,7 +132,7 @@ def test_folders_named_as_columns_are_columns_of_tables(suffix: str, tmp_path: P
     assert (
         sorted(pq.read_table(tmp_path / "out.parquet")["date"].to_pylist()) == ["2026-01-01"] * 2 + ["2026-01-02"] * 2
     )
-    assert "There is no column 'day'" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "day"))
+    assert "no column 'day'" in refused(DataError, lambda: read_values(path, MECHANISM.domain, "day"))
 
 
 @pytest.mark.parametrize(

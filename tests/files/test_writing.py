@@ -147,5 +147,6 @@ def test_files_are_readable_by_those_whom_the_mask_allows(tmp_path: Path) -> Non
 def test_a_missing_folder(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / f"reports.{suffix}"
     message = refused(ParameterError, lambda: write_reports(path, MECHANISM, REPORTS))
-    assert message == f"The folder of {path} does not exist. Make it first. [output.no-folder]"
+    assert "[output.no-folder]" in message
+    assert str(path) in message
     assert not list(tmp_path.iterdir())

@@ -148,7 +148,9 @@ def test_bad_rows_are_refused_or_left_out(form: str, name: str, row: dict[str, A
     source = save(path, mechanism, [*good, row, *good, row, row])
     for read in (lambda: read_reports(source, mechanism), lambda: tally(mechanism, source)):
         message = refused(DataError, read, *SECRETS)
-        assert message == f"{path}: 3 of 7 reports {told} (first in row 2); leave them out. [reports.flawed-rows]"
+        assert (
+            message == f"{path}: 3 of 7 reports {told} (first in row 2). Leave these reports out. [reports.flawed-rows]"
+        )
     found = tally(mechanism, replace(source, bad_share=0.43))
     assert (found.tally.n, found.left_out, found.tally.clear.sum()) == (4, {told: 3}, 2)
     few = replace(source, bad_share=0.42)

@@ -145,7 +145,7 @@ def test_documents_that_name_the_place(changes: dict[str, Any], place: str, suff
 @each(
     "changes, told",
     [
-        ({"domain": {}}, "exactly one of labels, range, number, product, grid, file, got none"),
+        ({"domain": {}}, "labels, range, number, product, grid, file, got none"),
         ({"domain": {"labels": ["a"], "range": [0, 1]}}, "got labels, range"),
         ({"domain": {"range": [5, 1]}}, "column.empty"),
         ({"domain": {"labels": ["a", 1]}}, "column.not-all-text"),

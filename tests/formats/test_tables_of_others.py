@@ -296,7 +296,7 @@ def test_a_stamp_says_it_too_and_tables_join_files(tmp_path: Path) -> None:
     write_reports(tmp_path / "a.parquet", RR, reports[:100])
     assert tally(RR, [tmp_path / "a.parquet", reports[100:].to_arrow()]).tally == RR.tally(reports)
     twice = refused(DataError, lambda: tally(RR, [tmp_path / "a.parquet", reports.to_arrow()]))
-    assert f"and 400 were found in {tmp_path / 'a.parquet'} and table 1. " in twice
+    assert f"but 400 were found in {tmp_path / 'a.parquet'} and table 1. " in twice
     own, other = pa.table(reports), dc.RandomizedResponse(DOMAIN, 2.0)
     for way in (tally, dc.estimate):
         refused(MismatchError, lambda way=way: way(other, own))
@@ -312,7 +312,7 @@ def test_groups_beside_reports_in_a_table() -> None:
         grouped = dc.estimate_groups(RR, table, groups=table["region"])
     for label in ("north", "south"):
         assert grouped[label].frequencies.tolist() == dc.estimate(RR, found[label]).frequencies.tolist()
-    assert "public column 'age' once" in refused(DataError, lambda: engine.tally_by(RR, table, "age"))
+    assert "public column 'age'" in refused(DataError, lambda: engine.tally_by(RR, table, "age"))
     sifted = Sources(table, bad_share=0.5)
     for way in (lambda: engine.tally_by(RR, sifted, "region"), lambda: read_reports(sifted, RR)):
         assert "bad-share.not-0" in refused(ParameterError, way)

@@ -55,7 +55,7 @@ def test_two_names_that_are_one_in_normal_form_are_refused(tmp_path: Path) -> No
     assert "accents" in refused(ParameterError, lambda: Plan.load(written(tmp_path, f"{HEAD}[domain]\n{product}")))
     labels = f'labels = ["{COMPOSED}", "{APART}"]'
     plan = Plan.load(written(tmp_path, f"{HEAD}[domain]\n{labels}"))
-    assert "1 repeated" in refused(ParameterError, lambda: plan.domain)
+    assert "labels.repeated" in refused(ParameterError, lambda: plan.domain)
     attributes = "".join(f'[attributes."{name}"]\nlabels = [1, 2]\n' for name in (COMPOSED, APART))
     survey = f'version = 2\nepsilon = 1.0\npromise = "record"\n{attributes}'
     assert "accents" in refused(ParameterError, lambda: Questionnaire.load(written(tmp_path, survey)))

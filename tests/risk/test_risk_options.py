@@ -173,14 +173,14 @@ def reads_outside(inputs: Inputs, form: str) -> None:
     assert "--allow-outside" in refusal("risk", *words)
     done("risk", *words, "--allow-outside")
     if form == DEFENCES:
-        assert "--reports does nothing here: there is no plan" in refusal("risk", *inputs.base(form), "--reports", 2)
+        assert "option.idle" in refusal("risk", *inputs.base(form), "--reports", 2)
 
 
 def writes(inputs: Inputs, form: str) -> None:
     given = (*inputs.base(form), "-o", inputs.folder / "out")
     done("risk", *given)
     assert {file.name for file in (inputs.folder / "out").iterdir()} == {"risk.html", "risk.json"}
-    assert "risk.html exists already" in refusal("risk", *given)
+    assert "output.exists" in refusal("risk", *given)
     done("risk", *given, "--force")
     assert "force.idle" in refusal("risk", *inputs.base(form), "--force")
 
@@ -199,7 +199,7 @@ def ends_above(inputs: Inputs, form: str) -> None:
 def swapped(inputs: Inputs, form: str) -> None:
     both = [*inputs.base(form), *inputs.passed("probe"), *inputs.passed("template")]
     assert told("risk", *both)["success"] == told("risk", *inputs.base(form))["success"]
-    assert "There is no column 'nobody'" in refusal("risk", *inputs.base(form), "--probe", "nobody")
+    assert "no column 'nobody'" in refusal("risk", *inputs.base(form), "--probe", "nobody")
 
 
 def accepted(inputs: Inputs, form: str) -> None:

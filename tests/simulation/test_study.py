@@ -64,8 +64,8 @@ def test_a_study_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ('"linear", "threshold"', '"linear", "magic"', "methods must be among"),
-        ('title = "', 'show = "magic"\ntitle = "', "methods must be among"),
+        ('"linear", "threshold"', '"linear", "magic"', "study.unknown-methods"),
+        ('title = "', 'show = "magic"\ntitle = "', "study.unknown-methods"),
         ('path = "people.csv"', 'path = "people.csv"\ncount = "n"', "no column 'n'"),
         ('path = "people.csv"', 'path = "people.csv"\nlabel = "n"', "no column 'n'"),
         ('path = "people.csv"', 'path = "people.csv"\nsensitive = "n"', "no column 'n'"),
@@ -181,7 +181,7 @@ def test_what_is_saved(tmp_path: Path) -> None:
     assert (folder / "chart.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert json.loads((folder / "results.json").read_text()) == found.table().records()
     before = (folder / "results.json").read_bytes()
-    with pytest.raises(OutputExistsError, match=r"page\.html exists already"):
+    with pytest.raises(OutputExistsError, match=r"page\.html already exists"):
         save_findings(found, folder)
     save_findings(found, folder, force=True)
     assert (folder / "results.json").read_bytes() == before

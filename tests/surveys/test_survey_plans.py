@@ -114,11 +114,11 @@ def test_documents_that_say_what_they_may_not_are_refused(tmp_path, text, words)
     ("text", "words"),
     [
         (TEXT, "has no questions yet"),
-        (TEXT + QUESTION.format(0.5), "shares of questions must add up to answers=1, got 0.5"),
+        (TEXT + QUESTION.format(0.5), "shares.wrong-sum"),
         (TEXT + QUESTION.format(1.0), "table.not-asked"),
         (TEXT + QUESTION.format(-0.5), "share.out-of-range"),
         (TEXT + QUESTION.format('"' + "9" * 5000 + '"'), "shares.mixed-types"),
-        (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0) + QUESTION.format(1.0), "add up to answers=1"),
+        (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0) + QUESTION.format(1.0), "shares.wrong-sum"),
         (TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(0.5) * 2, "question.repeated"),
         (
             TEXT + "[ask]\nwant = [['age']]\n" + QUESTION.format(1.0).replace("1.0\nm", "2.0\nm"),
