@@ -3,11 +3,11 @@
 import os
 from collections.abc import Callable
 from functools import lru_cache, partial
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import DataError, ParameterError
-from discreet.simulation.study import shipped
 from papers.data import biometrics, censuses, places, traces
 from papers.data.made_up import TOWN, WORLD
 from papers.data.population import VARIABLE, Population, data_folder
@@ -17,7 +17,8 @@ Loader = Callable[[Path], Any]
 
 def _acs_path(folder: Path) -> Path:
     """Return the table in the package, or the one in the folder if the package was installed without examples."""
-    return shipped(censuses.ACS_FILE) or folder / censuses.ACS_FILE
+    path = Path(str(resources.files("discreet"))) / "examples" / censuses.ACS_FILE
+    return path if path.is_file() else folder / censuses.ACS_FILE
 
 
 def _us_census(folder: Path, added: int) -> Population:

@@ -17,6 +17,7 @@ _HOMES = {
     "HadamardResponse": "discreet.mechanisms",
     "LocalHashing": "discreet.mechanisms",
     "METHODS": "discreet.estimators",
+    "Mechanism": "discreet.mechanisms",
     "Memo": "discreet.mechanisms.memo",
     "PaleyResponse": "discreet.mechanisms",
     "PooledHashing": "discreet.mechanisms",
@@ -62,6 +63,7 @@ __all__ = [
     "Guarantee",
     "HadamardResponse",
     "LocalHashing",
+    "Mechanism",
     "Memo",
     "PaleyResponse",
     "Personalized",
@@ -100,6 +102,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in {"errors", "risk"}:
+        return import_module(f"discreet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -105,6 +105,14 @@ class DataError(DiscreetError, ValueError):
     """Raised if values, reports or tallies are malformed or outside the domain."""
 
 
+class MissingFileError(DataError, FileNotFoundError):
+    """Raised if a file of data does not exist."""
+
+
+class MissingDocumentError(ParameterError, FileNotFoundError):
+    """Raised if the file of a plan or of another document does not exist."""
+
+
 class MismatchError(DataError):
     """Raised if reports, tallies or mechanisms of different plans are combined."""
 

@@ -93,7 +93,7 @@ ORDERED = [f"{day}/{month}/1950" for day in range(1, 13) for month in (3, 4)]
         (["1,81", "1,7", "2"] * 30, "column.decimal-commas", "`decimal=','`"),
         (
             [*map(str, range(60)), *["k.A."] * 25, "Meier"],
-            "column.few-texts",
+            "column.numbers-and-texts",
             "in 26 rows (frequent ones: 'k.A.').",
         ),
         ([*ORDERED, "13/4/1950"], "column.order-of-dates", "as day-first."),

@@ -37,13 +37,6 @@ _PUBLIC = (
 _MOST_SHOWN = 30
 # Largest share of rows with rare integers in a column of codes. Above it the column holds numbers.
 _MOST_OTHERS = 0.05
-_NOTHING = {
-    "column.mostly-different": "mostly different",
-    "column.few-texts": "numbers and a few texts; see --as-missing",
-    "column.decimal-commas": "numbers with commas; see --decimal",
-    "column.order-of-dates": "dates; see --dates",
-}
-"""The reason for which no labels of a column are proposed, by the code of the error."""
 _ALL, _NONE = "all", "-"
 _NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Leave it out."}
 
@@ -265,7 +258,7 @@ def _in_short(column: ColumnSummary, least: int) -> str:
     try:
         proposal = _proposal(column, None, None, LabelRules(least, "spaces", asking=False))
     except DataError as error:
-        return f"nothing: {_NOTHING.get(error.code, 'most are rare')}"
+        return f"nothing: {error.code.partition('.')[2].replace('-', ' ')}"
     rare = f", {proposal.labels.others:,} rare ones not" if proposal.labels.others else ""
     return f"{len(proposal.labels.labels):,} {'ranges' if proposal.cuts else 'labels'}{rare}"
 

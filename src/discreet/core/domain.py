@@ -8,6 +8,7 @@ device replaces values by placeholders, and these values never leave the device.
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Sized
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Self, TypeAlias
@@ -413,6 +414,27 @@ class Domain:
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.labels)
+
+    def __contains__(self, value: Any) -> bool:
+        with suppress(KeyError):
+            return bool(len(self.code_of(value)))
+        return False
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels in the order of the codes; tuples for products, bounds for bins, and (lat, lon) for grids.
+
+        Example:
+            >>> domain = Domain.product({"sex": ["f", "m"], "age": [20, 30]})
+            >>> domain.labels[1], ("m", 30) in domain, ("m", 40) in domain
+            (('f', 30), True, False)
+        """
+        table = self.table()
+        columns = [table[name].tolist() for name in self.space.column_names or table]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     @property
     def numbers(self) -> Numbers | None:

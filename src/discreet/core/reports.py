@@ -5,7 +5,7 @@ schema of a table has a stamp with the plan's fingerprint in its metadata.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
@@ -217,8 +217,8 @@ class Reports:
             raise DataError("mask.wrong-length", count=len(mask), n=self.n)
         return self.take(np.flatnonzero(mask))
 
-    __iter__ = None
-    """Reports cannot be iterated: there is no object for a single report."""
+    def __iter__(self) -> Iterator[Any]:
+        raise DataError("reports.not-rows")
 
     def _selected(self, n: int, in_clear: BoolArray | None, clear: IntArray, rows: slice | IntArray) -> Self:
         blocks, batches = {name: column[rows] for name, column in self.blocks.items()}, self._batches_of(n)

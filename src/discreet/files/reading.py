@@ -20,7 +20,7 @@ from typing import Any, TextIO, TypeVar
 
 import pyarrow as pa
 
-from discreet.errors import DataError, DiscreetError, ParameterError
+from discreet.errors import DataError, DiscreetError, MissingFileError, ParameterError
 from discreet.files import paths
 from discreet.files.paths import (
     BROKEN,
@@ -254,7 +254,7 @@ def readable(path: object) -> Iterator[None]:
         named = str(path) in error.sentence()
         raise (error if named else error.at(path)) from None
     except FileNotFoundError:
-        raise DataError("file.not-found", path=path) from None
+        raise MissingFileError("file.not-found", path=path) from None
     except PermissionError:
         raise DataError("file.forbidden", path=path) from None
     except (pa.ArrowException, OSError, UnicodeDecodeError, *BROKEN) as error:

@@ -29,7 +29,7 @@ from msgspec import NODEFAULT
 
 from discreet.core.checks import suggestion
 from discreet.core.domain import Domain
-from discreet.errors import DiscreetError, ParameterError, SurveyDocumentError
+from discreet.errors import DiscreetError, MissingDocumentError, ParameterError, SurveyDocumentError
 from discreet.files.paths import PLANS, checked_output, output_of
 from discreet.files.writing import replacing
 from discreet.formats.domains import CellsSpec, DomainSpec, all_composed, described_domain, moved_domain
@@ -146,7 +146,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         written = source.read_bytes().removeprefix(BOM_UTF8)
         return decode(written, type=kind)
     except FileNotFoundError:
-        raise ParameterError("document.missing", path=source) from None
+        raise MissingDocumentError("document.missing", path=source) from None
     except OSError as error:
         raise ParameterError("document.unreadable", path=source, kind=type(error).__name__) from None
     except msgspec.ValidationError as error:
@@ -173,9 +173,7 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
 
 
 def _advice(message: str) -> str:
-    """Return advice for an error of msgspec: on an unknown mechanism or on a removed field."""
-    if re.search("'(rr|unary)-per-value'|unknown field `epsilons`", message):
-        return " An epsilon for each value was removed. Use rr or unary with the smallest of these epsilons."
+    """Return advice for an error of msgspec on an unknown mechanism."""
     named = re.match(r"Invalid value '(.*)' - at ", message)
     if named is None or not message.endswith(_NAME):
         return ""
@@ -205,6 +203,11 @@ class Plan:
     document: PlanDocument
     folder: Path = Path()
     allow_outside: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise an error for anything but the content of a plan, such as a mechanism."""
+        if not isinstance(self.document, PlanDocument):
+            raise ParameterError("plan.not-document", argument="document", kind=type(self.document).__name__)
 
     @classmethod
     def load(cls, path: str | Path, *, allow_outside: bool = False) -> "Plan":

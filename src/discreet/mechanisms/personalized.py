@@ -406,21 +406,6 @@ class Personalized:
             raise ParameterError("secret.wrong-type", argument="secret", kind=type(secret).__name__)
         return self.common.obfuscate_codes(secret._replaced(self, codes), random=random)
 
-    def obfuscate_users(
-        self, codes: Any, users: Any, tags: SimulatedTags, *, random: RandomSource | None = None
-    ) -> Reports:
-        """Return reports on the values of many users, each with the user's own secret values.
-
-        For simulations only: no real party holds a table of all users' secrets.
-
-        Args:
-            codes: ``(n,)`` integers in 0..|X| - 1.
-            users: ``(n,)`` integers or texts: the user of each value.
-            tags: all users' secret values.
-            random: the source of random words; None for fresh ones under a key of the operating system.
-        """
-        return self.common.obfuscate_codes(tags.replaced(self, codes, users), random=random)
-
     @classmethod
     def checked(cls, mechanism: object) -> Self:
         """Return the argument if it is a personalized mechanism; otherwise raise `ParameterError`."""

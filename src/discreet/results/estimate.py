@@ -327,6 +327,9 @@ class Estimate(TabularResult):
     def __iter__(self) -> Iterator["ValueEstimate"]:
         return iter(self._shares(np.arange(self.domain.size)))
 
+    def __contains__(self, value: Any) -> bool:
+        return value in self.domain
+
     def __getitem__(self, value: Any) -> "ValueEstimate":
         """Return the estimated share of one value, with its standard error and limits.
 

@@ -32,12 +32,6 @@ from discreet.results.estimate import Estimate
 from discreet.tables.columns import read_labels, read_table
 
 
-def shipped(name: str) -> Path | None:
-    """Return the path of an example in the package; None if the package was installed without it."""
-    path = Path(str(resources.files("discreet"))) / "examples" / name
-    return path if path.is_file() else None
-
-
 def copy_examples(folder: Path, *, force: bool = False) -> list[Path]:
     """Copy all examples into a folder, which is created if necessary.
 

@@ -60,8 +60,6 @@ def read_columns(
     table_scan = scan(source, checked_columns(chosen, arguments), wanted)
     with readable(source):
         table = table_scan.whole()
-        if is_text(source):
-            return table
         return pa.table({name: from_typed(table[name], cells) for name, cells in table_scan.asked.items()})
 
 

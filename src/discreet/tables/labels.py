@@ -109,11 +109,6 @@ class ColumnSummary:
         """The number of rows with a value."""
         return self.counts.total()
 
-    @property
-    def is_different(self) -> bool:
-        """True if most values are different from each other, as names are."""
-        return self.thinned or 2 * len(self.counts) > self.rows
-
 
 def summarize_columns(
     sources: str | File | Sequence[str | File],
@@ -263,7 +258,7 @@ def refuse_spelling(summary: ColumnSummary, least: int = LEAST) -> None:
         raise DataError("column.decimal-commas", name=name)
     if summary.is_spelled and len(others) <= _FEW_TEXTS < len(texts) / 2 and 2 * rows < summary.rows:
         shown = ", ".join(repr(text) for text in sorted(others) if texts[text] >= least) or "none"
-        raise DataError("column.few-texts", name=name, count=len(others), rows=rows, shown=shown)
+        raise DataError("column.numbers-and-texts", name=name, count=len(others), rows=rows, shown=shown)
 
 
 def labels_in(
@@ -420,7 +415,8 @@ def _check_rare_values(summary: ColumnSummary, labels: Sequence[Label], least: i
     name, counts, rows = summary.name, summary.counts, summary.rows
     if rows < least:
         raise DataError("column.too-few-values", name=name, rows=rows, least=least)
-    if summary.is_different:
+    # Names are mostly different from each other.
+    if summary.thinned or 2 * len(counts) > rows:
         many = f"more than {_MOST_DIFFERENT:,}" if summary.thinned else f"{len(counts):,}"
         raise DataError("column.mostly-different", name=name, many=many, rows=rows)
     rare = rows - sum(counts[label] for label in labels)

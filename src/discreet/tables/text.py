@@ -406,14 +406,6 @@ class DelimitedText:
     careful: bool = False
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
-    def table(self) -> pa.Table:
-        """Read all rows; see `settled`.
-
-        Raises:
-            DataError: if some cells do not have the requested type.
-        """
-        return self.settled()[1]
-
     def settled(self) -> tuple["DelimitedText", pa.Table]:
         """Read all rows. Also return a `DelimitedText` with the types and the encoding with which this succeeded.
 
@@ -469,7 +461,7 @@ class DelimitedText:
         """Yield the rows in batches.
 
         Raises:
-            DataError: as for `table`.
+            DataError: as for `settled`.
             pyarrow.ArrowInvalid: if Arrow cannot convert a cell, and ``careful`` is false.
         """
         if self.layout.empty:
@@ -567,7 +559,7 @@ def whole(source: File) -> pa.Table:
     layout = layout_of(source, [])
     by_place = {f"{place}": ANYTHING for place in range(len(layout.columns))}
     numbered = replace(layout, columns=tuple(by_place))
-    return DelimitedText(source, numbered, by_place).table().rename_columns(list(layout.columns))
+    return DelimitedText(source, numbered, by_place).settled()[1].rename_columns(list(layout.columns))
 
 
 def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
@@ -578,4 +570,4 @@ def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
     """
     quoted = "" if cell is None else '"{}"'.format(cell.replace('"', '""'))
     layout = Layout((name,), ",", "utf-8", 0, empty=False, quoted=True)
-    return DelimitedText(PipedTable(".csv", f"{quoted}\n".encode()), layout, {name: cells}).table()[name][0]
+    return DelimitedText(PipedTable(".csv", f"{quoted}\n".encode()), layout, {name: cells}).settled()[1][name][0]

@@ -499,9 +499,8 @@ class ValueScan:
 
     def columns_in(self, rows: Any) -> tuple[Any, Any, Any]:
         """Return values, users and tags from rows of the table, as `read_owned` does."""
-        if not is_text(self.source):
-            typed = {name: from_typed(rows[name], cells) for name, cells in self.table.asked.items()}
-            rows = pa.Table.from_arrays(list(typed.values()), list(typed))
+        typed = {name: from_typed(rows[name], cells) for name, cells in self.table.asked.items()}
+        rows = pa.Table.from_arrays(list(typed.values()), list(typed))
         values = rows.select(self.names) if self.spread else rows[self.names[0]]
         return values, *(None if name is None else rows[name] for name in (self.user, self.tag))
 

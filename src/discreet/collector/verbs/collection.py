@@ -19,7 +19,7 @@ from discreet.cli.options import (
     load_plan,
     option,
 )
-from discreet.cli.output import InputFile, OutputFile, alike_in
+from discreet.cli.output import InputFile, OutputFile, alike_in, prints_json
 from discreet.cli.output import show as print_result
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
@@ -205,7 +205,9 @@ def key(action: str, file: Path) -> None:
     """
     public = spelled_key(new_key(file) if action == "new" else public_key(read_key(file)))
     facts = {"file": str(file), "public_key": public}
-    print_result(facts, [f"Public key, for devices to trust: {public}"], whole=True)
+    if not prints_json():
+        click.echo("Public key, for devices to trust:", err=True)
+    print_result(facts, [public], whole=True)
 
 
 @collection.command(epilog="Example: discreet collection sign plan.toml --name habits --key key.pem -o habits.json")

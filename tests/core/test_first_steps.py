@@ -1,0 +1,78 @@
+"""What people type first: labels of a domain, names of the package, files that are not there, plans and frames."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+
+import discreet as dc
+from discreet.errors import DataError, ParameterError
+from packing import each
+from refusals import refused
+
+GRID = dc.Domain.grid(lat=(40.0, 41.0), lon=(-74.0, -73.0), rows=2, cols=2)
+PRODUCT = dc.Domain.product({"sex": ["f", "m"], "age": [20, 30]})
+
+
+@each(
+    "domain, labels, stranger",
+    [
+        (dc.Domain(["a", "b"]), ["a", "b"], "c"),
+        (dc.Domain(range(3)), [0, 1, 2], 3),
+        (dc.Domain([False, True]), ["false", "true"], "maybe"),
+        (PRODUCT, [("f", 20), ("f", 30), ("m", 20), ("m", 30)], ("m", 40)),
+        (GRID, [(40.25, -73.75), (40.25, -73.25), (40.75, -73.75), (40.75, -73.25)], (42.0, -73.5)),
+    ],
+)
+def test_a_domain_lists_its_labels_and_knows_them(domain: dc.Domain, labels: list[Any], stranger: Any) -> None:
+    assert domain.labels == list(domain) == labels
+    assert all(label in domain for label in labels)
+    assert domain.encode(labels).tolist() == list(range(domain.size))
+    for wrong in (stranger, None, object()):
+        assert wrong not in domain
+
+
+def test_numbers_in_bins_have_bounds_for_labels() -> None:
+    assert dc.Domain.number(0, 2, bins=2).labels == [(0.0, 1.0), (1.0, 2.0)]
+
+
+def test_an_estimate_knows_its_values() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    estimate = dc.estimate(mechanism, mechanism.obfuscate(["a", "b"] * 50, random=dc.SeededRandom(1)))
+    assert ["a" in estimate, "b" in estimate, "c" in estimate, 5 in estimate] == [True, True, False, False]
+
+
+def test_modules_and_the_base_class_are_names_of_the_package() -> None:
+    assert dc.errors.DataError is DataError
+    assert dc.risk.__name__ == "discreet.risk"
+    assert isinstance(dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0), dc.Mechanism)
+
+
+def test_a_plan_of_a_mechanism_is_refused_at_once() -> None:
+    mechanism: Any = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    assert "Use Plan.of" in refused(ParameterError, lambda: dc.Plan(mechanism))
+
+
+def test_a_file_that_is_not_there_is_missing_for_python_too(tmp_path: Path) -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    for kind, attempt in (
+        (DataError, lambda: dc.read_reports(tmp_path / "no.parquet", mechanism)),
+        (ParameterError, lambda: dc.Plan.load(tmp_path / "no.toml")),
+    ):
+        assert "does not exist" in refused(kind, attempt)
+        with pytest.raises(FileNotFoundError):
+            attempt()
+
+
+def test_a_number_is_no_source_of_randomness() -> None:
+    mechanism: Any = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    assert "SeededRandom" in refused(ParameterError, lambda: mechanism.obfuscate(["a"], random=7))
+
+
+def test_reports_become_frames_or_name_the_way() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    reports: Any = mechanism.obfuscate(["a", "b"], random=dc.SeededRandom(1))
+    assert "to_arrow().to_pandas()" in refused(DataError, lambda: pd.DataFrame(reports))
+    assert pl.DataFrame(reports).height == len(reports.to_arrow().to_pandas()) == 2
