@@ -179,4 +179,7 @@ def comparison_chart(rows: Sequence[Sequence[Panel]], *, title: str, subtitle: S
         drawn.append(alt.hconcat(*beside, spacing=24))
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=16, subtitleFontSize=12)
     framed = alt.Config(view=alt.ViewConfig(stroke="#ddd"))
-    return alt.vconcat(*drawn, spacing=30, title=heading, config=framed)
+    # Fonts of browsers are up to a fifth wider than the font by which the labels of values are measured.
+    longest = max((len(str(name)) for panels in rows for panel in panels for name in panel.names), default=0)
+    room = {"left": 5 + round(1.2 * longest), "right": 16, "top": 5, "bottom": 5}
+    return alt.vconcat(*drawn, spacing=30, title=heading, config=framed, padding=room)
