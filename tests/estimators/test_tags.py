@@ -173,7 +173,7 @@ def test_stated_errors_are_not_too_small(mechanism: str, epsilon: float, backgro
         ({"home": "magic"}, "'magic'"),
         ({"home": 3}, "'home'"),
         ("magic", "'magic'"),
-        ([0.2] * 5, "by tag"),
+        ([0.2] * 5, "background.not-by-tag"),
     ],
     ids=str,
 )
