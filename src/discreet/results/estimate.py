@@ -141,9 +141,9 @@ class Estimate(TabularResult):
 
         The number of people follows from the unbiased estimates, and has two digits.
         """
-        among, uncertainty = "", self.uncertainty
-        if self.conditions and isinstance(uncertainty, SumUncertainty):
-            people = max(float(uncertainty.cells.centre.sum()), 0.0) * self.n
+        among = ""
+        if self.conditions and isinstance(self.uncertainty, SumUncertainty):
+            people = max(float(self.uncertainty.cells.centre.sum()), 0.0) * self.n
             number = f"about {float(f'{people:.2g}'):,.0f} of {self.n:,} people"
             among = f"of those with {' and '.join(self.conditions)}; {number}"
         return ", ".join(filter(None, [self.domain.attribute, among]))
