@@ -197,7 +197,7 @@ def test_a_plan_and_a_collection_are_attested(files: Files) -> None:
     assert page.read_text() == attested.page()
     facts = told("attest", files.plan, "-o", page, "--draws", 0, "--force", "--users", 70)
     assert facts["plan"] == json.loads(json.dumps(attested.to_dict()))["plan"]
-    assert "one of 70 users" in page.read_text()
+    assert "one of 70 people" in page.read_text()
     signed.write_bytes(envelope())
     done("attest", signed, "-o", page, "--draws", 0, "--force")
     assert f"{KEY} (nobody checked whose keys these are)" in page.read_text()

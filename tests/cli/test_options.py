@@ -44,6 +44,7 @@ FORMS: dict[str, str] = {
     "plan-identification": "risk plan two.toml --users 1000 --identification-error 0.9",
     "simulate": "simulate study.toml --seed 1",
     "seal": "seal plan.toml reports.parquet -o sealed.parquet",
+    "sql": "sql plan.toml --dialect duckdb",
     "examples": "examples new",
 }
 TALLIED = [form for form in FORMS if form.startswith("estimate") and form.split()[1] not in {"mle", "em"}]
@@ -106,6 +107,12 @@ GIVEN: dict[str, list[str]] = {
     "--change": ["--change 0.05"],
     "--power": ["--power 0.9"],
     "--identification-error": ["--identification-error 0.5"],
+    "--dialect": ["--dialect spark"],
+    "--from": ["--from others"],
+    "--count": ["--count people"],
+    "--bits": ["--bits hex"],
+    "--lists": ["--lists text subset.toml"],
+    "--upper": ["--upper"],
 }
 # What shows it of one verb alone.
 OF_VERB: dict[tuple[str, str], list[str]] = {
@@ -118,7 +125,7 @@ OF_VERB: dict[tuple[str, str], list[str]] = {
     ("plan-identification", "--output"): ["-o new.toml"],
     ("simulate", "--output"): ["-o elsewhere"],
 }
-ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown", "--within"}
+ABOUT_FILES = {"--bad-rows", "--trust-plan", "--missing", "--unknown", "--within", "--lists"}
 # What is proved elsewhere, because no one run shows it.
 ELSEWHERE = {
     ("estimate", "--engine"): "test_estimating_on_spark.py",
@@ -160,6 +167,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     texts = {
         "plan.toml": PLAN.format(name="unary"),
         "values.csv": "habit\n" + "\n".join(VALUES) + "\n",
+        "subset.toml": PLAN.format(name="subset"),
         "two.toml": TWO,
         "wide.toml": f"[domain]\nlabels = {list(range(40))}\n",
         "tags.toml": TAGS + '[mechanism]\nname = "unary"\n',

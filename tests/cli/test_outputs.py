@@ -19,6 +19,7 @@ from running import Files, done, refusal, run
 VERBS: dict[str, tuple[str, str]] = {
     "obfuscate -o": ("obfuscate PLAN none.csv -o", "r.jsonl"),
     "estimate -o": ("estimate PLAN none.parquet -o", "e.csv"),
+    "estimate --page": ("estimate PLAN none.parquet --page", "e.html"),
     "estimate --plot": ("estimate PLAN none.parquet --plot", "p.svg"),
     "estimate --tally": ("estimate PLAN none.parquet --tally", "t.tally.arrow"),
     "plan --plot": ("plan none.toml --epsilon 1 --users 10 --plot", "p.png"),
