@@ -1,7 +1,6 @@
 """Types of numbers beside a plain column: in products, surveys, maps and cuts, widened, mixed, and too large."""
 
 import warnings
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -131,13 +130,6 @@ def test_floats_of_several_types_are_refused_and_gaps_are_not_taken_for_one() ->
     for gap in (None, float("nan"), pd.NA):
         assert "1 of 2" in refused(DataError, lambda gap=gap: domain.encode([seven, gap]))
         assert domain.space.encode([seven, gap]).tolist() == [7, -2]
-
-
-def test_decimals_are_numbers() -> None:
-    domain = dc.Domain.number(0, 1, bins=10)
-    decimals = [Decimal(f"0.{place}") for place in range(10)]
-    for column in (decimals, pd.Series(decimals), pa.array(decimals), pl.Series(decimals)):
-        assert domain.encode(column).tolist() == list(range(10))
 
 
 def test_a_number_too_large_for_its_type_is_no_number_of_the_last_bin() -> None:
