@@ -1,4 +1,4 @@
-"""Commands, groups of commands and rules for options; errors, defects and exit codes.
+"""Commands, groups of commands, rules for options, error messages and exit codes.
 
 A command that ends early (Ctrl-C, a signal, a closed pipe) raises an exception, so that incomplete files are removed.
 For a defect of discreet only the lines of code are shown. The exception's message may quote a person's value, so it is
@@ -49,7 +49,7 @@ class Terminated(BaseException):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """During the body, let signals that end the program raise `Terminated`; then exit with the signal's exit code."""
+    """Let signals that end the program raise `Terminated` in the body. Then exit with the exit code of the signal."""
     before = _listening(os.getpid())
     try:
         yield
@@ -62,7 +62,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def _listening(process: int) -> dict[int, Any]:
-    """Install handlers for the ending signals that have the default handler, and return the former handlers."""
+    """Install handlers for the signals that end a program, and return the former handlers."""
     if threading.current_thread() is not threading.main_thread():
         return {}
 
@@ -83,13 +83,13 @@ def _listening(process: int) -> dict[int, Any]:
 
 
 def show_every_letter() -> None:
-    """Let standard output escape the characters that its encoding lacks, as the error stream does."""
+    """Make standard output escape characters that its encoding does not have, as the error stream does."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def flushed(code: int) -> int:
-    """Flush standard output.
+    """Flush standard output, and return the exit code: `code`, or another code if the flush fails.
 
     Return `code`, or the exit code for a closed pipe if `code` is 0 and the pipe is closed.
     """
@@ -117,7 +117,7 @@ _LOOK = "look through it for people's values before you send it."
 
 
 def debug_option() -> click.Option:
-    """Return the option ``--debug``, which names a file for the traceback of a defect."""
+    """Return the option ``--debug``, which names a file for the traceback of an internal error."""
     return click.Option(
         ["--debug"],
         type=click.Path(path_type=Path, dir_okay=False),
@@ -129,7 +129,7 @@ def debug_option() -> click.Option:
 
 
 def _remember(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> None:
-    """Raise an error if the file of ``--debug`` exists or cannot be written; else remember its path."""
+    """Raise an error if the file of ``--debug`` exists or cannot be written. Otherwise store its path."""
     try:
         if path is not None:
             path.open("x").close()
@@ -159,7 +159,7 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
 
 
 def place_of(error: Exception) -> str:
-    """Return the type of an exception, and the last lines of code that raised it, in a library and in discreet."""
+    """Return the type of an exception, and the lines of code that raised it, without any values."""
     raised = [(frame.f_globals.get("__name__", "?"), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [place for place in raised if place[0].startswith("discreet.")]
     places = dict.fromkeys([*raised[-1:], *inside[-1:]])
@@ -177,7 +177,7 @@ WIDTH = 100
 
 
 class CommandError(click.ClickException):
-    """An error in the input or the request, shown as one sentence. The exit code is 2."""
+    """A wrong input or a wrong option, shown as one sentence. The exit code is 2."""
 
     exit_code = 2
 
@@ -204,7 +204,7 @@ class ConditionalOption(click.Option):
         self.needs, self.bars = needs or {}, bars or {}
 
     def check(self, passed: Mapping[str, str], values: Mapping[str, Any]) -> None:
-        """Raise an error if a rule of this option is broken. The option was given.
+        """Raise an error if a rule of this option is broken. It is called only for options that were given.
 
         Raises:
             ParameterError: if a rule is broken.
@@ -232,7 +232,7 @@ _LAST = re.compile(r"\[(?!default|required)([^\[\]]*)\]$")
 
 
 class Subcommand(click.Command):
-    """A command of discreet (in the code: a verb), with the options that every command has.
+    """A command of discreet, with the options that every command has.
 
     Args:
         has_result: whether the command prints a result, and so has the option ``--json``.
@@ -281,7 +281,7 @@ class Subcommand(click.Command):
 
     @contextmanager
     def options_in_messages(self, ctx: click.Context) -> Iterator[None]:
-        """Turn errors of the body into messages that name options instead of Python's arguments."""
+        """Replace errors of the body by messages that name options instead of Python's arguments."""
         try:
             yield
         except SurveyDocumentError as error:
@@ -291,7 +291,10 @@ class Subcommand(click.Command):
             raise CommandError(sentence + (f" [{error.code}]" if error.code else "")) from None
 
     def name_of(self, argument: str, value: str | None = None) -> str:
-        """Return the option that sets a Python argument, with its value; else the argument's name."""
+        """Return the option that sets a Python argument, with its value.
+
+        Without such an option, return the argument's name.
+        """
         for option in self.params:
             if isinstance(option, click.Option) and option.name in {argument, f"as_{argument}"}:
                 word = max(option.opts, key=len)
@@ -304,7 +307,10 @@ class Subcommand(click.Command):
 
 
 def _survey_refused(ctx: click.Context, error: SurveyDocumentError) -> ParameterError:
-    """Return the error for a survey file in place of a plan. It names the command for surveys, if there is one."""
+    """Return the error for a survey file that was given instead of a plan.
+
+    It names the survey command, if there is one.
+    """
     verb, root = ctx.command_path.split()[1], ctx.find_root()
     main: Any = root.command
     surveys: Any = main.get_command(root, "survey") if "survey" in main.commands else None
@@ -326,7 +332,7 @@ def _delay_imports() -> None:
 
 
 def _commands_with(option: str, ctx: click.Context) -> list[str]:
-    """Return the names of the commands in the same group that have an option; no names for the outermost group."""
+    """Return the names of the commands in the same group that have an option; empty for the main group."""
     group = None if ctx.parent is None else ctx.parent.command
     if not isinstance(group, click.Group) or isinstance(group, MainGroup):
         return []
@@ -364,7 +370,7 @@ def other_commands() -> "dict[str, EntryPoint]":
 
 
 class LazySubcommands(Mapping[str, click.Command]):
-    """The commands by name. The module of a command is imported when the command is looked up.
+    """A mapping from names to commands. The module of a command is imported when the command is looked up.
 
     Args:
         homes: the module of each command, by the command's name.
@@ -389,7 +395,7 @@ class LazySubcommands(Mapping[str, click.Command]):
 
 
 class MainGroup(SubcommandGroup):
-    """The group of all commands. An error is one sentence and exit code 2; a defect has exit code 70.
+    """The group of all commands. Wrong input is one sentence and exit code 2. An internal error has exit code 70.
 
     Args:
         groups: titles in the list of commands, each with the names of its commands, separated by spaces.

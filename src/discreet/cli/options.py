@@ -1,4 +1,4 @@
-"""`OptionGroup`, classes of options that belong together, and types and options that several commands share.
+"""Options that several commands share: their types, and classes of options that belong together.
 
 A command takes options that belong together as one dataclass; the decorator ``options`` of the class declares them.
 Rules for combining an option with others are part of the option (`discreet.cli.commands.ConditionalOption`).
@@ -87,7 +87,7 @@ seed = click.option("--seed", type=int, help="Seed for a simulation. Simulated r
 
 
 def option(*names: str, **about: Any) -> Any:
-    """Declare an option as a field of an `OptionGroup`, with arguments of `click.option`, ``needs`` and ``bars``."""
+    """Declare an option as a field of an `OptionGroup`; arguments as for `click.option` and `ConditionalOption`."""
     return field(metadata={"option": partial(click.option, *names, **{"cls": ConditionalOption, **about})})
 
 
@@ -233,7 +233,7 @@ FLOAT32: dict[str, Any] = {"is_flag": True, "help": "Round numbers to float32, i
 
 @dataclass(frozen=True, slots=True)
 class Written(OptionGroup):
-    """Options for the spelling of a table's cells.
+    """Options for how the cells of a table are written.
 
     Attributes:
         decimal: the decimal mark of numbers.
@@ -249,14 +249,14 @@ class Written(OptionGroup):
 
     @property
     def spelling(self) -> "CellFormat":
-        """The spelling that the options describe."""
+        """The format of cells that the options describe."""
         from discreet.tables.text import CellFormat
 
         return CellFormat(self.decimal, self.as_missing, self.dates or "")
 
     @property
     def repeated(self) -> str:
-        """The options for the next command."""
+        """The same options as text, for the next command that is printed."""
         options = [("--decimal", self.decimal), ("--dates", self.dates)]
         chosen = [*options, *(("--as-missing", text) for text in self.as_missing)]
         return "".join(f"{name} {shlex.quote(text)} " for name, text in chosen if text not in (None, "."))
@@ -343,7 +343,7 @@ def progress_bar(text: str) -> Iterator[Any]:
 
 
 def refuse_idle(names: Sequence[str], why: str) -> None:
-    """Raise an error if one of these options was given, because it has no effect here.
+    """Raise an error if one of these options was given. `why` is the reason for which they have no effect here.
 
     Raises:
         ParameterError: if one of the options was given.

@@ -115,7 +115,7 @@ class OutputFile(OutputPlace):
         self.piped, self.folders = piped, folders
 
     def outputs(self, path: Path) -> list[Path]:
-        """Return the file to write; nothing if the output goes to standard output."""
+        """Return the file to write in a list; an empty list if the output goes to standard output."""
         if str(path) != "-" or not self.piped:
             return [path]
         if prints_json():
@@ -176,7 +176,7 @@ def check_outputs(parameters: Sequence[click.Parameter], options: dict[str, Any]
 
 
 def refuse_replacing(outputs: Sequence[Path], inputs: Sequence[Path]) -> None:
-    """Raise an error if an output is also another output or an input.
+    """Raise an error if two outputs are the same file, or if an output is an input.
 
     Raises:
         ParameterError: if a path is named twice.
@@ -206,7 +206,7 @@ _KERNELS.setLevel(logging.INFO)
 
 
 class _Compiling(logging.Handler):
-    """A log handler that notes once, on a terminal, that kernels are being compiled."""
+    """A log handler that prints once that kernels are being compiled."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Print the note that kernels are being compiled, if the error stream is a terminal."""
@@ -240,7 +240,7 @@ def notes_on_errors() -> Iterator[None]:
 
 @contextmanager
 def file_notes() -> Iterator[list[str]]:
-    """Collect the warnings about files that the body reads. Other warnings are issued again.
+    """Collect the warnings about files that the body reads. Other warnings are passed on.
 
     Yields:
         a list. After the body it holds the sentences of the warnings.
@@ -293,7 +293,7 @@ def _keep(target: Path) -> None:
 
 @contextmanager
 def sent(target: Path, ending: str) -> Iterator[Path]:
-    """Yield the file to write. For ``-`` it is a temporary file, which is sent to standard output after the body.
+    """Yield the file to write. For ``-`` it is a temporary file, whose content goes to standard output after the body.
 
     Args:
         target: the file.
@@ -318,19 +318,19 @@ SIMULATED_REPORTS = "These reports are simulated with a known seed: they protect
 
 
 def _stream() -> TextIO | None:
-    """Return the stream for printed results: standard error if standard output takes the output file (``-o -``)."""
+    """Return the stream for printed results: standard error if standard output gets the output file (``-o -``)."""
     ctx = click.get_current_context(silent=True)
     piped = ctx is not None and str(ctx.params.get("output")) == "-"
     return sys.stderr if piped else sys.stdout
 
 
 def record_of(result: Any, attributes: Mapping[str, str | Callable[[Any], Any]]) -> dict[str, Any]:
-    """Return a dictionary for JSON: each name with an attribute of `result`, or the value of a function of `result`."""
+    """Return a dictionary for JSON. Each value is an attribute of `result`, or a function's value for `result`."""
     return {name: attrgetter(of)(result) if isinstance(of, str) else of(result) for name, of in attributes.items()}
 
 
 def given_options() -> dict[str, str]:
-    """Return the options that were given to the running command: the parameter's name, and the option as written.
+    """Return the options that were given to the running command, by the name of the parameter.
 
     The value of an option does not show whether it was given: the value may equal the default.
     """
@@ -407,7 +407,7 @@ def _built_in(value: Any) -> Any:
 
 
 def left_out_sentences(left_out: Mapping[str, int]) -> list[str]:
-    """Return one sentence for each reason why rows were left out, with the number of rows."""
+    """Return a sentence for each reason for which rows were left out, with the number of rows."""
     words = {CLIPPED: "Numbers", READ: "Values"}
     return [f"{words.get(reason, 'Rows left out')} that {reason}: {count:,}." for reason, count in left_out.items()]
 
@@ -430,7 +430,7 @@ def read_as_record(read_as: Mapping[tuple[str, str], int]) -> dict[str, Any]:
 
 
 def alike_in(domains: Mapping[str, Domain]) -> tuple[list[str], dict[str, Any]]:
-    """Return sentences on labels of some domains that read alike, and a dictionary for JSON; both empty without any.
+    """Return sentences about labels that look the same, and a dictionary for JSON; both empty without such labels.
 
     Args:
         domains: the domains by the name of a question; the domain of a single plan has an empty name.

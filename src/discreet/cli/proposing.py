@@ -1,4 +1,4 @@
-"""A proposed plan: labels of columns, sensitive labels and epsilon, from options, tables or the user's answers."""
+"""A proposed plan: labels of columns, sensitive labels and epsilon. They come from options, tables and the user."""
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _NO_LABELS = {"bins": "{} is for labels, and numbers in bins have no labels. Lea
 
 @dataclass(frozen=True, slots=True)
 class Labels(Written):
-    """Options for the labels of columns, and for labels that read alike."""
+    """Options for the labels of columns, and for labels that look the same."""
 
     labels: tuple[str, ...] = option(
         "--labels",
@@ -91,7 +91,7 @@ class Labels(Written):
 
 @dataclass(frozen=True, slots=True)
 class Promise(OptionGroup):
-    """Options for the sensitive labels, and for epsilon."""
+    """Options for the sensitive labels and for epsilon."""
 
     sensitive: tuple[str, ...] = option(
         "--sensitive",
@@ -118,7 +118,7 @@ class FoundLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """Rules for labels: the fewest rows, the texts that are one label, and whether the user is asked."""
+    """The fewest rows of a label, the rule for equal texts, and whether the user can be asked."""
 
     least: int
     join: Join
@@ -147,7 +147,7 @@ class Proposal:
         return {name: column.labels.labels for name, column in self.columns.items()}
 
     def sentences(self, missing: str) -> Iterator[str]:
-        """Yield sentences on the proposed labels. `missing` names the option for rows without a value."""
+        """Yield sentences on the proposed labels. `missing` is the name of the option for rows without a value."""
         return _sentences(self.columns, self.least, missing)
 
 
@@ -185,7 +185,10 @@ class ScannedTable:
         return _asked("column of values (several, with commas, for all combinations)", _chooser(self.columns))
 
     def proposal(self, names: Sequence[str], promise: Promise) -> Proposal:
-        """Return the proposed labels, sensitive labels and epsilon. The user is asked for missing ones."""
+        """Return the proposed labels, sensitive labels and epsilon.
+
+        Ask the user for labels and epsilon without an option.
+        """
         columns = {
             name: _proposal(self.columns[name], self.listed.get(name), self.cut.get(name), self.rules) for name in names
         }
@@ -208,7 +211,7 @@ def _asked(text: str, read: Callable[[str], Answer], default: str | None = None)
 
 
 def _promised(proposals: Mapping[str, FoundLabels], promise: Promise, join: Join) -> tuple[SensitiveLabels, float]:
-    """Return the sensitive labels and epsilon. The user is asked for those that no option gives."""
+    """Return the sensitive labels and epsilon. Ask the user for those without an option."""
     marks = [*_by_column("--sensitive", promise.sensitive, [*proposals])]
     marked = None if promise.all_sensitive else marks or _asked_sensitive(proposals, join)
     epsilon = promise.epsilon
@@ -280,7 +283,7 @@ def _chooser(summaries: Mapping[str, ColumnSummary]) -> Callable[[str], tuple[st
 
 
 def _proposal(column: ColumnSummary, listed: list[str] | None, cut: list[str] | None, rules: LabelRules) -> FoundLabels:
-    """Return the labels of a column: from options, or found in the column, or ranges for many numbers or dates."""
+    """Return the labels of a column: from an option, from the column, or ranges of its numbers or dates."""
     if cut is not None:
         cuts = _read_cuts(column, cut)
         return FoundLabels(labels_between(column, cuts), cuts)
@@ -403,7 +406,7 @@ def proposal_facts(
 
 
 def show_proposal(text: str, facts: dict[str, Any], sentences: Sequence[str], following: Sequence[str]) -> None:
-    """Print a proposal: the document itself if no file was named, else sentences and the next commands."""
+    """Print a proposal: the plan itself if no file was named; otherwise sentences and the next commands."""
     if facts["output"] is None and not prints_json():
         click.echo(text)
         click.echo("\n".join(sentences), err=True)

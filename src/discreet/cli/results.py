@@ -31,7 +31,7 @@ _NOT_COUNTED = "Columns beside the reports are not counted here: each cell of th
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The last lines of a result: the protection of an answer, and the privacy statement.
+    """The last lines of a printed result: the protection of an answer, and the privacy statement.
 
     Attributes:
         protection: a function that returns the protection of one report, or of all answers of a person. It is a clause
@@ -151,7 +151,7 @@ def statement_of(
     left_out: int = 0,
     counted: bool = True,
 ) -> dict[str, "Publication"]:
-    """Return the publication of a result, and a second one where the columns beside the reports are public too.
+    """Return the privacy statement of a result, and a second one in which public columns are published too.
 
     Args:
         publication: the publication of the result without other columns.
@@ -175,7 +175,7 @@ def statement_of(
 def _with_columns(
     alone: "Publication", scan: "ScannedSources", known: Sequence[str], left_out: int
 ) -> "Publication | None":
-    """Return the publication of a result together with the columns beside its reports; None without more columns."""
+    """Return the privacy statement of a result with the columns beside its reports; None without such columns."""
     beside = sorted({*scan.beside, *known})
     if not set(beside) - set(known):
         return None
@@ -190,7 +190,7 @@ def _with_columns(
 def publication_of(
     maker: Any, result: Any, shown: str, *, weighed: Sequence[Sequence[Any]] = (), not_trusted: int = 0
 ) -> "Publication":
-    """Return the publication of a result. Its batches are the result's, or the people of a side with equal weights.
+    """Return the privacy statement of a result. Its batches are the result's, or people with equal weights.
 
     Args:
         maker: the mechanism that made the reports.

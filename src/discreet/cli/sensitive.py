@@ -1,4 +1,4 @@
-"""The sensitive labels of a proposed plan: labels that the user names, and labels that read alike."""
+"""The sensitive labels of a proposed plan: the labels that the user names, and labels that look the same."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class SensitiveLabels:
     join: Join
 
     def among(self, name: str, labels: Sequence[Any]) -> list[Any] | None:
-        """Return the sensitive labels of a column, with labels that read alike unless labels are exact; None for all.
+        """Return the sensitive labels of a column; None if all are sensitive. Labels that look the same are included.
 
         Raises:
             ParameterError: if a text is not a label.
@@ -38,7 +38,7 @@ class SensitiveLabels:
         return [label for label in labels if label in named]
 
     def unnamed(self, name: str, labels: Sequence[Any]) -> list[Any]:
-        """Return labels of a column that are sensitive only because they read like a label that the user named."""
+        """Return labels of a column that are sensitive only because they look like a label that the user named."""
         same = SAME[self.join]
         named = {same(text) for of, texts in self.marks or () if of == name for text in texts}
         return [label for label in (self.among(name, labels) or ()) if same(str(label)) not in named]
@@ -46,7 +46,7 @@ class SensitiveLabels:
     def sentences_and_record(
         self, labels: Mapping[str, Sequence[Any]], domains: Mapping[str, Domain]
     ) -> tuple[list[str], dict[str, Any]]:
-        """Return sentences on labels that read alike, and a dictionary for JSON.
+        """Return sentences on labels that look the same, and a dictionary for JSON.
 
         Args:
             labels: the labels by column.
@@ -65,7 +65,7 @@ class SensitiveLabels:
 
 
 def known_labels(name: str, texts: Sequence[str], labels: Sequence[Any], join: Join) -> list[Any]:
-    """Return the labels that texts name, with labels that read alike unless labels are exact.
+    """Return the labels that texts name. Labels that look the same are included, unless `join` is "exact".
 
     Raises:
         ParameterError: if there are no texts, or a text is not a label.

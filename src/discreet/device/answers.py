@@ -55,7 +55,7 @@ def checked_secret(secret: object) -> bytes | None:
 
 
 def print_of(key: bytes, collection: Collection, code: int) -> bytes:
-    """Return the print of a code: 16 bytes of a keyed hash, by which the device recognises a repeated value."""
+    """Return 16 bytes of a keyed hash of a code. With them the device recognises a repeated value."""
     return _digest(key, b"discreet print 1", *_parts(collection, code))[:PRINT_BYTES]
 
 
@@ -171,7 +171,7 @@ class Outcome(StrEnum):
 
 
 class Moment(NamedTuple):
-    """The time of an answer, and the latest time that the device had seen before, in seconds since 1970."""
+    """The time of an answer, and the latest time that the device saw before, in seconds since 1970."""
 
     now: float
     latest: int
@@ -194,7 +194,7 @@ class Person:
     random: RandomSource | None
 
     def __reduce__(self) -> NoReturn:
-        """Raise an error when pickled, because the bytes with keys could be stored anywhere."""
+        """Raise an error, because a pickled object with keys could be stored anywhere."""
         raise ParameterError("person.not-copyable")
 
     def source(self) -> RandomSource:
@@ -258,7 +258,7 @@ def answer(database: sqlite3.Connection, collection: Collection, value: Any, mom
 
 
 def is_question_drawn(database: sqlite3.Connection, collection: Collection, person: Person) -> bool:
-    """Return true if the collection belongs to no survey, or if the survey's draw assigned it to this person.
+    """Return true if the person answers this question of a survey, or if the collection is no part of a survey.
 
     The random word of the draw is derived from the survey's name and the key of its first question, or the person's
     secret.
@@ -307,7 +307,7 @@ def _permanent(
 
 
 def _sent(collection: Collection, record: bytes, person: Person) -> bytes:
-    """Return the record to send for a permanent answer. A second coin may replace it by noise in this round."""
+    """Return the record to send for a permanent answer: the permanent record, or noise by a second coin."""
     if collection.memo is None:
         return record
     threshold = second_threshold(collection.sampler.truth, collection.memo.truth)

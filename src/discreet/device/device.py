@@ -68,7 +68,7 @@ def refuse_old(database: sqlite3.Connection, name: str, version: int, id_: bytes
 
 
 def refuse_unaffordable(collection: Collection, limits: Limits, *, simulated: bool) -> None:
-    """Raise an error for a collection that exceeds the limits, or that is simulated and the device is not (or reverse).
+    """Raise an error for a collection above the limits, or for a simulated one on a real device (or the reverse).
 
     Raises:
         SimulatedError: if one of the two is simulated and the other is not.
@@ -184,7 +184,7 @@ class Device:
     # Collections
 
     def accept(self, envelope: bytes, *, rebuild: bool = False) -> Collection:
-        """Check a signed collection, store its version, and return the collection, to be shown to the person.
+        """Check a signed collection and store its version. Return the collection, so that the person can be shown it.
 
         Args:
             envelope: the bytes as received.
@@ -316,7 +316,7 @@ class Device:
             return answer(database, known, value, Moment(now, latest), self._person)
 
     def asks(self, collection: Collection | str) -> bool:
-        """Return true if the person is asked: always, or for a survey if the draw assigned this question to the person.
+        """Return true if the person is asked: always, or in a survey if the person's device has drawn the question.
 
         Args:
             collection: the collection or its name.
@@ -329,7 +329,7 @@ class Device:
             return is_question_drawn(database, known, self._person)
 
     def _known(self, collection: Collection) -> Collection:
-        """Return the device's copy of a collection, which was checked. The caller's fields are ignored."""
+        """Return the device's checked copy of a collection. Changes that the caller made have no effect."""
         if collection.id in self._collections:
             return self._collections[collection.id]
         with self._memory.transaction() as database:

@@ -1,4 +1,4 @@
-"""The device's memory: one private SQLite database, with consent, reports, and the ledger of privacy budgets.
+"""The device's memory: a private SQLite database with consent, reports, and the spent privacy budgets.
 
 The memory has the newest version of each name, consent, the ledger of charges, prints of permanent answers, reports
 waiting and sent, and a person's secret values. It never has answers, coins or seeds. Erased data are overwritten. A
@@ -54,7 +54,7 @@ _DIGESTED = (
 
 
 def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
-    """Return true if the database matches its digest.
+    """Return true if the database matches its digest; if `whole`, the table of charges is checked too.
 
     Args:
         database: the device's database, in a transaction.
@@ -67,12 +67,12 @@ def is_sound(database: sqlite3.Connection, *, whole: bool) -> bool:
 
 
 def write_digest(database: sqlite3.Connection) -> None:
-    """Write the digest of everything in the database except the ledger."""
+    """Write the digest of the database's content, without the table of charges."""
     database.execute("UPDATE clock SET seal = ?", (_digest(database),))
 
 
 def note_charge(database: sqlite3.Connection, row: tuple[Any, ...]) -> None:
-    """Add a charge to the digest of the ledger."""
+    """Add a charge to the digest of the table of charges."""
     ((before,),) = _rows(database, "SELECT charges FROM clock")
     database.execute("UPDATE clock SET charges = ?", (_sum([row], before),))
 
@@ -82,7 +82,7 @@ def _digest(database: sqlite3.Connection) -> bytes:
 
 
 def _sum(rows: list[tuple[Any, ...]], before: bytes = bytes(_SUM_BYTES)) -> bytes:
-    """Return an earlier sum plus the digests of the rows. The order of the rows has no effect."""
+    """Return the sum `before` plus the digests of the rows. The order of the rows has no effect."""
     digests = (hashlib.sha256(repr(row).encode()).digest()[:_SUM_BYTES] for row in rows)
     total = sum((int.from_bytes(digest, "little") for digest in digests), int.from_bytes(before, "little"))
     return (total % (1 << 8 * _SUM_BYTES)).to_bytes(_SUM_BYTES, "little")
@@ -355,7 +355,7 @@ def one_row(database: sqlite3.Connection, query: str, *values: Any) -> sqlite3.R
 
 
 def note_time(database: sqlite3.Connection, now: float) -> int:
-    """Store the latest time that the device has seen. Return the latest time before, in seconds since 1970."""
+    """Store the latest time that the device has seen. Return the time stored before, in seconds since 1970."""
     (latest,) = database.execute("SELECT latest FROM clock").fetchone()
     if int(now) > latest:
         database.execute("UPDATE clock SET latest = ?", (int(now),))
@@ -363,7 +363,7 @@ def note_time(database: sqlite3.Connection, now: float) -> int:
 
 
 def erase_key(database: sqlite3.Connection, name: str) -> None:
-    """Erase the key of a collection name, and the prints and the last report that were made with the key."""
+    """Erase the key of a collection name, and the data that were made with the key."""
     database.execute("DELETE FROM prints WHERE name = ?", (name,))
     database.execute("UPDATE names SET key = NULL, fingerprint = NULL, record = NULL WHERE name = ?", (name,))
 
@@ -395,7 +395,7 @@ _MARGIN = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of a person's privacy loss, in nats, which the application sets. No collection can exceed them.
+    """The limits of a person's privacy loss, in nats. The application sets them, and no collection can exceed them.
 
     Attributes:
         report: the largest epsilon of one report.
@@ -457,7 +457,7 @@ def affordable(database: sqlite3.Connection, collection: Collection, epoch: int,
 def _survey_allows(
     database: sqlite3.Connection, collection: Collection, survey: Assignment, epoch: int, epsilon: float
 ) -> bool:
-    """Return true if the survey's privacy budget allows one more answer: in this epoch, or in total for "once"."""
+    """Return true if the survey's privacy budget allows one more answer: in this epoch, or in total."""
     span, names = collection.epochs, list(survey.questions)
     start, stop = (span.start, span.end) if collection.answers == ONCE else collection.window(epoch)[:2]
     spent = _sum_of(
@@ -472,7 +472,7 @@ def _survey_allows(
 
 
 def charge(database: sqlite3.Connection, version: int, collection: Collection, epoch: int, epsilon: float) -> None:
-    """Write the epsilon of a report into the ledger. It fails if this version and epoch have a report already."""
+    """Store the epsilon of a report as a charge. It fails if this version and epoch already have a report."""
     start, stop, _ = collection.window(epoch)
     row = version, epoch, start, stop, float(epsilon)
     database.execute("INSERT INTO ledger VALUES (?, ?, ?, ?, ?)", row)
@@ -486,12 +486,12 @@ def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -
 
 
 def spent_in_all(database: sqlite3.Connection) -> float:
-    """Return the sum of all charges in the ledger, in nats."""
+    """Return the sum of all charges, in nats."""
     return _sum_of(database, "SELECT total(charge) FROM ledger")
 
 
 def spent_by_name(database: sqlite3.Connection) -> dict[str, float]:
-    """Return the sum of the charges by collection name, over all versions, in nats."""
+    """Return the sum of the charges for each collection name, over all its versions, in nats."""
     rows = database.execute(
         "SELECT name, total(charge) AS spent FROM ledger JOIN versions ON key = ledger.version GROUP BY name"
     )

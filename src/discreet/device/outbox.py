@@ -1,4 +1,4 @@
-"""The outbox of a device: reports wait, are sent again until a collector answers, and stay in a log without ids.
+"""The outbox of a device: it stores reports until a collector answers, and then logs them without their ids.
 
 Keys come from the operating system and are checked before use. If its source of randomness fails, no report is drawn
 and nothing is charged.
@@ -32,7 +32,7 @@ class RandomnessError(DiscreetError, RuntimeError):
 
 
 class Keys:
-    """Fresh keys from the operating system, all different. Each key is used for one draw."""
+    """Fresh random keys from the operating system. No key is used twice."""
 
     def __init__(self) -> None:
         self._last = b""
@@ -113,7 +113,7 @@ class Answer:
 
     @property
     def is_final(self) -> bool:
-        """True if the collector refused the report permanently. Other failures are tried again."""
+        """True if the collector refused the report permanently. After other failures the device tries again."""
         return 400 <= self.status < 500 and self.status not in _AGAIN
 
 
@@ -123,7 +123,7 @@ Post: TypeAlias = Callable[[str, bytes], Answer]
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The outcome of `Device.send`.
+    """The outcome of `Device.send`: the numbers of reports that were sent, were dropped, and are waiting.
 
     Attributes:
         sent: number of reports that a collector accepted now.
@@ -175,7 +175,7 @@ def put(
     now: float,
     keys: Keys,
 ) -> None:
-    """Store a report and the random time at which it is due: within ``spread`` seconds and within the epoch."""
+    """Store a report with a random time for sending: at most ``spread`` seconds later, and within the epoch."""
     _, stop, until = collection.window(epoch)
     due = now + keys.share() * min(collection.spread, max(stop - now, 0))
     row = version, epoch, keys.report_id(), record, due, until
@@ -234,7 +234,7 @@ def _posted(post: Post, row: sqlite3.Row) -> Answer:
 
 
 def _postponed(memory: Memory, row: sqlite3.Row, answer: Answer, now: float, share: float) -> str:
-    """Set a later time for a report that failed, and return the reason as a sentence."""
+    """Set a later time for a report that was not accepted, and return the reason as a sentence."""
     wait = pause(row["tries"] + 1, answer.retry_after, share)
     with memory.transaction() as database:
         database.execute(

@@ -1,4 +1,4 @@
-"""A device's requests: each has a connection of its own, directly or through a proxy, and a time limit.
+"""A device's requests. Each request has a new connection, directly or through a proxy, and a time limit.
 
 A report is one POST to an origin of the signed document; no redirect is followed. A connection carries one request and
 is closed, so that it links no two reports. TLS certificates are checked.
@@ -127,7 +127,7 @@ _TIMEOUT, DEADLINE = 10.0, 60.0
 
 @contextmanager
 def connected(origin: str, proxy: str | None) -> Iterator[HTTPConnection]:
-    """Open a connection with a time limit of one minute, even if the other side writes slowly.
+    """Open a connection that ends after one minute, even if the other side writes slowly.
 
     Args:
         origin: of the collector.
@@ -204,7 +204,7 @@ class FetchError(DiscreetError, RuntimeError):
 
 
 def post(origin: str, frame: bytes, proxy: str | None = None) -> Answer:
-    """Send a frame, and return the collector's answer; status 0 if there was none.
+    """Send a frame, and return the collector's answer. The status is 0 if there was no answer.
 
     Args:
         origin: of the collector.

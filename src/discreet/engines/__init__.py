@@ -1,4 +1,4 @@
-"""Engines: obfuscation, tallies, evidence and sealed files from sources, on one machine or on a cluster.
+"""Engines: they obfuscate tables of values, count reports and seal files, on one machine or on a cluster.
 
 Sources of values and reports are read in batches, never as a whole. Modules are imported when they are first used, so
 that a program that only obfuscates loads no estimators.

@@ -1,4 +1,4 @@
-"""Engines: readers of tables of values and of sources of reports, on this machine or on a cluster.
+"""Engines: they read tables of values and files of reports, on this machine or on a cluster.
 
 On this machine all cores read batches of a few megabytes; the result does not depend on the order.
 """
@@ -52,7 +52,7 @@ class SealResult:
         left_out: the number of rows left out by reason.
 
     Example:
-        >>> Sealed(Path("sealed.parquet"), "monday", 1000, simulated=False, dropped=("owner",), left_out={}).dropped
+        >>> SealResult(Path("sealed.parquet"), "monday", 1000, simulated=False, dropped=("owner",), left_out={}).dropped
         ('owner',)
     """
 
@@ -100,7 +100,7 @@ class Engine(ABC):
 
     @abstractmethod
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
-        """Return the result of a fold over all reports in the sources."""
+        """Return the result of a fold, a computation over all batches of reports in the sources."""
 
     @abstractmethod
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
@@ -108,7 +108,7 @@ class Engine(ABC):
 
     @abstractmethod
     def gathered(self, scan: ScannedSources) -> Observed:
-        """Return the evidence in scanned sources."""
+        """Return the data for an estimate by likelihood: the reports, or their blocks in temporary files."""
 
     @abstractmethod
     def in_order(self, scan: ScannedSources) -> AbstractContextManager[tuple[RowCounts, Any]]:
@@ -140,7 +140,7 @@ class Engine(ABC):
         return TallyResult(scan.whole(counted.tally), counted.left_out)
 
     def tally_onto(self, mechanism: Mechanism, sources: Any, before: Tally) -> Tally:
-        """Return a tally that also counts new batches; batches that it has counted are not read again.
+        """Return a tally of new batches and of the batches in `before`. Batches in `before` are not read again.
 
         Args:
             mechanism: the mechanism that made the reports.
@@ -172,7 +172,7 @@ class Engine(ABC):
         return sum(scan.counts.values(), start=self.fold_groups(GroupFold(mechanism, names), scan))
 
     def evidence(self, mechanism: Mechanism, sources: Any) -> Observed:
-        """Return the evidence for an estimate by likelihood: the reports, or their blocks in temporary files.
+        """Return the data for an estimate by likelihood: the reports, or their blocks in temporary files.
 
         Args:
             mechanism: the mechanism that made the reports.
@@ -329,7 +329,7 @@ class LocalEngine(Engine):
 
 
 def _in_threads(fold: Fold[Any, Any], states: Sequence[Any], scan: ScannedSources, reader: SourceReader) -> None:
-    """Add all parts to states with a thread for each state; an error stops all threads at their next batch."""
+    """Read all parts with a thread for each state, and add them to the states. An error stops all threads."""
     free: SimpleQueue[Any] = SimpleQueue()
     for state in states:
         free.put(state)

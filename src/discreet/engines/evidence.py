@@ -110,7 +110,7 @@ def rows_on_disk(folder: str | Path | None) -> Callable[[int, Any], AnyArray]:
 
 
 def with_blocks(mechanism: Mechanism) -> BlockMechanism:
-    """Return a mechanism whose reports are blocks.
+    """Return the mechanism, or raise an error if it is a channel, whose reports have no blocks.
 
     Raises:
         ParameterError: if the reports are not blocks.

@@ -1,4 +1,4 @@
-"""Folds: computations over batches of reports with a state that can be added, such as a tally.
+"""Folds: computations over batches of reports, such as a tally. Partial results can be added.
 
 The state of a fold is one array of integers, and the states of different reports are added entry by entry. So batches
 may be added to any state, and states merged in any order. A cluster may also send states as pieces of int64, and add
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 
 
 class Fold(ABC, Generic[State, Answer]):
-    """A computation over batches of checked reports; its states can be added.
+    """A computation over batches of checked reports. Its partial results, the states, can be added.
 
     Attributes:
         mechanism: the mechanism that made the reports.
@@ -36,8 +36,8 @@ class Fold(ABC, Generic[State, Answer]):
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold: Fold[IntArray, Counted] = TallyFold(mechanism)
-        >>> fold.finish(fold.zero(), Account(mechanism)).tally == mechanism.empty_tally()
+        >>> fold: Fold[IntArray, TallyResult] = TallyFold(mechanism)
+        >>> fold.finish(fold.zero(), RowCounts(mechanism)).tally == mechanism.empty_tally()
         True
     """
 
@@ -71,7 +71,7 @@ class TallyResult:
     Example:
         >>> import discreet as dc
         >>> tally = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0).empty_tally()
-        >>> counted = Counted(tally, {"not in the domain": 2})
+        >>> counted = TallyResult(tally, {"not in the domain": 2})
         >>> counted.rows, counted.bad
         (2, 2)
     """
@@ -81,7 +81,7 @@ class TallyResult:
 
     @property
     def rows(self) -> int:
-        """The number of rows, with the rows left out."""
+        """The number of rows that were read: reports and left-out rows."""
         return self.tally.n + self.bad
 
     @property
@@ -100,7 +100,7 @@ class TallyFold(Fold[IntArray, TallyResult]):
     Example:
         >>> import discreet as dc
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["yes", "no"]), epsilon=1.0)
-        >>> fold, reports, account = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50), Account(mechanism)
+        >>> fold, reports, account = TallyFold(mechanism), mechanism.obfuscate(["yes"] * 50), RowCounts(mechanism)
         >>> state, other = fold.zero(), fold.zero()
         >>> for part, into in (reports.part(0, 20), state), (reports.part(20, 50), other):
         ...     account.add(CheckedBatch(part))
@@ -137,7 +137,7 @@ TABLE_ENTRIES = 1 << 20
 
 
 class CountsTooLargeError(DataError):
-    """Raised if the counts of all threads together need too much memory."""
+    """Raised if the counts of the groups need too much memory when every thread has its own counts."""
 
 
 def checked_names(by: str | Sequence[str]) -> tuple[str, ...]:
@@ -183,7 +183,7 @@ class GroupState:
         return rows
 
     def grow(self) -> None:
-        """Add rows for all new groups, if the rows of all threads fit into the memory."""
+        """Add rows for all new groups, or raise an error if the counts do not fit into the memory."""
         size = sum(len(state.places) * state.counts.row_bytes for state in self.states)
         if size > memory_limit():
             raise CountsTooLargeError("groups.too-large", n=len(self.places), size=size / 1000000000.0)

@@ -39,7 +39,7 @@ class ObfuscationResult:
             has their total, in ``left_out``.
 
     Example:
-        >>> Obfuscated(reports=100, left_out={"have no value": 2}, simulated=False).reports
+        >>> ObfuscationResult(reports=100, left_out={"have no value": 2}, simulated=False).reports
         100
     """
 
@@ -118,7 +118,7 @@ def obfuscate(
 
 
 def add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
-    """Count the values of tables that were read as a similar label."""
+    """Add the numbers of values that were read as a label which looks the same, for all tables."""
     if read_as is not None:
         for table in tables:
             read_as.update(table.read_as)

@@ -1,1 +1,1 @@
-"""Files, folders and URLs: inputs are checked first and read later, outputs are written whole."""
+"""Files, folders and URLs. Inputs are checked before they are read. Outputs are written completely, or not at all."""

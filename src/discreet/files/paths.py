@@ -47,7 +47,7 @@ def is_url(source: object) -> bool:
 
 
 def shown(url: str) -> str:
-    """Return a URL without credentials and options."""
+    """Return a URL for messages, without its credentials and options."""
     parts = urlsplit(url)
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
@@ -109,7 +109,7 @@ class RemoteFile:
         return RemoteFile(urlunsplit(parts._replace(path=str(PurePosixPath(parts.path or "/") / below))))
 
     def relative_to(self, folder: "RemoteFile") -> PurePosixPath:
-        """Return the path from a folder to this file; "." if both are the same."""
+        """Return the path of this file relative to a folder; "." if the file is the folder."""
         return self.path.relative_to(folder.path)
 
     def resolve(self) -> "RemoteFile":
@@ -143,16 +143,16 @@ class RemoteFile:
         return self.known["facts"]
 
     def forget(self) -> None:
-        """Forget the size and the time of the last change, so that the service is asked again."""
+        """Delete the cached size and time of the last change, so that the service is asked again."""
         self.known.pop("facts", None)
 
     @property
     def held(self) -> int:
-        """The number of bytes in memory: the size of the file, or 0."""
+        """The number of bytes of the file that are in memory: the size of the file, or 0."""
         return len(self.known.get("content", b""))
 
     def hold(self) -> None:
-        """Read a small file into memory. It is read from there until `release`; errors as for `opened`."""
+        """Read a small file into memory. Until `release`, it is read from memory; errors as for `opened`."""
         size = self.stat().st_size
         if "content" in self.known or size > _SMALL:
             return
@@ -165,7 +165,7 @@ class RemoteFile:
         self.known.pop("content", None)
 
     def opened(self) -> Any:
-        """Return the file in a form that Arrow's readers accept.
+        """Return the file as an object that Arrow's readers accept.
 
         Raises:
             FileNotFoundError: if the file does not exist.
@@ -178,7 +178,7 @@ class RemoteFile:
         return _asked(self.url, lambda system, path: system.open_input_file(path))
 
     def open(self, mode: str = "rb", buffering: int = -1) -> Any:
-        """Return the file in a form that Python reads, in binary mode."""
+        """Return the file as a binary Python file object."""
         del buffering
         if mode != "rb":
             raise DataError("file.not-writable", file=self)
@@ -186,7 +186,7 @@ class RemoteFile:
 
 
 class _Raw(io.RawIOBase):
-    """Python's interface of files, for a file of Arrow."""
+    """A file of Arrow as a binary Python file object."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -263,12 +263,12 @@ def shared_files(files: Iterable[object]) -> None:
 
 
 def arrow_source(file: File) -> Any:
-    """Return a file in the form that Arrow's readers accept."""
+    """Return a file as an object that Arrow's readers accept."""
     return file.opened() if isinstance(file, RemoteFile) else os.fspath(file)
 
 
 def listed(folder: RemoteFile, *, below: bool) -> Iterator[RemoteFile]:
-    """Yield the files and folders in a folder at a URL, in any order; errors as for `RemoteFile.opened`.
+    """Yield the files and folders in a folder at a URL, also in its subfolders if `below` is true; any order.
 
     Args:
         folder: the folder.
@@ -292,7 +292,7 @@ def files_below(folder: RemoteFile) -> Iterator[RemoteFile]:
 
 
 def matched(source: str | File) -> list[File]:
-    """Return the files and folders that a path, a URL or a pattern of names names, sorted by name.
+    """Return the files and folders that match a path, a URL or a pattern of names, sorted by name.
 
     In a part of the path, * stands for any characters, ? for one character (not in URLs), and [..] for one of the
     characters in it. Patterns do not match names that start with a dot or an underscore. A file with exactly the given
@@ -341,7 +341,7 @@ def path_of(file: File) -> PurePath:
 
 
 def folder_columns(file: File) -> dict[str, str | None]:
-    """Return the columns in the names of a file's folders, such as ``date=2026-01-31``, each with its value.
+    """Return the columns in the names of a file's folders, with their values: column date for ``date=2026-01-31``.
 
     A name that occurs in several folders of one path is no column, because its value would not be unique.
 
@@ -356,7 +356,7 @@ def folder_columns(file: File) -> dict[str, str | None]:
 
 
 def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
-    """Call a function with the file system of a URL and the path in it, and return the result."""
+    """Call a function with the file system of a URL and the URL's path in it. Return the function's result."""
     parts, failed = urlsplit(url), ""
     try:
         system, base = file_system(urlunsplit(parts._replace(path="")))
@@ -461,7 +461,7 @@ def refuse_nothing(packed: File) -> None:
 
 @contextmanager
 def opened(path: File) -> Iterator[BinaryIO]:
-    """Open a file for reading, decompressed. Only as much of it is in memory as is requested."""
+    """Open a file for reading, decompressed. Only the requested part of the file is in memory."""
     if path.suffix.lower() != GZIP:
         with path.open("rb") as source:
             yield source
@@ -488,7 +488,7 @@ def opened_text(path: File) -> Iterator[TextIO]:
 
 @contextmanager
 def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
-    """Open a new UTF-8 text for writing, compressed if asked for. The name of the file has no influence."""
+    """Open a new file for UTF-8 text. `compressed` decides about gzip, not the name of the file."""
     if not compressed:
         with path.open("w", encoding="utf-8") as text:
             yield text
@@ -503,7 +503,7 @@ def written_text(path: Path, *, compressed: bool) -> Iterator[TextIO]:
 
 
 def lines_of(text: TextIO, longest: int) -> Iterator[str]:
-    """Yield the lines of a text. A line that is too long is replaced by an empty one.
+    """Yield the lines of a text. A line longer than `longest` is replaced by an empty line.
 
     Args:
         text: the text.

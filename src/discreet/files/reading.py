@@ -1,4 +1,4 @@
-"""Reading of inputs: files in folders, standard input, batches that are read ahead, and errors in one sentence.
+"""Reading of input files and of standard input, with one sentence for each error.
 
 Each file is read once, and no file is ignored silently. Standard input stays in memory, because it may hold values that
 must not be stored on disk.
@@ -40,7 +40,7 @@ from discreet.kernels.parallel import thread_count
 
 
 class PipedTable(RemoteFile):
-    """The content of standard input, in the form of a file at a URL whose content is in memory.
+    """The content of standard input, with the interface of a file at a URL that is in memory.
 
     Args:
         suffix: the ending of a file with this content.
@@ -80,7 +80,7 @@ def opened(source: File) -> Any:
 
 @contextmanager
 def opened_text(source: File, encoding: str = "utf-8") -> Iterator[TextIO]:
-    """Open a file as text, decompressed, with its own line endings."""
+    """Open a file as text, decompressed. Its line endings stay unchanged."""
     with paths.opened(source) as file, TextIOWrapper(file, encoding, errors="replace", newline="") as text:
         yield text
 
@@ -101,7 +101,7 @@ _MOST_TIMES, FEW_BYTES = 200, 1 << 24
 
 
 class _Unpacked(RawIOBase):
-    """A compressed file as a stream of its text. The text must not be more than 200 times longer than the file."""
+    """A compressed file as a stream of decompressed text, which may be at most 200 times as long as the file."""
 
     def __init__(self, packed: File) -> None:
         refuse_nothing(packed)
@@ -136,7 +136,7 @@ _LISTS = (*_LOGS, "_manifest.json")
 
 
 def files_in(sources: Iterable[str | File], suffixes: Sequence[str], wanted: str) -> list[File]:
-    """Return the files among the sources, and the files in folders among them, in order of their names.
+    """Return the files among the sources, and the files in their folders, sorted by name in each folder.
 
     Paths may be patterns (`matched`). In a folder, names that start with a dot or an underscore are skipped, and
     folders inside it are searched too. Folders may have names of columns (`folder_columns`): all of them, or none.

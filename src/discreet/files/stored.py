@@ -1,4 +1,4 @@
-"""Parquet and Arrow files with checksums. A file is checked when it is opened, and for changes when it is read.
+"""Parquet and Arrow files with checksums. Opening a file checks it. Reading a file checks that it has not changed.
 
 A part is a row group of Parquet or a batch of Arrow. The checksums of all parts stand directly before the footer. In
 both formats the footer has all offsets, so readers ignore bytes between the last part and the footer. A tool that
@@ -149,7 +149,7 @@ class ChecksummedFile:
         self._sums: list[int] = []
 
     def write(self, data: Any) -> int:
-        """Write bytes. After `release` nothing is written, because Arrow may still close an abandoned writer."""
+        """Write bytes. After `release`, do nothing, because Arrow may still write to a file that was given up."""
         size = memoryview(data).nbytes
         if self._file.closed:
             return size
@@ -172,7 +172,7 @@ class ChecksummedFile:
         """Do nothing. Arrow closes the file before the checksums are written."""
 
     def mark(self, rows: int) -> None:
-        """End a part of the file, which has this number of rows."""
+        """End a part of the file. `rows` is the number of rows in the part."""
         self._rows.append(rows)
         self._end()
 
@@ -182,11 +182,11 @@ class ChecksummedFile:
         self._sum = 0
 
     def hold(self) -> None:
-        """Keep all further bytes in memory: the bytes before the footer, and the footer."""
+        """From now on, collect all bytes in memory: the bytes before the footer, and the footer."""
         self._held = BytesIO()
 
     def finish(self) -> None:
-        """Write the checksums, and then the bytes that were kept in memory."""
+        """Write the checksums, and then the bytes that `hold` collected in memory."""
         held = BytesIO() if self._held is None else self._held
         start, footer = footer_of(held)
         between = held.getvalue()[:start]
@@ -212,7 +212,7 @@ _FEW = 1 << 12
 
 
 def packing(columns: Sequence[Column], public: Sequence[str]) -> dict[str, Any]:
-    """Return options for Parquet: dictionaries for entries that are not random, compression where it saves space."""
+    """Return options for Parquet: dictionaries and compression for the columns in which they save space."""
     if not columns:
         return {"compression": "zstd"}
     short = {column.name: column.width is None and (column.bound or _FEW + 1) <= _FEW for column in columns}
@@ -281,7 +281,7 @@ SCHEMA_KEY = b"ARROW:schema"
 
 
 def schema_entries(schema: pa.Schema) -> dict[bytes, bytes]:
-    """Return metadata for a Parquet file that replace the metadata of its schema. The columns stay the same."""
+    """Return the entries of a Parquet file's metadata that describe a schema: its columns and its own metadata."""
     return {SCHEMA_KEY: b64encode(schema.serialize().to_pybytes()), **(schema.metadata or {})}
 
 
@@ -310,7 +310,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: File) -> "FileState":
-        """Return the state of a file at present, without opening the file.
+        """Return the present state of a file, without opening the file.
 
         Raises:
             DataError: if the path is a pipe, a socket, a device or a folder.
@@ -359,7 +359,7 @@ class StoredTable:
 
     @property
     def beside(self) -> dict[bytes, bytes]:
-        """The metadata of a Parquet file, except the entries of its schema."""
+        """The metadata of a Parquet file, without the entries that describe its schema."""
         meta = None if self.metadata is None else self.metadata.metadata
         return {
             key: value for key, value in (meta or {}).items() if key not in {*(self.schema.metadata or {}), SCHEMA_KEY}
@@ -443,7 +443,7 @@ class HeldTable:
 
 
 def look(path: File) -> StoredTable:
-    """Check the metadata of a Parquet or Arrow file, and return an object that can read it. Errors of libraries pass.
+    """Check the metadata of a Parquet or Arrow file, and return an object that can read it.
 
     Raises:
         DataError: if the file is damaged.

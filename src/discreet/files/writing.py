@@ -1,4 +1,4 @@
-"""Output files: written whole or not at all, and never replaced by accident."""
+"""Output files: written completely or not at all, and never replaced without the caller's consent."""
 
 import os
 import secrets
@@ -51,7 +51,7 @@ def make_folder(folder: Path) -> None:
 
 
 def check_own_folder(folder: Path, files: Iterable[Path]) -> None:
-    """Make a folder for these files. Raise an error if it has other files, which would be read with them.
+    """Make a folder for these files. Raise an error if the folder already has other files.
 
     Raises:
         ParameterError: if the folder cannot be made or written to, or has other content.
@@ -70,7 +70,7 @@ def _check_writable(folder: Path) -> None:
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False, private: bool = False) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``, and rename it afterwards, so that the file appears whole or not at all.
+    """Yield a temporary path beside ``path``. After the body it is renamed, so that no partial file appears.
 
     The file is synchronized to disk before it appears. After an error no temporary file is left. Without ``force`` no
     file is replaced, even if another process made it during the body. Only its owner can read a ``private`` file (mode
@@ -106,7 +106,7 @@ def replacing(path: str | Path, *, force: bool = False, private: bool = False) -
 
 @contextmanager
 def in_turn(folder: Path) -> Iterator[None]:
-    """Lock a folder during the body, so that only one such process at a time writes in it.
+    """Lock a folder during the body, so that only one process at a time writes in it.
 
     The function waits for the lock. On Windows, which has no such locks, it does nothing.
 

@@ -132,7 +132,7 @@ def _patterns(space: Product, chosen: BoolArray) -> Iterator[dict[str, Any]]:
 
 
 def _each(part: LabelSpace) -> list[Any]:
-    """Return a list of an attribute's values, each as a pattern writes it."""
+    """Return the values of an attribute, each as patterns write it."""
     if part.holds != NUMBERS:
         return _plain_labels(part)
     return [described_values(part, single) for single in np.eye(part.size, dtype=np.bool_)]
@@ -186,14 +186,14 @@ class FileSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CellsSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Coarse cells of a grid with one placeholder each: the number of cells along the latitude and the longitude."""
+    """Coarse cells of a grid, each with a placeholder: the numbers of cells along latitude and longitude."""
 
     rows: int
     cols: int
 
 
 class DomainSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The values, by exactly one of labels, range, number, product, grid and file; and the sensitive values.
+    """The description of a domain: exactly one of labels, range, number, product, grid and file; and sensitive values.
 
     Attributes:
         labels: texts or integers.

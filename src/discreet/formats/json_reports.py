@@ -107,7 +107,7 @@ class _Rows(JsonRows):
 
 
 def form_of_line(mechanism: Mechanism, line: str | None, *, trust_plan: bool = False) -> Form:
-    """Return the form of a file of lines, from its first line. Errors other than the plan's are raised on reading.
+    """Return the form of a file of JSON lines, determined from its first line.
 
     Args:
         mechanism: the mechanism of the plan.

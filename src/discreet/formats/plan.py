@@ -56,7 +56,7 @@ MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
 
 
 def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> BlockMechanism:
-    """Return the mechanism that a plan's table describes."""
+    """Return the mechanism that the mechanism table of a plan describes."""
     name = str(type(spec).__struct_config__.tag)
     options = {field: getattr(spec, field) for field in spec.__struct_fields__}
     return BLOCK_MECHANISMS[name](domain, epsilon, **options)
@@ -93,7 +93,7 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def schema_with_joined() -> Any:
-    """Return the type of plan documents that also includes the mechanisms of other installed packages."""
+    """Return the type of plan documents, including the mechanisms that other installed packages bring."""
     joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
     every: Any = Union[(*_SPECS.values(), *joined)]
     fields: list[Any] = [("mechanism", every)]
@@ -183,7 +183,7 @@ def _advice(message: str) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """The public document of a collection, with its domain.
+    """The public document of a collection, together with the folder of its files.
 
     Attributes:
         document: the content of the file.
@@ -269,7 +269,7 @@ class Plan:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values, and which of them are sensitive for everybody. It contains no placeholders."""
+        """The domain of the plan, in which the common sensitive values are marked. It contains no placeholders."""
         return self.document.domain.domain(self.folder, allow_outside=self.allow_outside)
 
     @property
@@ -308,7 +308,10 @@ class Plan:
 
     @property
     def maker(self) -> BlockMechanism | Personalized:
-        """The mechanism that makes reports: the personalized one for a personalized plan, else `mechanism`."""
+        """The mechanism that makes reports.
+
+        It is personalized if the plan is personalized; otherwise it is `mechanism`.
+        """
         return self.personalized() if self.is_personalized else self.mechanism()
 
     @property
@@ -407,7 +410,7 @@ def without_defaults(value: Any) -> Any:
 def _written(
     path: str | Path, fields: dict[str, Any], folder: Path, *, force: bool, allow_outside: bool
 ) -> Iterator[Plan]:
-    """Write a document with paths relative to `folder`, and read it back. An error leaves no file."""
+    """Write a document, and yield the plan read back from the file. If an error occurs, no file remains."""
     target = output_of(path, "plans")
     checked_output(target, PLANS, "plans")
     fields["domain"] = moved_domain(fields["domain"], folder, target)

@@ -1,4 +1,4 @@
-"""Records: reports as bytes of constant length; and the columns of one report in JSON.
+"""Records: reports as bytes of constant length. Also the JSON form of one report.
 
 A record has a tag byte (1: a block, 2: a value in clear, 3: both), then the columns of the report in little-endian
 order, then zero padding. Its width depends on the collection only, so that its length reveals nothing. If reports in
@@ -119,7 +119,7 @@ class RecordCodec(RecordForm):
         return cls(mechanism.columns, mechanism.clear_blocks)
 
     def decode(self, records: AnyArray) -> dict[str, Nullable]:
-        """Return the columns of ``(n, W)`` bytes.
+        """Return the columns of reports that are encoded in ``(n, W)`` bytes.
 
         `discreet.mechanisms.row_checks.checked_reports` checks them afterwards.
 

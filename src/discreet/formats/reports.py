@@ -100,7 +100,7 @@ def write_batches(
     public: pa.Schema | None = None,
     force: bool = False,
 ) -> int:
-    """Write reports, each batch with a table of public columns or None, into a file with these metadata."""
+    """Write reports into a file with these metadata. Each batch comes with a table of public columns, or None."""
     written = 0
     with report_file(path, mechanism, facts=facts, public=public, force=force) as write:
         for reports, beside in batches:
@@ -118,7 +118,7 @@ def report_file(
     public: pa.Schema | None = None,
     force: bool,
 ) -> Iterator[Callable[[Reports, pa.Table | None], None]]:
-    """Yield a function that writes reports and public columns. The file appears after the body has ended.
+    """Yield a function that writes a batch and its public columns. The file appears when the body has ended.
 
     The metadata of a Parquet file get the number of reports, if ``facts`` does not have it. Arguments and errors as for
     `write_batches`.

@@ -103,7 +103,7 @@ class ScannedSource(ABC):
 
     @property
     def batch(self) -> NamedBatch | None:
-        """The named batch to which the source belongs; None if it has no name."""
+        """The named batch that has the reports of this source; None if the reports have no named batch."""
         return self.form.batch(self.rows or 0)
 
     @property
@@ -162,7 +162,7 @@ class SourcePart:
 
     @property
     def ticket(self) -> tuple[Any, ...]:
-        """A tuple from which another machine can read this part of a file; see `part_of_ticket`."""
+        """A tuple that describes this part of a file to another machine; see `part_of_ticket`."""
         source = self.source
         return source.place, source.content, source.form.trusted, source.public, self.groups, self.rows
 

@@ -1,4 +1,4 @@
-"""Sealed files: reports in canonical order, without public columns or traces of their arrival; and their check.
+"""Sealed files: reports in canonical order, without public columns, and checks that a file is sealed.
 
 Files of reports and a collector's epochs have the same format and the same writer. The same reports under the same name
 give the same bytes. The check reads every byte.
@@ -90,7 +90,7 @@ def write_sealed(
 
 
 def refuse_fewer(n: int, least: int) -> None:
-    """Raise an error if a batch has too few reports.
+    """Raise an error if n, the number of reports of a batch, is below `least`.
 
     Raises:
         DataError: if there are fewer reports than ``least``.
@@ -160,7 +160,7 @@ class UnsealedError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class SealedFile:
-    """The facts of a sealed file that was checked.
+    """The result of checking a sealed file: its number of reports, its writer, and whether bytes were compared.
 
     Attributes:
         path: the file.
@@ -179,7 +179,7 @@ class SealedFile:
 
 
 def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
-    """Check every byte of a sealed file, and return its facts.
+    """Check every byte of a sealed file, and return a description of the file.
 
     Devices must be able to send its reports. The reports must be in canonical order, and their number must be the one
     in the metadata. The bytes must be the bytes that these reports give, including dictionaries, pages and statistics.
@@ -245,7 +245,7 @@ def _facts(table: StoredTable, mechanism: Mechanism) -> Mapping[str, Any]:
 
 
 def _refuse_more(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any]) -> None:
-    """Raise an error unless the metadata are exactly the known fields in their known forms."""
+    """Raise an error if the metadata are not exactly the known fields with values of their types."""
     wanted = _schema(mechanism, facts)
     digest = table.beside.get(_DIGEST_KEY)
     known = {SCHEMA_KEY, STAMP, *([] if digest is None or not _DIGEST.fullmatch(digest) else [_DIGEST_KEY])}
@@ -284,7 +284,7 @@ def _notes(metadata: Any) -> bool:
 
 
 def _rewrite(table: StoredTable, mechanism: Mechanism, facts: Mapping[str, Any], sink: "_Comparing") -> None:
-    """Check the order of a file's reports, and write them to `sink` as a sealed file has them."""
+    """Check the order of a file's reports, and write them to `sink` as they are written when a file is sealed."""
     check, source = OrderCheck(mechanism), TableSource(table.path, mechanism, Form(facts), table=table)
     file = TableFile(Path("sealed.parquet"), _schema(mechanism, facts), mechanism.columns, into=cast(IO[bytes], sink))
     try:

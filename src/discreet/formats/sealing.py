@@ -223,7 +223,7 @@ class CanonicalOrder:
 
 
 def in_batches(mechanism: Mechanism, keys: Iterable[AnyArray], *, simulated: bool) -> Iterator[Reports]:
-    """Check the reports of sorted keys, and yield them in batches. Only their number determines the batches.
+    """Check sorted reports, and yield them in batches. The sizes of the batches depend only on the number of reports.
 
     Args:
         mechanism: the mechanism that made the reports.
@@ -256,7 +256,7 @@ def _even(batches: Iterable[AnyArray], size: int) -> Iterator[AnyArray]:
 def canonical(
     mechanism: Mechanism, batches: Iterable[Reports], *, memory: int = MEMORY, folder: Path | None = None
 ) -> Iterator[Reports]:
-    """Yield reports in canonical order, in batches. Only their number determines the batches.
+    """Yield reports in canonical order, in batches. The sizes of the batches depend only on the number of reports.
 
     Args:
         mechanism: the mechanism that made the reports.

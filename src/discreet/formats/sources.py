@@ -100,7 +100,7 @@ class Sources:
 
     @property
     def named(self) -> list[File]:
-        """The files and folders, with patterns resolved, and without tables; errors as for `matched`."""
+        """The paths of the files and folders, with patterns resolved, and without tables; errors as for `matched`."""
         return [path for place in self.of if not _is_table(place) for path in matched(place)]
 
     @property
@@ -114,7 +114,7 @@ class Sources:
         return report_files(self.named)
 
     def with_all_rows(self) -> "Sources":
-        """Return the sources, or raise an error if invalid rows may be left out.
+        """Return the sources, or raise an error if `bad_share` allows that rows are left out.
 
         Raises:
             ParameterError: if ``bad_share`` is above 0.
@@ -284,7 +284,7 @@ class ScannedSources:
 
     @cached_property
     def _held(self) -> list[tuple[Place, Sequence[NamedBatch], bool]]:
-        """For each source the place, its named batches, and true if it also has reports without a named batch."""
+        """For each source: its place, its named batches, and true if it has reports without a named batch."""
         # The number of lines is known only after reading.
         files = [
             (s.place, () if s.batch is None else (s.batch,), s.batch is None and s.rows != 0) for s in self.sources
@@ -305,7 +305,7 @@ class ScannedSources:
         return batches[0].name if alone else ""
 
     def whole(self, reports: Tally) -> Tally:
-        """Return the tally of all sources, with the batches that it counted.
+        """Return the tally of all sources: the counted reports, and the tallies among the sources.
 
         Args:
             reports: the tally of all parts, after reading them.
@@ -314,7 +314,7 @@ class ScannedSources:
         return sum(chain(self.tallies.values(), groups), start=replace(reports, batches=self.batches))
 
     def beyond(self, counted: Tally) -> "ScannedSources":
-        """Return the sources whose batches a tally has not counted yet.
+        """Return the sources that have batches which a tally has not counted yet.
 
         Raises:
             DataError: if a batch has another number of reports than the tally counted for it. The error names the file.
@@ -377,7 +377,7 @@ class RowCounts:
         self.entries[0] += n
 
     def before(self, state: IntArray) -> IntArray:
-        """Return the counts followed by a state of a fold, as one array."""
+        """Return the counts, followed by the state of a fold, as one array."""
         return np.concatenate([self.entries, state])
 
     def split(self, sums: IntArray) -> IntArray:

@@ -70,7 +70,7 @@ def put_tally(path: Path, tally: Tally, *, facts: Mapping[str, Any] = _NO_FACTS)
 
 
 def _batches(tally: Tally, facts: Mapping[str, Any]) -> list[NamedBatch]:
-    """Return the batches of a tally, in order. All reports without a named batch form one batch with a name."""
+    """Return the batches of a tally, in order. Reports without a named batch form one new batch."""
     others = [NamedBatch(batch_name(facts) or new_name(), tally.unnamed, tally.unnamed)] if tally.unnamed else []
     return sorted([*tally.batches, *others])
 

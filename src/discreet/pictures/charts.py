@@ -71,7 +71,7 @@ def _self_contained(plain: Any) -> Any:
         return plain
 
     class SelfContained(plain):  # type: ignore[misc]
-        """An Altair chart that is shown as a static picture, and saved as self-contained HTML by default."""
+        """An Altair chart that is shown as a static picture. By default it is saved as HTML that loads nothing."""
 
         loads_nothing = True
 
@@ -123,7 +123,7 @@ _ROW_HEIGHT = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """The contents of one chart of frequencies.
+    """The contents of one chart of frequencies: names, records, true shares and intervals.
 
     Attributes:
         title: the title above the chart, one entry per line.
@@ -166,7 +166,7 @@ class Panel:
 
     @property
     def end(self) -> float:
-        """The largest number in the chart."""
+        """The largest number on the axis of the chart."""
         highest = [float(np.nan_to_num(self.columns[field]).max()) for field in DRAWN]
         return max([*highest, *([] if self.truth is None else [float(self.truth.max())])])
 

@@ -106,7 +106,7 @@ def curve_chart(curves: Curves, *, width: int = 250, height: int = 230) -> Any:
 
 
 def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
-    """Return heading and style together, because Altair copies all panels for every property that is set later."""
+    """Return the heading and the style of a chart as one dictionary, because Altair copies panels at every change."""
     heading = alt.TitleParams(title, subtitle=list(subtitle), anchor="start", fontSize=15, subtitleFontSize=11.5)
     # Letters may be wider on the viewer's machine, so labels and the legend get more space.
     view, axis = alt.ViewConfig(stroke="#d6d3d1"), alt.AxisConfig(gridColor="#f0efed")

@@ -168,7 +168,7 @@ def _counts(path: Path, column: str) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunOutcome:
-    """The outcome of one run: estimates, sizes and times.
+    """The outcome of one run: the estimates, the size of the reports, and the times.
 
     Attributes:
         spec: the run.
@@ -206,11 +206,11 @@ class RunOutcome:
         return self.estimates["linear"]
 
     def distance(self, method: str, truth: FloatArray) -> float:
-        """Return the total variation distance between an estimate and the truth."""
+        """Return the total variation distance between the estimate of a method and the truth."""
         return float(np.abs(self.estimates[method].frequencies - truth).sum() / 2)
 
     def squared_error(self, method: str, truth: FloatArray) -> float:
-        """Return the sum of the squared errors of an estimate."""
+        """Return the sum of the squared errors of the estimate of a method."""
         return float(((self.estimates[method].frequencies - truth) ** 2).sum())
 
     def expected_squared_error(self, truth: FloatArray) -> float:
@@ -348,7 +348,7 @@ class Findings(TabularResult):
 
     @property
     def compared(self) -> list[RunOutcome]:
-        """The best run with plain LDP and the best run with ULDP, if there are runs."""
+        """The best run with plain LDP and the best run with ULDP; empty if the study has no such runs."""
         return [run for run in (self.best("LDP"), self.best("ULDP")) if run is not None]
 
     def sentences(self) -> list[str]:

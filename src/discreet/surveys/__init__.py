@@ -1,4 +1,4 @@
-"""Surveys: several questions to the same people, in one round or in several, and tables of their answers.
+"""Surveys: several questions to the same people, in one round or in several rounds, and tables of the answers.
 
 A wing on the core and on `discreet.risk`. Nouns: `Survey` and `Question` (mechanisms, and the public draw of the
 questions that a person answers), `Rounds` (the same questions again), `Answers` (an estimate for each question, and for

@@ -1,4 +1,4 @@
-"""The estimates of a survey: one for each question, and all of them in one long table."""
+"""The estimates of a survey: one estimate for each question, and a table of all of them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ class Answers(TabularResult, Mapping[str, Estimate]):
         object.__setattr__(self, "estimates", MappingProxyType(dict(self.estimates)))
 
     def __getitem__(self, attributes: Any) -> Estimate:
-        """Return the estimate of a question, or the marginal of a question's table.
+        """Return the estimate of a question. Fewer attributes than the question has give the marginal.
 
         Args:
             attributes: names of attributes in any order, as a list or joined by commas. The values of the estimate are

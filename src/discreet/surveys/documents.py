@@ -208,7 +208,7 @@ class Questionnaire:
 
     @property
     def promise(self) -> Promise:
-        """The unit that epsilon protects: whole records, or single attributes; the same for a survey of one attribute.
+        """The unit that epsilon protects: "record" or "attribute". A survey of one attribute has "record".
 
         Raises:
             ParameterError: if the document has several attributes and no promise.
@@ -225,7 +225,7 @@ class Questionnaire:
         return {"epsilon": document.epsilon, "promise": self.promise, "rounds": document.rounds, **wishes}
 
     def asking(self, survey: Survey) -> "Questionnaire":
-        """Return a copy of this questionnaire with the questions of a survey over the same attributes.
+        """Return a copy of this questionnaire that has the questions of `survey`.
 
         Raises:
             ParameterError: if the document would describe another survey.
@@ -364,7 +364,7 @@ def _spec(domain: Domain) -> DomainSpec:
 
 
 def _whole(shares: list[Any]) -> list[int]:
-    """Return shares as integers over 2^64. A text states the integer, a number states the share in decimal places."""
+    """Return shares as integers over 2^64. A text holds this integer. A number is the share itself."""
     texts = [share for share in shares if isinstance(share, str)]
     if texts and not (len(texts) == len(shares) and all(_DIGITS_ONLY.fullmatch(text) for text in texts)):
         raise ParameterError("shares.mixed-types")
@@ -404,7 +404,9 @@ def survey_text(fields: Mapping[str, Any]) -> str:
 
 
 def question_files(names: Iterable[str], ending: str = COLUMNS[0]) -> dict[str, str]:
-    """Return a file name for each question. No name starts with a dot or underscore, and names differ beyond case.
+    """Return a file name for each question.
+
+    No name starts with a dot or underscore, or differs from another only by case.
 
     Example:
         >>> [*question_files(["sex,body mass/height", "a b", "A_b", "_id"]).values()]

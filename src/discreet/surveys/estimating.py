@@ -1,4 +1,4 @@
-"""Estimates of surveys: each question by itself, consistent tables, or one likelihood for all questions.
+"""Estimates of surveys: of each question alone, of consistent tables, or by one likelihood for all questions.
 
 A question is estimated from the reports of the people who answered it. Method ``consistent`` combines the marginals of
 several questions linearly (`joint_tables/consistency.py`). Method ``joint`` maximises one likelihood for all reports
@@ -75,7 +75,7 @@ def estimate_survey(
 
 
 def separate_answers(survey: Survey, estimates: Mapping[str, Estimate], people: int | None = None) -> Answers:
-    """Return the answers to a survey with each question's own estimate.
+    """Return the answers to a survey, with the given estimate of each question.
 
     Args:
         survey: the survey.
@@ -188,7 +188,7 @@ class _JointTables:
 
 
 def _starts(survey: Survey, data: object) -> dict[str, LinearStart]:
-    """Return the reports and the linear estimate of each answered question. Raise the errors of `_answered`."""
+    """Return the reports and the linear estimate of each question that has answers; errors as for `_answered`."""
     answered = _answered(survey, data)
     return {name: LinearStart.of(survey.question(name).mechanism, part) for name, part in answered.items()}
 
@@ -199,7 +199,7 @@ def _combination(survey: Survey, starts: Mapping[str, LinearStart], data: object
 
 
 def _answered(survey: Survey, data: object) -> dict[str, Any]:
-    """Return the data of the answered questions by the question's name."""
+    """Return the reports or tallies of the questions that have answers, by the question's name."""
     if not isinstance(data, Mapping):
         raise DataError("reports.not-of-survey", kind=type(data).__name__)
     if isinstance(data, SurveyParts):

@@ -163,7 +163,7 @@ of 1 in 1,000,000.
 
     @cached_property
     def reach(self) -> float:
-        """The epsilon of all answers of one person in the publication, in nats, with the delta in `chance`."""
+        """The epsilon of all answers of one person in the publication, in nats; `chance` is its delta."""
         stated = self.apart or self.survey.rounds is None
         parts = {
             name: (part if stated else None, self.survey.epsilon_of(name, len(part.batches) if self.apart else None))

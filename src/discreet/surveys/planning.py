@@ -37,7 +37,7 @@ _FAR = 4.0
 
 
 def second_moment(mechanism: BlockMechanism) -> float:
-    """Return g, the mean summed squared contribution of one report, at the distribution with the largest error.
+    """Return g: the mean squared contribution of one report, summed over values, at the worst distribution.
 
     For numbers under windows it is n Var of the mean, with the range scaled to 1, because single bins are noisy.
 
@@ -198,7 +198,7 @@ def _standard_error(question: Question, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Designs:
-    """Survey designs for the wanted tables. Errors assume subset selection, and windows for numbers."""
+    """The survey designs that are compared. Their errors assume subset selection, and windows for numbers."""
 
     tables: tuple[tuple[str, ...], ...]
     domains: tuple[Domain, ...]

@@ -60,7 +60,7 @@ def survey_bounds(survey: Survey, users: int) -> tuple[Bound, Bound]:
 
 @dataclass(frozen=True, slots=True)
 class ClearInformation:
-    """The mutual information between a sensitive attribute and the values in clear of one question.
+    """The information about a sensitive attribute in the values in clear of one question, in bits.
 
     Attributes:
         attribute: the attribute's name.

@@ -77,7 +77,7 @@ class Rounds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Fraction(epsilon if self.first is None else self.first)
 
     def facts(self) -> list[Any]:
-        """Return the fields for a fingerprint.
+        """Return the fields that are part of a survey's fingerprint.
 
         The last one, false, says that questions are drawn once for all rounds.
         """

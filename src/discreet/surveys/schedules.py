@@ -32,7 +32,7 @@ _FAR = 4.0
 
 @dataclass(frozen=True, slots=True)
 class SurveySchedule:
-    """A schedule: one way to ask a survey in several rounds.
+    """A schedule: a survey in several rounds, and its error.
 
     Attributes:
         survey: the planned survey with these rounds.
@@ -49,12 +49,12 @@ class SurveySchedule:
 
     @property
     def block_bits(self) -> float:
-        """Log2 of a question's largest number of blocks. With many blocks, equal reports are likely one person's."""
+        """The base-2 logarithm of the largest number of blocks. With many blocks, equal reports identify a person."""
         return log2(max(question.mechanism.law.alphabet_size for question in self.survey.questions))
 
     @property
     def epsilons(self) -> tuple[float, ...]:
-        """Epsilons for whole records after 1, 2, 3 and all rounds, in nats."""
+        """The epsilons of a person's reports after 1, 2, 3 and all rounds, in nats, for whole records."""
         number = self.rounds.number
         return tuple(self.survey.epsilons_after(min(t, number))[0] for t in (*SHOWN_ROUNDS, number))
 
@@ -90,7 +90,7 @@ def survey_schedules(
 
 
 def _rotations(repeated: Any, rounds: int) -> Iterator[Any]:
-    """Yield schedules in which each person answers in 1, 2, ... rounds, until the error is far above the smallest."""
+    """Yield schedules in which each person answers in 1, 2, ... rounds, while the error is near the smallest error."""
     least = float("inf")
     for answers in range(1, rounds):
         option = repeated("rotate", answers)

@@ -78,7 +78,7 @@ class SurveyGuarantee:
 
     @property
     def in_clear(self) -> bool:
-        """True if some values may be reported in clear."""
+        """True if some answers may be reported in clear."""
         return any(question.mechanism.domain.clear_count for question in self.survey.questions)
 
     @property
@@ -215,7 +215,7 @@ class Survey:
             )
 
     def _max_sums(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
-        """Return the largest sum of epsilons over questions that one person can be asked: of all, and by attribute."""
+        """Return the largest sum of epsilons over the questions of one person: of all, and by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
         for places, _ in self.draws:
@@ -250,7 +250,7 @@ class Survey:
         return _rounded_up(Fraction(question.realised) * min(turns, reports or turns))
 
     def epsilons_after(self, rounds: int | None = None) -> tuple[float, dict[str, float]]:
-        """Return the realised epsilon of a person's reports in some rounds, for whole records and for each attribute.
+        """Return the realised epsilon of a person's reports in the first rounds: for whole records, and by attribute.
 
         Args:
             rounds: the number of rounds; None for all rounds, and with memos for any number.
@@ -316,7 +316,7 @@ class Survey:
 
     @cached_property
     def guarantee(self) -> SurveyGuarantee:
-        """The realised epsilons of all answers of a person, and of the answers on each attribute."""
+        """The realised epsilons of all answers of a person, and of the answers about each attribute."""
         return SurveyGuarantee(self, *self.epsilons_after())
 
     # The draw
@@ -445,7 +445,7 @@ class Survey:
                 yield times[time], question.name, some[month == time], reports
 
     def cells(self, question: Question, codes: Mapping[str, IntArray], rows: IntArray) -> IntArray:
-        """Return the codes of the answers of some rows to a question."""
+        """Return the codes of the answers of the people in `rows` to a question."""
         first, *others = question.attributes
         cells = codes[first].take(rows)
         for name in others:

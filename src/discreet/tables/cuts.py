@@ -28,7 +28,7 @@ DATE = re.compile(r"\d{4}(-\d\d(-\d\d([T ]\d\d(:\d\d(:\d\d(\.\d+)?)?)?(Z|[+-]\d\
 
 
 def by_attribute(given: Any) -> dict[str, Any]:
-    """Return an entry of a plan as a dictionary by attribute. Without attributes the key is empty."""
+    """Return an entry of a plan as a dictionary by attribute. For a single value, the key is an empty text."""
     return given if isinstance(given, dict) else {"": given}
 
 

@@ -83,7 +83,7 @@ def _kept_type(name: str, kind: pa.DataType, is_text: bool) -> pa.DataType:
 
 
 def joined_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return types for the kept columns of several tables, which can hold the cells of all tables.
+    """Return a schema for the kept columns that can hold the cells of all tables.
 
     Raises:
         DataError: if a column has types that cannot be combined.
@@ -106,7 +106,7 @@ def kept_in(rows: Any, schema: pa.Schema) -> Any:
 
 
 def recast(table: Any, schema: pa.Schema) -> Any:
-    """Return the kept columns of one table in the types for all tables.
+    """Convert the kept columns of one table to the schema for all tables.
 
     Raises:
         DataError: if a number cannot be converted exactly.

@@ -229,7 +229,7 @@ def _is_number(text: str) -> bool:
 
 
 def _recounted(counts: Mapping[Any, int], values: Iterable[Any]) -> Counter[Any]:
-    """Return the counts of other values, one for each counted value."""
+    """Return the counts with each counted value replaced by the new value in the same place."""
     changed: Counter[Any] = Counter()
     for value, rows in zip(values, counts.values(), strict=True):
         changed[value] += rows
@@ -325,7 +325,7 @@ def labels_between(summary: ColumnSummary, cuts: Sequence[Cut], *, found: bool =
 
 
 def proposed_cuts(summary: ColumnSummary, *, least: int = LEAST) -> list[Cut]:
-    """Return about eight round numbers or dates as cuts, with at least ``least`` rows per range; none for text or ids.
+    """Return cuts for about eight ranges, each with at least ``least`` rows; none for text or identifiers.
 
     The cuts are evenly spaced over the middle nine tenths of the rows (over all rows if these are equal), so that they
     reveal little about a single row.

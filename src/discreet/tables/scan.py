@@ -57,7 +57,7 @@ class TableScan:
     spelled: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Note the types of the columns as they are read, without dictionaries and other encodings."""
+        """Store the types as which the columns are read, without dictionaries and other encodings."""
         object.__setattr__(self, "types", {name: plain_type(kind) for name, kind in self.types.items()})
 
     def batches(self, names: Sequence[str], rows: int | None = None) -> Iterator[pa.RecordBatch]:

@@ -50,14 +50,14 @@ def joined_counts(counts: Mapping[str, int], join: Join) -> Counter[str]:
 
 
 def _label(tidy: str, texts: Counter[str]) -> str:
-    """Return the label for texts with the same tidy form: this form, or the most frequent text."""
+    """Return the label for texts that are equal after tidying: the tidied text, or the most frequent text."""
     if tidy in texts or (len(texts) > 1 and tidy not in SPELLINGS):
         return tidy
     return max(sorted(texts), key=texts.__getitem__)
 
 
 def other_texts(counts: Mapping[str, int], labels: Sequence[Any], join: Join) -> tuple[int, int, int]:
-    """Return the numbers of texts and rows without a label, and of rows read as a label that reads alike.
+    """Return three numbers: texts without a label, rows without a label, and rows read as a similar label.
 
     Args:
         counts: the number of rows of each text.

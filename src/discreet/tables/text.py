@@ -83,7 +83,7 @@ PLAIN = CellFormat()
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The type as which a column's cells are read, and the texts that mean a missing cell.
+    """The type as which a column's cells are read, and the texts that are missing cells.
 
     Attributes:
         kind: the type of the cells; ANY if it follows from the cells.
@@ -98,7 +98,7 @@ class Cells:
 
     @property
     def spellings(self) -> frozenset[str]:
-        """The texts that mean a missing cell."""
+        """The texts that are missing cells."""
         return (SPELLINGS - (self.labels or frozenset())).union(self.spelling.missing)
 
     @property
@@ -125,7 +125,7 @@ def cells_of(space: LabelSpace) -> Cells:
 
 
 def columns_of(domain: Domain) -> Mapping[str, Cells] | None:
-    """Return the types as which the columns of a domain's values are read, by name; None for one column of any name."""
+    """Return the types as which the columns of a domain's values are read, by name; None for a single column."""
     space = domain.space.plain
     return {name: cells_of(space.parts[name]) if space.parts else NUMBERS for name in space.column_names} or None
 
@@ -364,7 +364,7 @@ def as_wanted(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
 
 
 def _header(text: str, separator: str, wanted: Sequence[str]) -> tuple[list[str], int, list[int]]:
-    """Return the names of columns in a header, the number of its lines, and the numbers of cells of two more rows."""
+    """Return the names of columns in a header, its number of lines, and the numbers of cells in the next two rows."""
     lines = io.StringIO(text, newline="")
     reader = python_csv.reader(lines, delimiter=separator)
     try:
@@ -407,7 +407,7 @@ class DelimitedText:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
     def settled(self) -> tuple["DelimitedText", pa.Table]:
-        """Read all rows. Also return a `DelimitedText` with the types and the encoding with which this succeeded.
+        """Read all rows. Return them, and a `DelimitedText` with the types and the encoding that fit all rows.
 
         Raises:
             DataError: if cells do not have the requested type, or rows have more or fewer cells than the header. The
@@ -513,7 +513,7 @@ class DelimitedText:
 
     @property
     def _labels(self) -> frozenset[str]:
-        """Texts that mean a missing cell in some columns only. In all columns they are first read as text."""
+        """The texts that are missing cells in some columns only. In all columns they are first read as text."""
         parts = ({*(cells.labels or ()), *cells.spelling.missing} for cells in self.asked.values())
         return frozenset().union(*parts)
 

@@ -1,4 +1,4 @@
-"""People's values in tables: their codes in a domain, in batches, with users, tags and kept columns.
+"""People's values in tables: their codes in a domain, their users, their tags and the kept public columns.
 
 A plan may name a label for missing values. Kept columns are public (`discreet.tables.kept`). The error for values
 without a code has their number in the whole table.
@@ -194,7 +194,7 @@ class ValueColumns:
 
     @property
     def space(self) -> LabelSpace:
-        """The labels, with the texts that are read as labels."""
+        """The label space, in which texts that look like a label may be read as the label."""
         return self.domain.space_as_read if self.as_read else self.domain.space
 
     @property
@@ -299,7 +299,7 @@ class CodedValues:
         return None if len(codes) and codes.min() < 0 else codes
 
     def _refusal(self) -> DataError:
-        """Read the whole table, and return the error with the number of all wrong rows, after a batch had one."""
+        """Return the error for a table with a wrong row. The whole table is read to count all such rows."""
         read, done, ownerless, missing, outside = 0, 0, Defect(), Defect(), Defect()
         defects, table = {name: Defect() for name in self.columns.keep}, self.scan.table
         where, space, readable = dict[str, None](), self.columns.space, 0
@@ -335,7 +335,7 @@ class CodedValues:
 
 
 def _read_as(values: Any, space: LabelSpace, space_as_read: LabelSpace) -> ReadAs:
-    """Count the values that are no labels but read like one, by attribute and label."""
+    """Count the values that are no labels but look like a label, by attribute and label."""
     counts: ReadAs = Counter()
     for name, part in space.flat_parts.items():
         if part.holds != TEXT:
@@ -461,7 +461,7 @@ class ValueScan:
         cuts: Cuts | None = None,
         spelling: CellFormat = PLAIN,
     ) -> "ValueScan":
-        """Check the columns of a table of values, with ``cuts`` for them; arguments and errors as for `read_owned`.
+        """Check the columns of a table of values, with ranges at ``cuts``; arguments and errors as for `read_owned`.
 
         Raises:
             ParameterError: also if a kept column is a column of values or users.
@@ -523,7 +523,7 @@ class ValueScan:
 
 
 def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, headed: bool) -> str:
-    """Return the column of values: the column with the name of the domain's attribute, or the only column.
+    """Return the name of the column of values: the attribute's name, or the name of the only column.
 
     Columns without a name hold numbers of rows.
 
@@ -546,7 +546,7 @@ def _only(names: Sequence[str], besides: Sequence[str], domain: Domain, *, heade
 
 
 def _refuse_headless(names: Sequence[str], domain: Domain) -> None:
-    """Raise an error for a table without a header. Otherwise a message would list values as names of columns."""
+    """Raise an error for a table without a header, so that no message shows a value as the name of a column."""
     parts = [part for part in domain.space.plain.flat_parts.values() if part.holds]
     if any(_is_value(name, part) for name in names for part in parts):
         raise DataError("header.like-values")

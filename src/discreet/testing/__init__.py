@@ -1,4 +1,4 @@
-"""The contract of a block mechanism: checks for the tests of your own mechanism.
+"""Checks for the tests of your own block mechanism: the contract that every block mechanism must keep.
 
     from discreet.testing import CHECKS, check_mechanism
 

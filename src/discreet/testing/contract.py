@@ -1,4 +1,4 @@
-"""The contract of a block mechanism: checks that raise AssertionError with a sentence.
+"""The contract of a block mechanism: each check raises AssertionError with a sentence if it fails.
 
 The checks examine every output of a mechanism, with its probability as an integer (`Outputs`). They do not use the
 mechanism's own channel. They compute the probabilities again, from the law's alphabet and from the integer that the
@@ -113,7 +113,7 @@ class Outputs:
 
     @cached_property
     def aim(self) -> FloatArray:
-        """The ``(|X|, |X|)`` expected linear estimates for each true value: 1 for this value, and 0 for others.
+        """The ``(|X|, |X|)`` expected linear estimates for each true value: 1 for this value, and 0 for the others.
 
         If a law draws something public for all reports, its rho is a mean over such draws. The actual draw shifts the
         estimate of x by (R_xx' - rho) / (1 - rho) for each x', where R_xx' is the actual rho of x and x'.
@@ -130,7 +130,7 @@ class Outputs:
         return moved
 
     def places(self, reports: Reports) -> IntArray:
-        """Return the ``(n,)`` number of each report's output; -1 if it is not an output."""
+        """Return ``(n,)`` numbers of the outputs that equal the reports; -1 for a report that is no output."""
         return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
@@ -211,7 +211,7 @@ _CUTS = (0, 1, 2, 700, 700, 2999, 3001)
 
 
 def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
-    """Check that a law rejects exactly the blocks outside its alphabet, among all that fit into the columns."""
+    """Check that a law rejects exactly the blocks outside its alphabet, among all that the columns can hold."""
     no_fault(Enumeration(mechanism.law).flaw_faults(_MOST_WRITTEN))
 
 
@@ -320,7 +320,7 @@ _SEED = 31
 
 
 def blocks_follow_the_law(mechanism: BlockMechanism) -> None:
-    """Check the probabilities of drawn blocks: Lambda for noise, and Lambda given the value for a value."""
+    """Check the probabilities of drawn blocks, of noise and of blocks that contain a given value."""
     law = mechanism.law
     blocks, weights = law.alphabet()
     chances, contained, alphabet = weights.astype(np.float64), law.contains(blocks), keys(blocks)
@@ -352,7 +352,7 @@ def reports_follow_the_channel(mechanism: BlockMechanism) -> None:
 
 
 def words_tell_nothing(mechanism: BlockMechanism) -> None:
-    """Check that the number of random words does not depend on the value, or on whether there is one."""
+    """Check that the number of random words does not depend on the value, or on whether there is a value."""
     law, n = mechanism.law, 4096
     wanted = [np.full(n, member) for member in range(-1, law.size)]
     wanted.append(np.random.default_rng(1).integers(-1, law.size, n))
@@ -440,7 +440,7 @@ def _grouped(counts: IntArray, expected: FloatArray) -> tuple[IntArray, FloatArr
 
 
 def _shift_of_rival(expected: FloatArray) -> float:
-    """Return the noncentrality parameter of chi-square under the alternative."""
+    """Return the noncentrality of the chi-square test for a wrong law that the test must detect."""
     second = np.arange(len(expected)) % 2 == 1
     if not second.any():
         return 0.0

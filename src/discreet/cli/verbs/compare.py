@@ -82,7 +82,7 @@ class Sides(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class Tests(OptionGroup):
-    """Options for tests: the error rate to control, and its bound."""
+    """Options for tests: which error rate is controlled, and its largest value."""
 
     rate: float = option("--rate", type=float, default=0.05, help="Largest error rate that is allowed; see --control.")
     control: Control = option(
@@ -149,7 +149,7 @@ class Side(NamedTuple):
 def compared_sides(
     document: Plan, reports: Sequence[Side], asked: Sides, tests: Tests, shown: TableOptions, *, trust_plan: bool
 ) -> CommandResult:
-    """Return the comparison of two collections, of two groups of one collection, or of one with known shares."""
+    """Return the comparison of two collections or two groups, or of one collection with known shares."""
     if document.is_personalized:
         raise ParameterError("compare.personalized")
     _check(reports, asked)

@@ -99,7 +99,7 @@ class MethodOptions:
 def method_options(
     methods: Iterable[Method[Any]], together: Iterable[Method[Any]] = ()
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that adds ``--method`` and the methods' options to a command, as the argument ``method``.
+    """Return a decorator that adds ``--method`` and the options of methods to a command, as argument ``method``.
 
     Args:
         methods: the methods that users can choose.
@@ -215,7 +215,7 @@ class EstimateFiles(WriteOptions):
 
 @dataclass(frozen=True, slots=True)
 class EstimateOptions(OptionGroup):
-    """Options of ``discreet estimate`` that a survey does not have.
+    """Options of ``discreet estimate`` that ``discreet survey estimate`` does not have.
 
     Attributes:
         always: whether intervals hold at all looks at growing reports at once.
@@ -328,7 +328,7 @@ def _statement(
 
 
 def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> None:
-    """Raise an error for a tally's file name that no command could read, or for an option without effect."""
+    """Raise an error for a tally's file name with a wrong ending, or for an option without effect on these files."""
     if tally is not None:
         checked_output(tally, TALLIES, "tallies")
     if STANDARD in reports and engine != "local":
@@ -374,7 +374,7 @@ def estimate_parts(result: Estimate, shown: TableOptions, about: str = "") -> It
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
-    """Return the distributions of ``--background``, as `estimate_personalized` takes them."""
+    """Return the distributions that ``--background`` names, in the form that `estimate_personalized` accepts."""
     if not plan.is_personalized:
         if texts:
             raise ParameterError("background.not-personalized")
@@ -488,7 +488,7 @@ def _read_groups(engine: Engine, plan: Plan, sources: Sources, method: MethodOpt
 def read_with_columns(
     engine: Engine, mechanism: BlockMechanism, sources: Sources, by: Sequence[str], weights: str | None, *, every: bool
 ) -> tuple[Any, Any, Any]:
-    """Return a tally, or a tally for each group; if reports are needed, the reports and their public columns.
+    """Return a tally or tallies by group. If the reports are needed, return the reports and their public columns.
 
     Args:
         engine: the engine that counts the tallies.

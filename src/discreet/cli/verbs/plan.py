@@ -108,7 +108,7 @@ class ReportLimits(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class _Precision(OptionGroup):
-    """Options for the wanted precision, from which the number of people follows."""
+    """Options for the wanted precision, from which the number of people is computed."""
 
     standard_error: float | None = option(
         "--standard-error",
@@ -129,7 +129,7 @@ class _Precision(OptionGroup):
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
-        """Return a sentence on the number of reports that detect a change between two groups, if it is asked for."""
+        """Return a sentence on the number of reports that detect a change of a share; empty without it."""
         if self.change is None:
             return {}
         likely = 0.8 if self.power is None else self.power
@@ -143,7 +143,7 @@ class _Precision(OptionGroup):
 
 @dataclass(frozen=True, slots=True)
 class PlanFile(WriteOptions):
-    """The option for the file of the plan."""
+    """The option for the file of the recommended plan."""
 
     output: Path | None = option(
         "-o", "--output", type=OutputFile("plans", PLANS), help=f"File for the recommended plan: {any_of(PLANS)}."

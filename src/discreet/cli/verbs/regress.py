@@ -117,7 +117,7 @@ def regress(
 def regression(
     document: Plan, reports: Sequence[Any], model: Model, *, level: float, statement: bool, trust_plan: bool
 ) -> CommandResult:
-    """Return the regression of reports on public columns beside them."""
+    """Return the regression of answers on public columns, from reports."""
     if document.is_personalized:
         raise ParameterError("regress.personalized")
     mechanism, sources = document.mechanism(), Sources(reports, trust_plan=trust_plan)

@@ -1,4 +1,4 @@
-"""The command ``verify``: check a plan's integers, drawn reports, permanent reports or sealed files."""
+"""The command ``verify``: check the epsilon of a plan, drawn reports, permanent reports or sealed files."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

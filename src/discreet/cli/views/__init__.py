@@ -1,1 +1,1 @@
-"""Views of results: sentences and tables for people, and dictionaries for JSON."""
+"""Printed results: sentences and tables for people, and dictionaries for JSON."""

@@ -1,4 +1,4 @@
-"""Views of results of planning: the comparison of mechanisms, and the expected errors for numbers."""
+"""Printed results of planning: the comparison of mechanisms, and the expected errors for numbers."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,7 +15,7 @@ from discreet.planning.requirements import COUNTED
 
 
 def law_of(option: Any) -> Any:
-    """Return the description of the block law of an option's mechanism."""
+    """Return a description of the block law of an option's mechanism, for a table."""
     return option.mechanism.law.describe()
 
 

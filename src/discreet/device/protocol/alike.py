@@ -1,4 +1,4 @@
-"""Labels that look alike to people. A device refuses them if only one of them is protected.
+"""Labels that look the same to people. A device refuses them if only some of them are protected.
 
 A person who chooses the unprotected label by mistake would send in clear what the other label protects.
 """
@@ -31,7 +31,7 @@ def check_composed(plan: Mapping[str, object]) -> None:
 
 
 def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]], *, can_differ: bool) -> None:
-    """Raise an error if two labels read alike, and only one of them is protected.
+    """Raise an error if two labels look the same, and only one of them is protected.
 
     Args:
         lists: labels of the values, or of each attribute of a product.
@@ -48,7 +48,7 @@ def check_alike(lists: Sequence[Sequence[str]], ranges: Sequence[tuple[int, int]
 
 
 def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool) -> Iterator[tuple[str, str]]:
-    """Yield pairs of labels that read alike, if only one label of the pair is protected.
+    """Yield pairs of labels that look the same, if only one label of the pair is protected.
 
     Values of a product read alike if their labels of each attribute do, so replacing one label at a time is enough.
     """
@@ -72,7 +72,7 @@ def _unequal(lists: Sequence[Sequence[str]], ranges: IntArray, can_differ: bool)
 
 
 def _twins(names: Sequence[str]) -> IntArray:
-    """Return ``(t, 2)`` positions of labels that read alike: the first such label, and a later one."""
+    """Return ``(t, 2)`` positions of labels that look the same: the first such label, and a later one."""
     first: dict[str, int] = {}
     pairs = [(first.setdefault(text, place), place) for place, text in enumerate(match_keys(names))]
     return np.array([pair for pair in pairs if pair[0] != pair[1]], dtype=np.int64).reshape(-1, 2)

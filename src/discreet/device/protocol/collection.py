@@ -1,4 +1,4 @@
-"""Collections: a signed plan with its terms, and the checks of a device before it accepts one.
+"""Collections: a signed plan with its terms, and the checks before a device accepts a collection.
 
 A collection is a document of JSON bytes, and its id is their SHA-256. The checks have this order, each with its own
 error (`envelope.py`): (1) size, envelope and a trusted signature; (2) format and fields; (3) the version, compared with
@@ -113,7 +113,7 @@ def _refuse(name: str, wanted: str) -> FieldError:
 
 
 def _checked(accepts: Callable[[Any], bool], wanted: str) -> Callable[[str, Any], Any]:
-    """Return a function that raises an error unless a condition holds for the content of a field."""
+    """Return a function that checks the content of a field. It raises an error if `accepts` returns false."""
 
     def check(name: str, entry: Any) -> Any:
         if not accepts(entry):
@@ -181,7 +181,7 @@ _INVISIBLE = re.compile(
 
 
 def refuse_invisible(document: Any) -> None:
-    """Raise an error if a text in the document has invisible characters.
+    """Raise an error if a text in the document has characters that people cannot see.
 
     Raises:
         FieldError: if a text has them; the message lists the first three.
@@ -405,7 +405,7 @@ def code_of(domain: Domain, value: Any) -> int:
 
 
 def _in_order(space: LabelSpace, value: Any) -> Any:
-    """Return a value with named parts as a tuple in the domain's order, and any other value unchanged."""
+    """Return a value in the domain's order: a mapping by attribute becomes a tuple; other values stay unchanged."""
     names = space.column_names
     if not names or not isinstance(value, Mapping):
         return value
@@ -491,11 +491,11 @@ class Collection:
 
     @property
     def truth(self) -> int:
-        """S, or S_1 for permanent answers with a second coin. The truth is reported with probability S / 2^64."""
+        """S: the truth is reported with probability S / 2^64. For permanent answers with a second coin it is S_1."""
         return self.sampler.truth if self.memo is None else self.memo.truth
 
     def answered(self, mechanism: BlockMechanism) -> BlockMechanism:
-        """Return the mechanism of all reports on one answer together. It differs from the plan's for a second coin."""
+        """Return the mechanism of all reports on one answer together. With a second coin it differs from the plan's."""
         return mechanism if self.memo is None else Memo(mechanism, self.memo.epsilon).permanent
 
     def __repr__(self) -> str:
@@ -514,7 +514,7 @@ class Collection:
 
     @cached_property
     def domain(self) -> Domain:
-        """The values, without placeholders, for looking up codes. The sampler decides which values are sensitive."""
+        """The domain of the values, without placeholders. The sampler decides which values are sensitive."""
         domain = domain_of(self.plan)
         if domain.numbers is None or self.sampler.size < domain.size:
             return domain
@@ -548,7 +548,7 @@ class Collection:
         return code_of(self.domain, value)
 
     def texts(self, language: str = "") -> SurveyTexts:
-        """Return the texts for people in a language; in the collection's own language if it has no other."""
+        """Return the texts in a language, or in the collection's own language if that language is missing."""
         texts = self.languages.get(language, {})
         title, purpose = texts.get("title", self.title), texts.get("purpose", self.purpose)
         question = texts.get("question", self.question) or title
@@ -588,7 +588,7 @@ class Collection:
             self._check_names()
 
     def _check_names(self) -> None:
-        """Raise an error for labels not in normal form C, or labels that read alike if only one is protected."""
+        """Raise an error for labels not in normal form C, or labels that look the same if one is unprotected."""
         domain = self.plan["domain"]
         check_composed(self.plan)
         lists = [labels for _, labels in domain.get("product") or []] or [domain.get("labels")]

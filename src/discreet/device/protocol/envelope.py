@@ -1,4 +1,4 @@
-"""Signed envelopes: the bytes of a document with Ed25519 signatures, and a class for each error.
+"""Signed envelopes: a document's bytes with Ed25519 signatures. Also the errors of collections.
 
     {"document": "<base64>", "signatures": [{"key": "<base64, 32 bytes>", "signature": "<base64, 64 bytes>"}]}
 
@@ -37,7 +37,7 @@ class SizeError(CollectionError):
 
 
 class EnvelopeError(CollectionError):
-    """Raised if the envelope is malformed: no JSON, wrong fields, or base64 in another form."""
+    """Raised if the envelope is malformed: it is no JSON, has wrong fields, or has base64 in a non-canonical form."""
 
     reason = "envelope"
 
@@ -97,7 +97,7 @@ class CapError(CollectionError):
 
 
 class LifetimeError(CollectionError):
-    """Raised if the sum of epsilons, of all reports or of one epoch's, exceeds the limit of the application."""
+    """Raised if the sum of epsilons, of all reports or of one epoch, exceeds the application's limit."""
 
     reason = "lifetime"
 
@@ -239,7 +239,7 @@ def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
 
 
 def signers(envelope: bytes) -> list[bytes]:
-    """Return the public keys in an envelope, without checking their signatures.
+    """Return the public keys that an envelope lists, without a check of their signatures.
 
     Raises:
         EnvelopeError: if the envelope is malformed.

@@ -119,7 +119,7 @@ def _is_bytes(rows: object) -> bool:
 
 
 def head(data: bytes) -> tuple[bytes, int, int]:
-    """Return a frame's collection id, epoch and number of records, from the first bytes of the frame.
+    """Return the collection id, the epoch and the number of records in the first bytes of a frame.
 
     Raises:
         FrameError: if the head is malformed, or the frame is too long.

@@ -57,7 +57,7 @@ def _are_texts(of_language: tuple[str, Any]) -> bool:
 
 
 def check_language_fields(content: Mapping[str, Any]) -> None:
-    """Check that the other languages differ from the document's language, and have a question if it has one.
+    """Check that no language is the document's own, and that all have a question if the document has one.
 
     Args:
         content: checked fields of a document.
@@ -73,7 +73,7 @@ def check_language_fields(content: Mapping[str, Any]) -> None:
 
 
 def check_labels(languages: Mapping[str, Mapping[str, Any]], lists: Sequence[Sequence[Any]]) -> None:
-    """Check that each language has exactly one word per label, and different words for different labels.
+    """Check that each language has a word for each label, and different words for different labels.
 
     Args:
         languages: the field of languages, checked by itself.

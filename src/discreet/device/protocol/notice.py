@@ -41,7 +41,7 @@ def notice(collection: Collection, language: str = BASE) -> tuple[str, ...]:
 
 
 def sections(collection: Collection, words: Wording) -> Mapping[str, list[str]]:
-    """Return the sentences of a notice, by part."""
+    """Return the sentences of a notice, for each part of the notice."""
     return {
         "sent": _sent(collection, words),
         "protected": _protected(collection, words),

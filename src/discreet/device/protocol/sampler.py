@@ -103,7 +103,7 @@ class Sampler:
 
     @classmethod
     def of(cls, mechanism: object) -> "Sampler":
-        """Return the sampler of a block mechanism, or of a personalized plan's common mechanism.
+        """Return the sampler of a block mechanism, or of the block mechanism of a personalized plan.
 
         Raises:
             SamplerError: if the mechanism is not a block mechanism, or protects nobody.
@@ -162,7 +162,7 @@ class Sampler:
         return self.realised_at(self.truth)
 
     def realised_at(self, truth: int) -> float:
-        """Return epsilon if a report is truthful with probability ``truth / 2^64``, as for permanent answers."""
+        """Return epsilon in nats for another probability of the truth, ``truth / 2^64``."""
         return logarithm(likelihood_ratio(truth, self.block_law.inclusion))
 
     @cached_property
@@ -173,7 +173,7 @@ class Sampler:
         return RecordCodec(columns, self.clear_blocks)
 
     def record(self, code: int, random: RandomSource, truth: int | None = None) -> bytes:
-        """Draw the report on one value, and return the bytes of its record.
+        """Draw a report on one value, and return the report as a record.
 
         Random words are taken in the order in which `BlockMechanism.obfuscate_codes` takes them for one value.
 
@@ -196,7 +196,7 @@ class Sampler:
         return self.codec.encode(reports).tobytes()
 
     def round_record(self, memo: bytes, threshold: int, random: RandomSource) -> bytes:
-        """Draw the report of one round: the permanent record with probability ``threshold / 2^64``, else fresh noise.
+        """Draw the report of one round: the permanent record with probability ``threshold / 2^64``, or fresh noise.
 
         Args:
             memo: the permanent record, W bytes.
@@ -218,7 +218,7 @@ class Sampler:
 
 
 class _Ranks:
-    """The ranks of sensitive codes, computed from ranges, so that ten million values need no array of ranks."""
+    """A mapping from sensitive codes to their ranks. Ranks are computed from ranges, without an array of all ranks."""
 
     def __init__(self, sensitive: tuple[tuple[int, int], ...]) -> None:
         self._starts, self._stops = np.array(sensitive, dtype=np.int64).T

@@ -44,7 +44,7 @@ class Wording:
     catalogue: Mapping[str, Any]
 
     def say(self, key: str, **parts: Any) -> str:
-        """Return a sentence of the catalogue with numbers and texts filled in.
+        """Return a sentence of the catalogue, with the given numbers and texts filled in.
 
         Args:
             key: the key of the sentence.
@@ -66,7 +66,7 @@ class Wording:
         return grouped + (decimal if point else "") + rest
 
     def percent(self, share: float) -> str:
-        """Return a share in percent, rounded up, with more digits near 0 and 1, so that no share below 1 gives 100%."""
+        """Return a share in percent, rounded up, with more digits near 0 and 1. A share below 1 never gives 100%."""
         more = 2 if share > 0.999 else 0 if 0.01 <= share <= 0.99 else 1
         # The float's shortest decimal form, as in `discreet.core.guarantee`.
         percents = ceil(Decimal(repr(float(min(share, _LARGEST)))).scaleb(2 + more)) / 10**more
@@ -80,7 +80,7 @@ class Wording:
         return form.replace("{n}", self.number(count))
 
     def length(self, seconds: int) -> str:
-        """Return a length of time in the largest unit without a remainder."""
+        """Return a length of time as text, in the largest unit that divides it."""
         size, unit = next(unit for unit in _UNITS if seconds % unit[0] == 0)
         return self.counted(unit, seconds // size)
 

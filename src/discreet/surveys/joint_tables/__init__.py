@@ -1,1 +1,1 @@
-"""Tables of several attributes, estimated from the reports of several questions."""
+"""Tables of several attributes, estimated from reports of several questions."""

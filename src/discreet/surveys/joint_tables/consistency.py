@@ -42,7 +42,7 @@ LEAST_FOR_NORMAL = 40
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """The linear estimates of a survey's questions, and their combination with weights that depend on no answer.
+    """The linear estimates of a survey's questions, combined with weights that do not depend on the answers.
 
     Attributes:
         survey: the survey.
@@ -86,7 +86,7 @@ class Combination:
         return precisions
 
     def weight(self, name: str, names: Names) -> float:
-        """Return a question's weight among all questions that include these attributes; the weights sum to 1."""
+        """Return the weight of a question among all questions that include these attributes. Their weights sum to 1."""
         parts = {other: self._precisions[other] * self._cells(other, names) for other in self.holders(names)}
         return parts[name] / sum(parts.values())
 
@@ -191,7 +191,7 @@ class Combination:
 
 
 def spread_of(p: FloatArray) -> FloatArray:
-    """Return the ``(m, m)`` covariance matrix of the indicators of one person's value under distribution `p`."""
+    """Return the ``(m, m)`` covariance matrix of the indicator vector of one person's value, for distribution `p`."""
     return np.diag(p) - np.outer(p, p)
 
 

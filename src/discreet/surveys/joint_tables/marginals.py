@@ -36,7 +36,7 @@ def basis(sizes: Sequence[int]) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class EffectSpace:
-    """The effects that a survey's questions determine, without the constant effect, in ascending order.
+    """The orthogonal effects that a survey's questions determine, in ascending order, without the constant effect.
 
     Attributes:
         sizes: number of labels of each attribute.

@@ -49,7 +49,7 @@ _SINGULAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class AnswerRows(Membership):
-    """The likelihood's rows for one question: a row for each block, then a row for each value in clear.
+    """The rows of one question in the matrix of the likelihood: a row for each block and each value in clear.
 
     Attributes:
         evidence: the evidence of the reports, with the blocks in memory.
@@ -106,7 +106,7 @@ class AnswerRows(Membership):
 
 @dataclass(frozen=True, eq=False)
 class Cylinders(Membership):
-    """The likelihood's rows for several questions, over the cells of the table of all attributes.
+    """The rows of several questions in the matrix of the likelihood, over the cells of the table of all of them.
 
     Attributes:
         sizes: number of labels of each attribute.

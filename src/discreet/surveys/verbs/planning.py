@@ -39,7 +39,7 @@ _NO_ANSWER = "no answer"
 
 @dataclass(frozen=True, slots=True)
 class _Questions(OptionGroup):
-    """The option for the questions of a survey."""
+    """The option ``--question`` of ``survey init``."""
 
     questions: tuple[str, ...] = option(
         "--question",
@@ -211,7 +211,7 @@ _WAYS = (
 
 
 def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
-    """Return the table of the schedules for a survey in several rounds."""
+    """Return a table of the schedules in several rounds, with their errors and epsilons."""
 
     def name(option: SurveySchedule) -> str:
         rounds = option.rounds

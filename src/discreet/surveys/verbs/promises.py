@@ -157,7 +157,7 @@ def _clear_table(clear: Sequence[ClearInformation]) -> ResultTable:
 def _risk_parts(
     survey: Survey, pie: Bound, named: Bound, users: int, clear: Sequence[ClearInformation], limit: float
 ) -> Iterator[str | ResultTable]:
-    """Yield the bounds, the table of information in clear, and the questions above the limit or without an estimate."""
+    """Yield the bounds on identification, the table of information in clear, and warnings about questions."""
     yield str(survey.guarantee)
     yield (
         f"An adversary who sees all reports of one of {users:,} people identifies this person with probability "

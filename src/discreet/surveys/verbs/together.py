@@ -38,7 +38,7 @@ REPORTS_OF_SURVEY = click.argument("reports", nargs=-1, required=True, type=Inpu
 
 
 class NoResultTexts(NamedTuple):
-    """Texts about questions without a result.
+    """Texts for questions that have no result.
 
     Attributes:
         name: the name of the list of these questions, for JSON.
@@ -128,7 +128,7 @@ class SurveyOptions(OptionGroup):
         return dict.fromkeys(files, output)
 
     def combined(self, document: Questionnaire, results: Mapping[str, CommandResult], **about: Any) -> CommandResult:
-        """Return the result of the one question, or one result for all questions.
+        """Return the result of the question of ``--question``, or one result for all questions.
 
         Args:
             document: the survey.
@@ -222,7 +222,7 @@ def together(
 
 
 def check_folder_name(folder: Path, kind: OutputPlace) -> None:
-    """Raise an error if the folder for the questions' files has a name like a file.
+    """Raise an error if the path of a folder looks like the path of a file.
 
     Raises:
         ParameterError: if the name has the ending of a file.
