@@ -18,7 +18,7 @@ from pyarrow import csv
 
 import discreet.tables.scan as reading
 from discreet import Domain
-from discreet.errors import DataError
+from discreet.errors import DataError, ParameterError
 from discreet.risk.events import read_traces
 from discreet.risk.traces import Traces
 from packing import each
@@ -207,7 +207,6 @@ WRONG: list[tuple[pa.Table, dict[str, Any]]] = [
     (with_column("who", ["a", None, "b"]).set_column(1, "what", pa.array([1, None, None])), {}),
     (with_column("what", [SECRET, None, 3, None]), {}),
     (with_column("what", pa.nulls(3)), {}),
-    (with_column("what", [0.5, float(SECRET)]), {}),
     (with_column("what", pa.array([1, 2**64 - 1], pa.uint64())), {}),
     (with_column("when", ["8675309", "secret"]), {}),
     (with_column("when", [3.0, None, float("nan")]), {}),
@@ -287,3 +286,17 @@ def test_rows_with_gaps_are_refused_or_left_out_and_counted(which: int, tmp_path
     untimed = read_traces(path, **UNTIMED, missing="drop")
     assert (untimed.left_out, len(untimed)) == (3, 5)
     assert read_traces(path, **UNTIMED, missing="drop", domain=Domain(["x", "y", "z"])).left_out == 3
+
+
+def test_floats_and_pairs_of_columns_are_events(tmp_path: Path) -> None:
+    """Equal numbers are one event, pairs keep the labels of both columns, and nan is missing."""
+    rows = pa.table({"who": [1, 1, 2, 2], "x": [0.5, 1.5, 0.5, float("nan")], "y": ["a", "b", "a", "b"]})
+    pq.write_table(rows.slice(0, 3), tmp_path / "whole.parquet")
+    pq.write_table(rows, tmp_path / "gaps.parquet")
+    one = read_traces(tmp_path / "whole.parquet", user="who", event="x", keep_labels=True)
+    assert (one.events.tolist(), one.labels.to_pylist()) == ([0, 1, 0], ["0.5", "1.5"])
+    two = read_traces(tmp_path / "gaps.parquet", user="who", event=["y", "x"], missing="drop", keep_labels=True)
+    assert [tuple(row.values()) for row in two.labels.to_pylist()] == [("a", "0.5"), ("b", "1.5")]
+    assert (two.events.tolist(), two.left_out) == ([0, 1, 0], 1)
+    refused(DataError, lambda: read_traces(tmp_path / "gaps.parquet", user="who", event="x"))
+    refused(ParameterError, lambda: read_traces(tmp_path / "gaps.parquet", user="who", event=["x", "y", "who"]))

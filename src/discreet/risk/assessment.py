@@ -19,7 +19,6 @@ from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import ResultTable
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel
-from discreet.risk.attacks.plain import numbers_say_more
 from discreet.risk.attacks.reports import match_reports
 from discreet.risk.attacks.traces import ALL, WHEN, Attacks, Attempt, Naming, level_of_each, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
@@ -35,10 +34,6 @@ REPORTS = "likelihood of reports"
 MOST_UNKNOWN = 0.1
 """The largest share of candidates about whom an attacker may know nothing."""
 
-_UNUSED = (
-    "The order of the numbers in the events says more about people than the numbers as names do. No learned attack "
-    "uses this order, so that nothing limits the risk."
-)
 _UNSEEN = "No attack reads the spelling of labels or free text; information there is not seen."
 _ADJOINING = (
     "The attack when uses that a trace begins soon after the known events of its user end. A split in halves makes "
@@ -240,7 +235,6 @@ class TraceAssessment(Assessment):
         chances: ``(probes,)`` probabilities of the right users, according to the attack, from each trace alone; None as
             for ``margins``.
         clock: a sentence on the reason for which hours were not used; empty if they were.
-        unused: whether the order of numbers that label the events is informative, and no learned attack used it.
         unlearned: the share of traces that the attack learned nothing about. Such a trace shares no known event with
             its own user, or more than half of the other users resemble it more. All traces count if the strongest
             attack is not shown to succeed more often than guessing, unless the attacker knows the traces.
@@ -255,7 +249,6 @@ class TraceAssessment(Assessment):
 
     tried: tuple[Attempt, ...]
     clock: str
-    unused: bool
     unlearned: float
     unique: Uniqueness
     events: IntArray
@@ -272,16 +265,14 @@ class TraceAssessment(Assessment):
         """The identification risk: the upper limit for this attack, which a better attack may exceed.
 
         Traces that the attack learned nothing about count as identified, so that an uninformed attack supports no
-        limit; all traces do if a column is informative and unused. The risk is at most the limit that identical traces
+        limit. The risk is at most the limit that identical traces
         allow.
         """
-        return min(1.0 if self.unused else self.success.high + self.unlearned, self.unique.limit)
+        return min(self.success.high + self.unlearned, self.unique.limit)
 
     @property
     def risk_note(self) -> str:
         """A remark on `risk` in brackets: it limits only the attacks that were tried."""
-        if self.unused:
-            return " (numbers were not used)"
         if self.unlearned:
             return f" (with the {self.unlearned:.2%} of the traces of which nothing was learned)"
         return " (upper limit of what the strongest attack tried achieves)"
@@ -391,8 +382,7 @@ class TraceAssessment(Assessment):
         bits = f"{self._bits}; nothing limits what a better attack finds"
         bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
         facts = bits, self.unique.sentence, self.chance_sentence, _UNSEEN
-        numbers = _UNUSED if self.unused else ""
-        parts = numbers, *answer, self.clock, how, adjoining, self._beside, *samples, *facts
+        parts = *answer, self.clock, how, adjoining, self._beside, *samples, *facts
         return tuple(filter(None, parts))
 
 
@@ -548,7 +538,6 @@ def _of_traces(
         **shared,
         tried=tried,
         clock=next(filter(None, clocks), ""),
-        unused=numbers_say_more(split, random),
         unlearned=unlearned,
         unique=uniqueness(split.target, level=shared["level"], random=random),
         events=events,

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.arrays import AnyArray
 from discreet.core.arrow import array_of, flags_of
 from discreet.core.checks import checked_choice
 from discreet.core.columns import OUTSIDE
 from discreet.core.domain import Domain
-from discreet.errors import DataError, DiscreetError
+from discreet.errors import DataError, DiscreetError, ParameterError
 from discreet.files.paths import File, file_of
 from discreet.files.reading import Progress, prefetched, readable
 from discreet.risk.clock import DATES
@@ -51,7 +52,12 @@ class TraceColumn:
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; missing values are refused."""
-        return instants(pa.chunked_array([column])) if self.timed else identifiers(column, self.wanted)
+        if self.timed:
+            return instants(pa.chunked_array([column]))
+        if pa.types.is_floating(column.type) and self.domain is None and self.argument.endswith("event"):
+            # Measured numbers and coordinates; each different number is an event.
+            column = pc.cast(pc.if_else(pc.is_nan(column), None, column), pa.large_string())
+        return identifiers(column, self.wanted)
 
     def kind(self, dtype: Any) -> str | None:
         """Return the kind of values for an Arrow type; None if there are no values.
@@ -321,7 +327,7 @@ def read_traces(
     sources: str | Path | Sequence[str | Path],
     *,
     user: str,
-    event: str,
+    event: str | Sequence[str],
     time: str | None = None,
     domain: Domain | None = None,
     keep_times: bool = False,
@@ -337,7 +343,7 @@ def read_traces(
     Args:
         sources: files of tables (.parquet, .arrow, .csv, .jsonl) and folders of such files, in the order of rows.
         user: the column of users: integers or text, the same in all files.
-        event: the column of events, of the same types.
+        event: the column of events: integers, text or floats; or two columns, whose pairs are events.
         time: the column of times that order each user's events, numbers or dates; None if the rows are in order.
         domain: as for `Traces.of`.
         keep_times: whether the traces keep the times; otherwise times only order the events.
@@ -368,21 +374,28 @@ def read_traces(
 
 
 def asked_columns(
-    user: str, event: str, time: str | None, domain: Domain | None = None, prefix: str = ""
+    user: str, event: str | Sequence[str], time: str | None, domain: Domain | None = None, prefix: str = ""
 ) -> list[TraceColumn]:
     """Return the columns of a table of events.
 
     Args:
         user: the column of users.
-        event: the column of events.
+        event: the column of events, or two columns.
         time: the column of times, if any.
         domain: the domain of the events, if any.
         prefix: of the arguments that name the columns.
+
+    Raises:
+        ParameterError: if there are more than two columns of events, or two columns and a domain.
     """
+    names = [event] if isinstance(event, str) else list(event)
+    if not 1 <= len(names) <= (2 if domain is None else 1):
+        raise ParameterError("events.wrong-columns", argument=f"{prefix}event", count=len(names))
     timed = [] if time is None else [TraceColumn(time, "times", timed=True, argument=f"{prefix}time")]
     wanted = "events" if domain is None else "values"
     users = TraceColumn(user, "users", argument=f"{prefix}user")
-    return [users, TraceColumn(event, wanted, domain=domain, argument=f"{prefix}event"), *timed]
+    kinds = zip(names, (wanted, "events of the second column"), strict=False)
+    return [users, *(TraceColumn(name, kind, domain=domain, argument=f"{prefix}event") for name, kind in kinds), *timed]
 
 
 def read_linked(
@@ -439,14 +452,16 @@ def _traces_of(
     unit: str | None = None,
 ) -> list[Traces]:
     """Return the traces of tables, with the same numbers of users and events in all tables."""
-    owners, names, whens, ends = _Names(), _Names(), [], [0]
+    count = sum(not column.timed for column in tables[0].columns) - 1
+    owners, names, whens, ends = _Names(), [_Names() for _ in range(count)], [], [0]
     total, done = sum(rows.count for rows in tables), 0
     for rows in tables:
         times = []
-        for users, events, *timed in prefetched(rows.batches()):
+        for users, *others in prefetched(rows.batches()):
             owners.add(users)
-            names.add(events)
-            times += timed
+            for table, column in zip(names, others[:count], strict=True):
+                table.add(column)
+            times += others[count:]
             done += len(users)
             if progress is not None:
                 progress(done, total)
@@ -456,7 +471,7 @@ def _traces_of(
         whens.append(np.concatenate([np.empty(0, kind), *times]) if timed_rows else None)
         # They exist once more, as one array.
         times.clear()
-    (people, who), (codes, labels) = owners.numbers(), names.numbers()
+    (people, who), (codes, labels) = owners.numbers(), _paired([table.numbers() for table in names])
     count = len(labels)
     if domain is not None:
         codes, count = _codes(domain, labels, tables)[codes], domain.size
@@ -470,11 +485,23 @@ def _traces_of(
             keep_times=keep_times,
             left_out=rows.count - (stop - start),
             names=who,
-            labels=labels if keep_labels and domain is None else None,
+            labels=pa.array(labels) if keep_labels and domain is None else None,
             unit=DATES if rows.kinds.get("times", "").startswith("dates") else unit,
         )
         for rows, when, start, stop in zip(tables, whens, ends, ends[1:], strict=False)
     ]
+
+
+def _paired(columns: Sequence[tuple[AnyArray, Any]]) -> tuple[AnyArray, Any]:
+    """Return the codes and labels of one column of events, or of the pairs of two; labels of pairs are structs."""
+    codes, labels = columns[0]
+    if len(columns) == 1:
+        return codes, labels
+    table, others = KeyTable(), columns[1]
+    codes = table.number(codes.astype(np.int64) * len(others[1]) + others[0])
+    rows = np.divmod(table.column(), max(len(others[1]), 1))
+    parts = [pa.array(names).take(pa.array(row)) for names, row in zip((labels, others[1]), rows, strict=True)]
+    return codes, pa.StructArray.from_arrays(parts, ["first", "second"])
 
 
 def _codes(domain: Domain, names: Any, tables: Sequence[EventTable]) -> AnyArray:

@@ -139,7 +139,7 @@ def link(
         level=level,
         random=source,
     )
-    claims = () if mechanism else _claims(both, split.target.select(there & ~known), level, source)
+    claims = () if mechanism is not None else _claims(both, split.target.select(there & ~known), level, source)
     return Linkage(assessment, traces - inside, claims)
 
 

@@ -18,7 +18,7 @@ events:
 - 1 / sqrt(DC), the cosine of sets;
 - ln(1 + sum of r) over the steps of both, and ln A;
 - the cosine of profiles: sets of events, weighted by r and projected on their largest singular vectors;
-- where there is a clock, the features of two views (`views`): the event at its time of day, and the time of day;
+- the features of all views that the columns allow (`columns`): the event at its time of day, numbers, places;
 - where there are absolute times, the gap between the trace and the time that the user's known events cover (`when`).
 
 The length of a trace is not a feature, because after a cut in halves everybody would have two traces of equal length.
@@ -34,7 +34,8 @@ import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.random import RandomSource
-from discreet.risk.attacks.views import FEATURES, SHARES, clocks_of, views_of
+from discreet.risk.attacks.columns import clocks_of, views_of
+from discreet.risk.attacks.views import FEATURES, SHARES
 from discreet.risk.attacks.when import GAPS, Spans
 from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
 from discreet.risk.kernels.pairs import balanced, nearest, shared_sums
@@ -119,7 +120,7 @@ class Pairs:
         self.activity = (lengths - lengths.mean()).astype(np.float32)
         self._rows = self._event_rows()
         self._steps = self._step_rows()
-        self._views = views_of(self.training, self.target, fine=n <= DENSE_USERS) if hours else []
+        self._views = views_of(self.training, self.target, hours=hours, fine=n <= DENSE_USERS)
         self._spans = Spans.of(self.training, self.target) if times else None
         self.count = _OTHERS + FEATURES * len(self._views) + GAPS * (self._spans is not None)
         self._profiles = _profiles(self, random) if n <= DENSE_USERS else None
@@ -212,8 +213,7 @@ class Pairs:
             features[:, :, _PROFILE] = np.einsum("mr,mlr->ml", self._profiles[0][rows], self._profiles[1][lists])
         start = _OTHERS
         for view in self._views:
-            sums = shared_sums(_cut(view.asked, rows), view.known, lists, view.size)
-            features[:, :, start : start + FEATURES], start = sums, start + FEATURES
+            features[:, :, start : start + FEATURES], start = view.features(rows, lists), start + FEATURES
         if self._spans is not None:
             features[:, :, start:] = self._spans.features(rows, lists)
         features[~there] = 0

@@ -4,8 +4,10 @@ A view gives each event a key. Known counts are spread to similar keys, for exam
 the counts of the trace to attribute are not. The features of a view are, for the key x of both, with a known visits of
 x of A, b visits of B in the trace, and the share p(x) of x in all known events:
 
-- b ln(1 + (1 - lambda)/lambda (a/A) / p(x)), for two lambda: the likelihood of smoothed visits;
-- sqrt(ab / AB), the affinity of visits.
+    b ln(1 + (1 - lambda)/lambda (a/A) / p(x)), for two lambda: the likelihood of smoothed visits.
+
+A grid compares numbers given the hour: how likely is this number for the user at this hour? Known counts a(x, h) are
+spread over neighbouring numbers x and hours h, and become shares of the hour, with a few average events added.
 """
 
 from collections.abc import Sequence
@@ -16,16 +18,17 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.arrays import AnyArray, FloatArray, IntArray
-from discreet.risk.clock import hours_of, seconds_of
 from discreet.risk.kernels.events import invert
-from discreet.risk.kernels.pairs import nearest
-from discreet.risk.traces import Split, Traces
+from discreet.risk.kernels.pairs import nearest, shared_sums
+from discreet.risk.traces import Traces
 
 SHARES = (0.3, 0.03)
 """Lambda: the shares of visits to new places, in two likelihoods."""
-FEATURES = len(SHARES) + 1
-_QUARTER, _QUARTERS, _HALVES = 900, 96, 48
+FEATURES = len(SHARES)
+"""The number of features of a view."""
 _BUDGET = 1 << 15
+_BINS, _HOURS, _ADDED = 48, 24, 0.2
+_USERS_PER_BLOCK = 512
 
 Spread = Sequence[tuple[int, float]]
 """Steps to neighbouring keys, each with its weight."""
@@ -81,12 +84,10 @@ class View:
         popular = np.bincount(columns, counts, size) / max(len(known), 1)
         share = counts / np.repeat(np.maximum(known.lengths, 1), np.diff(offsets))
         odds = share / np.maximum(popular[columns], 1e-300)
-        of_user = [*(np.log1p((1 - new) / new * odds) for new in SHARES), np.sqrt(share)]
+        of_user = [np.log1p((1 - new) / new * odds) for new in SHARES]
         who = np.repeat(np.arange(asked.users), asked.lengths)
         starts, present, visits = _rows(who * np.int64(size) + places, np.ones(len(who)), asked.users, size)
-        affinity = np.sqrt(visits / np.repeat(np.maximum(asked.lengths, 1), np.diff(starts)))
-        of_trace = [*(visits for _ in SHARES), affinity]
-        rows = ((offsets, columns, of_user), (starts, present, of_trace))
+        rows = ((offsets, columns, of_user), (starts, present, [visits] * FEATURES))
         first, second = ((at, key, np.stack(each, axis=1).astype(np.float32)) for at, key, each in rows)
         return cls(first, second, max(size, 1))
 
@@ -107,6 +108,13 @@ class View:
         asked = sides[1].offsets, places.astype(np.int32), np.ones((len(places), 1))
         return cls(known, asked, max(len(there), 1))
 
+    def features(self, rows: slice, lists: AnyArray) -> FloatArray:
+        """Return the ``(m, l, f)`` features of some probes with the candidates on their lists."""
+        offsets, keys, weights = self.asked
+        inside = slice(offsets[rows.start], offsets[rows.start + len(lists)])
+        starts = offsets[rows.start : rows.start + len(lists) + 1] - inside.start
+        return shared_sums((starts, keys[inside], weights[inside]), self.known, lists, self.size)
+
     @cached_property
     def _matrices(self) -> tuple[Any, Any]:
         """Sparse matrices of the first weights: of the probes, and of the keys by user."""
@@ -124,37 +132,92 @@ class View:
         return np.asarray((asked[rows] @ known).toarray())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """A table of numbers and hours for every user, for up to some 20,000 users.
+
+    Attributes:
+        known: ``(n, k, 2)`` weights of the cells; the cell of a number and an hour is number * hours + hour.
+        asked: sparse ``(m, k)`` counts of the probes' events in the cells.
+    """
+
+    known: AnyArray
+    asked: Any
+
+    @classmethod
+    def of(cls, sides: Sequence[Traces], ranks: AnyArray, hours: Sequence[AnyArray] | None) -> Self:
+        """Return the grid.
+
+        Args:
+            sides: the candidates' known events, and the probes' events.
+            ranks: ``(d,)`` ranks of the events' numbers in the known events, in (0, 1).
+            hours: ``(m,)`` hours of the day, of the known events and of the probes' events; None without times.
+        """
+        from scipy.sparse import csr_array
+        from scipy.special import ndtri
+
+        scores = (ndtri(np.clip(ranks, 1e-4, 1 - 1e-4)) + 3) * (_BINS / 6)
+        bins, width = np.clip(scores.astype(np.int64), 0, _BINS - 1), 1 if hours is None else _HOURS
+        cells = [bins[side.events] * width + (0 if hours is None else hours[place]) for place, side in enumerate(sides)]
+        known, asked = (
+            csr_array((np.ones(len(side)), cell, side.offsets.copy()), shape=(side.users, _BINS * width))
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        known.sum_duplicates()
+        asked.sum_duplicates()
+        smoothing = _smoothing(_BINS, 2.0), _smoothing(width, 1.2, wraps=True)
+        everybody = _smoothed(np.asarray(known.sum(axis=0))[None], smoothing)
+        usual = everybody / np.maximum(everybody.sum(axis=1, keepdims=True), 1e-300)
+        table = np.empty((sides[0].users, _BINS * width, FEATURES), np.float32)
+        for start in range(0, len(table), _USERS_PER_BLOCK):
+            counts = _smoothed(known[start : start + _USERS_PER_BLOCK].toarray(), smoothing)
+            odds = (counts + _ADDED * usual) / (counts.sum(axis=1, keepdims=True) + _ADDED)
+            odds = (odds / np.maximum(usual, 1e-300)).reshape(len(counts), -1)
+            for place, new in enumerate(SHARES):
+                table[start : start + len(counts), :, place] = np.log1p((1 - new) / new * odds)
+        return cls(table, asked)
+
+    def features(self, rows: slice, lists: AnyArray) -> FloatArray:
+        """Return the ``(m, l, 2)`` features of some probes with the candidates on their lists."""
+        features = np.empty((*lists.shape, FEATURES), np.float32)
+        for place, candidates in enumerate(lists):
+            inside = slice(*self.asked.indptr[rows.start + place : rows.start + place + 2])
+            weights = self.known[candidates[:, None], self.asked.indices[inside]]
+            features[place] = np.einsum("lkf,k->lf", weights, self.asked.data[inside])
+        return features
+
+    def nearest(self, users: int, most: int) -> AnyArray:
+        """Return ``(probes, most)`` candidates with the largest likelihood, in any order."""
+        lists = np.empty((self.asked.shape[0], min(most, users)), np.int32)
+        for start in range(0, len(lists), _USERS_PER_BLOCK):
+            block = slice(start, start + _USERS_PER_BLOCK)
+            lists[block] = np.argpartition(-self.scores(block), lists.shape[1] - 1, axis=1)[:, : lists.shape[1]]
+        return lists
+
+    def scores(self, rows: Any) -> FloatArray:
+        """Return the ``(m, n)`` likelihoods of some probes for all users, without the terms that all users share."""
+        return np.asarray(self.asked[rows] @ self.known[:, :, 0].T)
+
+
+def _smoothing(size: int, deviation: float, *, wraps: bool = False) -> FloatArray:
+    """Return the ``(size, size)`` matrix that spreads counts to neighbours; at the ends they stay inside."""
+    matrix = np.zeros((size, size))
+    for step, weight in gaussian(deviation, round(3 * deviation)):
+        places = np.arange(size) + step
+        np.add.at(matrix, (np.arange(size), places % size if wraps else np.clip(places, 0, size - 1)), weight)
+    return matrix
+
+
+def _smoothed(counts: FloatArray, smoothing: tuple[FloatArray, FloatArray]) -> FloatArray:
+    """Return ``(n, bins, hours)`` smoothed counts for ``(n, bins * hours)`` counts."""
+    table = counts.reshape(len(counts), len(smoothing[0]), len(smoothing[1]))
+    smoothed: FloatArray = smoothing[0].T @ table @ smoothing[1]
+    return smoothed
+
+
 def _rows(codes: IntArray, weights: FloatArray, users: int, size: int) -> tuple[IntArray, AnyArray, FloatArray]:
     """Return the different keys of each user with the sums of their weights, from codes user * size + key."""
     distinct, places = np.unique(codes, return_inverse=True)
     offsets = np.searchsorted(distinct, np.arange(users + 1) * np.int64(size)).astype(np.int64)
     sums: FloatArray = np.bincount(places, weights, len(distinct)).astype(np.float64)
     return offsets, (distinct % max(size, 1)).astype(np.int32), sums
-
-
-def clocks_of(split: Split) -> tuple[bool, bool]:
-    """Return two flags of a split: both sides have hours, and both have absolute times."""
-    sides = [(side.times, side.unit) for side in (split.training, split.target)]
-    if any(times is None for times, _ in sides):
-        return False, False
-    hours, times = ([clock(*side) is not None for side in sides] for clock in (hours_of, seconds_of))
-    return all(hours), all(times) and all(len(side) > 0 for side in (split.training, split.target))
-
-
-def views_of(training: Traces, target: Traces, *, fine: bool) -> list[View]:
-    """Return the views of events by the time of day; both sides have a clock.
-
-    Args:
-        training: the known events of each candidate.
-        target: the events of each probe.
-        fine: whether to compare quarters of an hour, spread to neighbouring ones; otherwise hours, for many users.
-    """
-    sides = training, target
-    seconds = [seconds_of(side.times, side.unit) for side in sides]
-    quarters = [(side // _QUARTER % _QUARTERS).astype(np.int64) for side in seconds if side is not None]
-    events = [side.events.astype(np.int64) for side in sides]
-    size, spread = (_QUARTERS, gaussian(1.5, 4)) if fine else (24, gaussian(1.0, 0))
-    both = [code * size + quarter * size // _QUARTERS for code, quarter in zip(events, quarters, strict=True)]
-    size = _HALVES if fine else 24
-    alone = [quarter * size // _QUARTERS for quarter in quarters]
-    return [View.of(sides, both, spread, _QUARTERS if fine else 24), View.of(sides, alone, spread, size)]

@@ -97,12 +97,14 @@ def _ladder(part: str, events: Events, reports: int) -> list[Defence]:
     counted = {"first": first_events, "rare": without_rare}.get(kind)
     if counted is not None and all(map(_COUNT.fullmatch, numbers.split("/"))):
         return [counted(int(number)) for number in numbers.split("/")]
-    if equals and column in (events.event, events.time):
+    if equals and len(events.event) > 1 and column != events.time:
+        raise ParameterError("defence.two-columns", argument="defences", part=part)
+    if equals and column in (*events.event, events.time):
         coarser = coarser_times if column == events.time else coarser_events
         return [coarser(column, Step(step)) for step in steps.split("/")]
     if part.endswith(PLANS):
         return [_of_plan(Path(part), reports)]
-    raise ParameterError("defence.unknown", event=events.event, events=events.time or "-", part=part)
+    raise ParameterError("defence.unknown", event=events.event[0], events=events.time or "-", part=part)
 
 
 def _of_plan(path: Path, reports: int) -> Defence:

@@ -31,7 +31,12 @@ class Events(OptionGroup):
     """The columns of the table of events, and the attacker's knowledge of each user."""
 
     user: str = option("--user", default="user", help="Column that says whose event it is.")
-    event: str = option("--event", default="event", help="Column of events.")
+    event: tuple[str, ...] = option(
+        "--event",
+        default=["event"],
+        multiple=True,
+        help="Column of events; two for pairs, as place and category, or latitude and longitude.",
+    )
     time: str | None = option("--time", help="Column by which a user's events are ordered. [order of the rows]")
     unit: str | None = option(
         "--time-unit",

@@ -32,8 +32,8 @@ class KnownTable(OptionGroup):
     known_user: str | None = option(
         "--known-user", metavar="COLUMN", needs=_NEEDS, help="Its column of users, as those of the release. [--user]"
     )
-    known_event: str | None = option(
-        "--known-event", metavar="COLUMN", needs=_NEEDS, help="Its column of events. [--event]"
+    known_event: tuple[str, ...] = option(
+        "--known-event", multiple=True, metavar="COLUMN", needs=_NEEDS, help="Its columns of events. [--event]"
     )
     known_time: str | None = option(
         "--known-time", metavar="COLUMN", needs=_NEEDS, help="Its column of times. [--time]"
@@ -43,9 +43,11 @@ class KnownTable(OptionGroup):
         """Return the traces of the release as target, and the known traces as training."""
         assert self.known is not None
         refuse_idle(["split", "least"], _ONE_TABLE)
-        columns, others = (events.user, events.event, events.time), (self.known_user, self.known_event, self.known_time)
-        user, event, time = (other or column for other, column in zip(others, columns, strict=True))
-        asked = asked_columns(*columns, domain), asked_columns(str(user), str(event), time, domain)
+        user, event, time = self.known_user or events.user, self.known_event or events.event, self.known_time
+        asked = (
+            asked_columns(events.user, events.event, events.time, domain),
+            asked_columns(user, event, time or events.time, domain),
+        )
         with progress_bar("reading the events") as progress:
             how = partial(progress, "reading the events")
             about: dict[str, Any] = {"missing": events.missing, "unit": events.unit, "progress": how}

@@ -277,7 +277,6 @@ _OF_TRACES: dict[str, Any] = {
     "attacker": lambda assessment: ATTACKS[assessment.attack].words if assessment.attack in ATTACKS else _OWN,
     "traces_of_which_nothing_was_learned": "unlearned",
     "hours_not_used": "clock",
-    "numbers_not_used": "unused",
     "uniqueness": "unique",
     "by_number_of_events": "by_events",
     "traces_that_differ_at_most": "unique.limit",
