@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from discreet import Domain, SeededRandom
 from discreet.risk.assessment import assess
 from discreet.risk.traces import Traces, maximum_knowledge
-from discreet.risk.uniqueness import FEW, MOST_EVENTS, uniqueness
+from discreet.risk.uniqueness import MOST_EVENTS, uniqueness
 
 ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=5), min_size=1, max_size=7)
 
@@ -35,7 +35,6 @@ def test_traces_that_nobody_else_has(rows: list[list[int]]) -> None:
     # All events of everybody.
     having = [sum(one <= other for other in sets) for one in sets]
     assert found.singled_out[-1].value == pytest.approx(np.mean([count == 1 for count in having]))
-    assert found.among_few[-1].value == pytest.approx(np.mean([count <= FEW for count in having]))
     assert len(found.singled_out) == MOST_EVENTS
 
 
@@ -50,10 +49,8 @@ def test_random_events_single_out_as_often_as_all_choices_of_them() -> None:
             for some in combinations(one, events):
                 counts[some] = counts.get(some, 0) + 1
         exact = sum(count == 1 for count in counts.values()) / (len(sets) * comb(6, events))
-        few = sum(count for count in counts.values() if count <= FEW) / (len(sets) * comb(6, events))
-        for rate, wanted in ((found.singled_out[events - 1], exact), (found.among_few[events - 1], few)):
-            assert rate.low <= wanted <= rate.high
-    assert 0 < found.among_few[4].value < 1
+        rate = found.singled_out[events - 1]
+        assert rate.low <= exact <= rate.high
 
 
 def test_no_attack_names_more_than_there_are_different_traces() -> None:

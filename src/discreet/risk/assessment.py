@@ -24,7 +24,7 @@ from discreet.risk.attacks.traces import ALL, WHEN, Attacks, Attempt, Naming, le
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
 from discreet.risk.clock import clock_sentence
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
-from discreet.risk.scores.rates import DET, RankCurve, Rate, det, pse_of_ranks, rank_curve, rate
+from discreet.risk.scores.rates import DET, RankCurve, Rate, det, pse_of_ranks, rank_curve
 from discreet.risk.scores.scores import Ranks, Scores
 from discreet.risk.traces import Split
 from discreet.risk.uniqueness import Uniqueness, uniqueness
@@ -116,11 +116,6 @@ class Assessment(ABC):
         """The assessment as sentences."""
 
     @property
-    def by_events(self) -> tuple["TraceGroup", ...]:
-        """The success rates by the number of events per trace; empty for reports."""
-        return ()
-
-    @property
     def risk_note(self) -> str:
         """A remark on `risk` in brackets; empty if the risk bounds every attack."""
         return ""
@@ -184,41 +179,6 @@ class Assessment(ABC):
     def _bits(self) -> str:
         takes = f"of the {log2(self.users):.3g} bits that it takes to name somebody"
         return f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
-
-
-@dataclass(frozen=True, slots=True)
-class TraceGroup:
-    """The traces with a similar number of events.
-
-    Attributes:
-        fewest: the smallest number of events of a trace.
-        most: the largest number of events of a trace.
-        success: the rate at which the attack identifies the right users of these traces.
-
-    Example:
-        >>> from discreet.core.random import SeededRandom
-        >>> from discreet.risk.traces import Traces, by_half
-        >>> traces = Traces.of(["u1"] * 4 + ["u2"] * 4 + ["u3"] * 8, list("abab") + list("cccc") + list("dededede"))
-        >>> groups = assess(by_half(traces), random=SeededRandom(1)).by_events
-        >>> [(one.fewest, one.most, one.success.value) for one in groups]
-        [(2, 4, 1.0)]
-    """
-
-    fewest: int
-    most: int
-    success: Rate
-
-
-def even_groups(numbers: Any) -> IntArray:
-    """Return groups 0, 1, ... for ``(m,)`` numbers: up to ten groups of about equal size; equal numbers share a group.
-
-    Example:
-        >>> even_groups(np.array([1, 1, 1, 5, 9])).tolist()
-        [0, 0, 0, 1, 1]
-    """
-    edges = np.unique(np.quantile(numbers, np.linspace(0, 1, 11), method="lower"))
-    groups: IntArray = np.unique(np.searchsorted(edges[1:-1], numbers, "right"), return_inverse=True)[1]
-    return groups
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -286,22 +246,6 @@ class TraceAssessment(Assessment):
     def consistent(self) -> bool:
         """True if no measured figure exceeds its bound by more than chance allows."""
         return self.certified <= self.alpha and self.success.low <= self.unique.limit
-
-    @property
-    def by_events(self) -> tuple["TraceGroup", ...]:
-        """The success rates by the number of events per trace, in up to ten groups of about equal size.
-
-        The intervals of all groups hold together, so that any group may be selected.
-        """
-        hits, groups = self.places.hits(), even_groups(self.events)
-        level = level_of_each(self.success.level, int(groups.max()) + 1)
-        rates = []
-        for group in range(int(groups.max()) + 1):
-            inside = groups == group
-            fewest, most = int(self.events[inside].min()), int(self.events[inside].max())
-            named = rate(float(hits[inside].sum()), int(inside.sum()), level=level)
-            rates.append(TraceGroup(fewest, most, named))
-        return tuple(rates)
 
     @property
     def chance_sentence(self) -> str:

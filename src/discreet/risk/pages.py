@@ -91,10 +91,6 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
         rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
     if unique is not None:
-        worst = max(assessment.by_events, key=lambda attack: attack.success.value)
-        span = f"{worst.fewest}" if worst.fewest == worst.most else f"{worst.fewest} to {worst.most}"
-        named_of_these = _with_interval(worst.success, assessment)
-        rows[1:1] = [[f"right user named, of traces with {span} events", named_of_these, ""]]
         fourth = unique.singled_out[3]
         rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
         rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]

@@ -19,9 +19,6 @@ from discreet.risk.scores.rates import Rate, rate
 from discreet.risk.traces import Traces
 
 MOST_EVENTS = 10
-FEW = 5
-"""The most users with the same events that count as few."""
-
 _DRAWN = 2_000
 
 
@@ -36,7 +33,6 @@ class Uniqueness:
         unique_sets: number of traces with a set of events that nobody else has.
         singled_out: for p = 1, 2, ..., 10, the rate of users who alone have p of their different events, drawn at
             random, or all if there are fewer.
-        among_few: likewise the rate of users for whom at most 5 users, themselves included, have the p events.
     """
 
     traces: int
@@ -44,7 +40,6 @@ class Uniqueness:
     unique: int
     unique_sets: int
     singled_out: tuple[Rate, ...]
-    among_few: tuple[Rate, ...]
 
     @property
     def limit(self) -> float:
@@ -100,7 +95,6 @@ def uniqueness(traces: Traces, *, level: float = 0.95, random: RandomSource | No
         sum(count == 1 for count in counts.values()),
         sum(count == 1 for count in same.values()),
         tuple(rate(float(column.sum()), len(chosen), level=level) for column in (having == 1).T),
-        tuple(rate(float(column.sum()), len(chosen), level=level) for column in (having <= FEW).T),
     )
 
 

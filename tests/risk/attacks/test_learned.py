@@ -212,6 +212,19 @@ def test_joint_margins_name_nearly_as_many_as_those_of_all_permutations(monkeypa
     assert named["jointly"] > 0.995 * named["exact"]
 
 
+def test_strong_scores_do_not_overflow() -> None:
+    """Half of the traces have scores far beyond what exponentials can hold, for users whom others want too."""
+    generator, n = np.random.default_rng(1), 200
+    scores = generator.normal(0, 300, (n, n)) + np.diag(np.where(np.arange(n) % 2, 1500, 600))
+    scores -= scores.max(axis=1, keepdims=True)
+    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    lists, rest = np.tile(np.arange(n, dtype=np.int32), (n, 1)), np.full(n, -np.inf)
+    posterior = Posterior(np.arange(n), lists, logs, rest, np.zeros(n), np.zeros(n, np.bool_))
+    alone, jointly = (one.ranks().hits().mean() for one in (posterior, posterior.jointly()))
+    assert np.isfinite(posterior.jointly().logs).all()
+    assert jointly >= alone > 0.5
+
+
 def test_missing_traces_may_be_anybodys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.risk.attacks.learned.EVEN", 1e-6)
     split = by_half(habits(np.random.default_rng(6), 50, 12, 20, loyal=0.9))

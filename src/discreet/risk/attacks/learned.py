@@ -57,7 +57,7 @@ _RANK, _ITERATIONS = 96, 4
 _PROBES_PER_BLOCK = 1 << 11
 _PRECISION = 0.1
 _STEPS, _LEAST_STEP = 60, 1e-6
-_ROUNDS, EVEN, _SHARPER, _TINY = 200, 5e-3, 1.5, 1e-300
+_ROUNDS, EVEN, _SHARPER, _FLOOR, _TINY = 200, 5e-3, 1.5, 25.0, 1e-300
 _MOST = 1000.0
 
 
@@ -463,11 +463,14 @@ class Posterior:
         belong to anybody.
         """
         m, n, there = len(self.users), len(self.common), self.lists >= 0
-        # Factors of rows do not matter here: the largest weight of a row is made about 1, for single precision.
+        # Factors of rows do not matter here: the largest weight of a row is made about 1, for single precision. Without
+        # a least weight, users whom only one trace can have would get factors beyond all numbers.
         largest, factors = np.maximum(self.logs.max(axis=1), self.rest), _SHARPER * self.common
+        listed = np.maximum(self.logs, largest[:, None] - _FLOOR)
+        unlisted = np.where(np.isfinite(self.rest), np.maximum(self.rest, largest - _FLOOR), -np.inf)
         common, columns = np.exp(factors), np.ones(n)
-        rest = np.exp(_SHARPER * (self.rest - largest)).astype(np.float32)
-        above = np.exp(_SHARPER * (self.logs - largest[:, None]).astype(np.float32))
+        rest = np.exp(_SHARPER * (unlisted - largest)).astype(np.float32)
+        above = np.exp(_SHARPER * (listed - largest[:, None]).astype(np.float32))
         above -= rest[:, None] * common.astype(np.float32)[self.lists]
         for _ in range(_ROUNDS):
             rows, sums = balanced(self.lists, above, columns, (rest, float(common @ columns)))
@@ -477,8 +480,8 @@ class Posterior:
                 break
             columns = columns / np.maximum(filled, _TINY)
         columns, rows = np.log(columns), np.log(rows) - _SHARPER * largest
-        logs = np.where(there, _SHARPER * self.logs + rows[:, None] + columns[self.lists], -np.inf)
-        return replace(self, logs=logs, rest=_SHARPER * self.rest + rows, common=factors + columns)
+        logs = np.where(there, _SHARPER * listed + rows[:, None] + columns[self.lists], -np.inf)
+        return replace(self, logs=logs, rest=_SHARPER * unlisted + rows, common=factors + columns)
 
 
 def _in_units(logs: FloatArray) -> IntArray:

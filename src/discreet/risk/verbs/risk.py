@@ -278,7 +278,6 @@ _OF_TRACES: dict[str, Any] = {
     "traces_of_which_nothing_was_learned": "unlearned",
     "hours_not_used": "clock",
     "uniqueness": "unique",
-    "by_number_of_events": "by_events",
     "traces_that_differ_at_most": "unique.limit",
 }
 _OF_REPORTS: dict[str, Any] = {
