@@ -10,7 +10,7 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.extras import optional
 from discreet.pictures.charts import records_of, self_contained
-from discreet.risk.rank_chart import colour_of
+from discreet.pictures.curves import COLOURS
 
 _TICKS = (1e-6, 1e-5, 1e-4, 1e-3, 0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.995, 0.999)
 _LEAST, _MOST = 1e-7, 0.9999
@@ -33,6 +33,13 @@ class DetLine:
     far: FloatArray
     frr: FloatArray
     equal: float
+
+
+def colour_of(alt: Any, names: Sequence[str]) -> Any:
+    """Return the colours of lines with these names, with a legend if there are several."""
+    colours = [COLOURS[place % len(COLOURS)] for place in range(len(names))]
+    legend = alt.Legend(title=None, orient="right", labelFontSize=12) if len(names) > 1 else None
+    return alt.Color("name:N", scale=alt.Scale(domain=list(names), range=colours), legend=legend)
 
 
 def deviate(rate: float) -> float:

@@ -19,7 +19,7 @@ FORMS = (TRACES, SCORES, COMPARE, DEFENCES)
 RISK = main.commands["risk"]
 # What one form of compare takes and the other refuses.
 OF_DEFENCES = {
-    *("traces", "defences", "alone", "seed"),
+    *("traces", "defences", "seed"),
     *("user", "event", "time", "unit", "missing", "split", "least"),
 }
 NOT_OF = {COMPARE: OF_DEFENCES, DEFENCES: {"users", "prior"}}

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.arrays import FloatArray, IntArray
 from discreet.core.checks import checked_whole
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.result_table import ResultTable
@@ -473,7 +473,8 @@ def _of_traces(
     success: Rate = shared["ranks"].rates[0]
     ranks, users = outcome.ranks, split.training.users
     guessed = split.training is not split.target and success.low <= 1 / users and success.high < 1
-    unlearned = 1.0 if guessed else _share_unlearned(ranks, outcome.blind)
+    # The trace has no similarity to its own user, or less than to most other users.
+    unlearned = 1.0 if guessed else float(np.mean(outcome.blind | ranks.misled))
     events, known = split.target.lengths[ranks.users], split.training.lengths[ranks.users]
     # A side without times comes first, because the other one then needs no unit.
     sides = sorted((split.training, split.target), key=lambda side: side.times is not None)
@@ -497,8 +498,3 @@ def _refuse_unknown(split: Split) -> None:
         raise DataError(
             "traces.mostly-unknown", argument="split", unknown=unknown, users=split.training.users, most=MOST_UNKNOWN
         )
-
-
-def _share_unlearned(ranks: Ranks, blind: BoolArray) -> float:
-    """Return the share of probes without similarity to their own user, or with less than to most other users."""
-    return float(np.mean(blind | ranks.misled))

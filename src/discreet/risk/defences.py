@@ -257,7 +257,6 @@ def compare_defences(
     split: Split,
     defences: Sequence[Defence],
     *,
-    alone: bool = False,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> DefenceComparison:
@@ -266,7 +265,6 @@ def compare_defences(
     Args:
         split: the attacker's knowledge, and the release before any defence.
         defences: the defences.
-        alone: as for `assess`.
         level: the confidence level of all intervals together.
         random: as for `assess`.
 
@@ -290,8 +288,8 @@ def compare_defences(
         left = int(np.count_nonzero(after.target.lengths))
         if left < 2:
             raise DataError("defence.leaves-too-few", name=defence.name, left=left)
-        how: dict[str, Any] = {"alone": alone, "mechanism": defence.mechanism, "reports": defence.reports}
-        assessment = assess(after, **how, level=each, random=source)
+        sent = defence.mechanism, defence.reports
+        assessment = assess(after, mechanism=sent[0], reports=sent[1], level=each, random=source)
         rows.append(_row(defence, after, assessment, users, before))
     rows.sort(key=lambda row: (row.risk, row.loss))
     return DefenceComparison(tuple(rows), level)

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from discreet.errors import ParameterError
 
-AS_IT_IS, LEFT_OUT = "as it is", "*"
+LEFT_OUT = "*"
 
 _WIDTH = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)-(?:year|wide|degree)s?", re.ASCII)
 _TIME = re.compile(r"(?:(\d{1,5})-)?(hour|day|week)s?", re.ASCII)
@@ -35,7 +35,7 @@ class Step:
     """A step of generalisation, which makes the values of a column coarser.
 
     Attributes:
-        text: its short form, such as ``5-year``; `AS_IT_IS` for no change.
+        text: its short form, such as ``5-year``.
 
     Raises:
         ParameterError: if the text is not such a form.
@@ -48,10 +48,10 @@ class Step:
         ['816', '819']
     """
 
-    text: str = AS_IT_IS
+    text: str
 
     def __post_init__(self) -> None:
-        known = self.text in (AS_IT_IS, LEFT_OUT, *_SPANS)
+        known = self.text in (LEFT_OUT, *_SPANS)
         if not (known or self.width or self.length or self.seconds):
             raise ParameterError("generalisation.unknown", text=self.text)
 
@@ -80,7 +80,7 @@ class Step:
             ParameterError: if values of this type cannot be made coarser in this way; ``name`` is the column's name.
         """
         kind = values.type
-        if self.text == AS_IT_IS or pa.types.is_null(kind):
+        if pa.types.is_null(kind):
             return values
         if self.text == LEFT_OUT:
             return pa.repeat(pa.scalar(LEFT_OUT), len(values))

@@ -112,8 +112,9 @@ def _ranks(assessment: Assessment) -> PageFigure:
     level = assessment.success.level
     places = assessment.places
     ranks = rank_curve(places.greater, places.ties, users=assessment.users, level=level)
+    points = [(k, rate.value, rate.low, rate.high) for k, rate in zip(ranks.ks, ranks.rates, strict=True)]
     return PageFigure.of(
-        rank_chart([ranks.line(assessment.attack)], users=assessment.users),
+        rank_chart(points, users=assessment.users, level=level),
         "How often the right user is among the k best, with what guessing finds.",
         f"A curve that rises with k: the right user is the best of {assessment.users:,} in "
         f"{assessment.success.value:.1%} of the cases, and among the {assessment.largest_list} best in "

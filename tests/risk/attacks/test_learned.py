@@ -72,11 +72,8 @@ def spelled_out(split: Split, probe: int, user: int) -> list[float]:
     late = {x: sum(1 / (len(history) - i + 1) for i, y in enumerate(history) if y == x) for x in both}
     early = {x: sum(1 / (i + 2) for i, y in enumerate(trace) if y == x) for x in both}
     recent = sum(rarity[x] * late[x] * early[x] for x in both)
-    steps = [set(pairwise(row)) for row in known]
-    made = set(pairwise(trace)) & steps[user]
-    moves = log1p(sum(log(n / sum(step in one for one in steps)) for step in made))
     activity = log(max(len(history), 1)) - float(np.mean([log(max(len(row), 1)) for row in known]))
-    return [*likelihood, rare, cosine, recent, moves, activity]
+    return [*likelihood, rare, cosine, recent, activity]
 
 
 def test_features_by_a_loop() -> None:
@@ -88,8 +85,8 @@ def test_features_by_a_loop() -> None:
         wanted = spelled_out(split, probe, user)
         assert found[probe, user, : len(wanted)] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
     # The cosine of profiles comes last.
-    assert found.shape[2] == 8
-    assert (np.abs(found[:, :, 7]) <= 1 + 1e-5).all()
+    assert found.shape[2] == 7
+    assert (np.abs(found[:, :, 6]) <= 1 + 1e-5).all()
 
 
 def test_views_by_a_loop() -> None:
@@ -99,7 +96,7 @@ def test_views_by_a_loop() -> None:
     times = 1_700_006_400 + np.sort(generator.integers(0, 400, 48)) * 900
     split = by_half(Traces.of(who, events, times, domain=Domain(range(3))))
     lists = np.tile(np.arange(6, dtype=np.int32), (6, 1))
-    found = Pairs(split, np.arange(6), SeededRandom(1)).features(lists)[:, :, 8:12]
+    found = Pairs(split, np.arange(6), SeededRandom(1)).features(lists)[:, :, 7:11]
     steps = np.arange(-4, 5)
     kernel = np.exp(-(steps**2) / 4.5) / np.exp(-(steps**2) / 4.5).sum()
     grids = {96: [], 48: []}

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from discreet.arrays import FloatArray, IntArray
 from discreet.core.arrow import one_array
-from discreet.risk.attacks.views import Grid, View, gaussian
+from discreet.risk.attacks.views import NumberGrid, View, gaussian
 from discreet.risk.clock import hours_of, seconds_of
 from discreet.risk.traces import Split, Traces
 
@@ -32,7 +32,7 @@ _DATES, _ALONE = 200, [(0, 1.0)]
 _CELLS, _SIDE, _KM_PER_DEGREE = (0.3, 1.0, 4.0), 1 << 20, 111.2
 _COORDINATES = r"^\s*-?\d{1,2}(\.\d+)?\s*[,; ]\s*-?\d{1,3}(\.\d+)?\s*$"
 
-Views = list[View | Grid]
+Views = list[View | NumberGrid]
 Sides = tuple[Traces, Traces]
 
 
@@ -67,28 +67,26 @@ def views_of(training: Traces, target: Traces, *, hours: bool, fine: bool) -> Vi
     return views
 
 
-def plain_views(split: Split) -> dict[str, Callable[[], View | Grid]]:
+def plain_views(split: Split) -> dict[str, Callable[[], View | NumberGrid]]:
     """Return a function for each plain attack that the columns of a split allow; its probes are all users."""
     sides, (hours, absolute), columns = (split.training, split.target), clocks_of(split), _columns(split.training)
-    views: dict[str, Callable[[], View | Grid]] = {"event": lambda: View.of(sides, _events(sides), _ALONE, 1)}
+    views: dict[str, Callable[[], View | NumberGrid]] = {"event": lambda: View.of(sides, _events(sides), _ALONE, 1)}
     if absolute:
         views["weekday"] = lambda: View.of(sides, _parts(sides, _DAY, 7), _ALONE, 7)
-        views["date"] = lambda: View.of(sides, _dates(sides), gaussian(1.5, 4), 2 * _DATES)
+        views["date"] = lambda: View.of(sides, _dates(sides), gaussian(1.5, 4), 1 << 40)
     if hours:
         views["event-hour"] = lambda: _at_hours(sides, _events(sides), True)
         views["hour"] = lambda: _half_hours(sides, True)
     numbers, places = _numbers(columns), _kilometres(columns)
-    if numbers is not None:
-        views["number"] = lambda: _of_numbers(sides, numbers, hours=False, fine=True)
-    if numbers is not None and hours:
-        views["number-hour"] = lambda: _of_numbers(sides, numbers, hours=True, fine=True)
+    for name, at_hours in zip(PLAIN[5:7], (False, True)[: 1 + hours], strict=False):
+        if numbers is not None:
+            views[name] = partial(_of_numbers, sides, numbers, hours=at_hours, fine=True)
     if places is not None:
         views["place"] = lambda: _cells(sides, places, _CELLS[1], True)
     elif len(columns) > 1:
         for name, column in zip(PLAIN[-2:], columns, strict=True):
             codes = _codes(sides, column)
-            at = partial(_at_hours, sides, codes, True) if hours else partial(View.of, sides, codes, _ALONE, 1)
-            views[name] = at
+            views[name] = partial(_at_hours, sides, codes, True) if hours else partial(View.of, sides, codes, _ALONE, 1)
     return views
 
 
@@ -116,11 +114,9 @@ def _parts(sides: Sides, length: int, count: int) -> list[IntArray]:
 
 
 def _dates(sides: Sides) -> list[IntArray]:
-    """Return the numbers of 200 equal parts of the time that all events cover, with room beside them."""
-    seconds = [np.asarray(seconds_of(side.times, side.unit)) for side in sides]
-    first, last = min(side.min() for side in seconds), max(side.max() for side in seconds)
-    width = max((last - first) / (_DATES - 1), 1)
-    return [((side - first) / width).astype(np.int64) + _DATES // 2 for side in seconds]
+    """Return the numbers of parts of time; 200 parts cover all events."""
+    seconds = np.concatenate([np.asarray(seconds_of(side.times, side.unit)) for side in sides])
+    return _parts(sides, max(int(np.ptp(seconds) / _DATES), 1), 1 << 40)
 
 
 def _at_hours(sides: Sides, codes: Sequence[IntArray], fine: bool) -> View:
@@ -138,8 +134,8 @@ def _half_hours(sides: Sides, fine: bool) -> View:
 
 def _numbers(columns: Sequence[Any]) -> FloatArray | None:
     """Return the first column of labels that are finite numbers; None for none, or if they are coordinates."""
-    found = [numbers for column in columns if (numbers := _as_numbers(column)) is not None]
-    return found[0] if found and _kilometres(columns) is None else None
+    numeric = [numbers for column in columns if (numbers := _as_numbers(column)) is not None]
+    return numeric[0] if numeric and _kilometres(columns) is None else None
 
 
 def _as_numbers(labels: Any) -> FloatArray | None:
@@ -150,13 +146,13 @@ def _as_numbers(labels: Any) -> FloatArray | None:
     return numbers if len(numbers) > 1 and np.isfinite(numbers).all() else None
 
 
-def _of_numbers(sides: Sides, numbers: FloatArray, *, hours: bool, fine: bool) -> View | Grid:
+def _of_numbers(sides: Sides, numbers: FloatArray, *, hours: bool, fine: bool) -> View | NumberGrid:
     """Return the grid of numbers given the hour; for many users the view of their ranks in 32 bins."""
     distinct, places = np.unique(numbers, return_inverse=True)
     counts = np.bincount(places[sides[0].events], minlength=len(distinct))
     ranks = ((np.cumsum(counts) - counts / 2) / max(counts.sum(), 1))[places]
     if fine:
-        return Grid.of(sides, ranks, _parts(sides, _DAY // _HOURS, _HOURS) if hours else None)
+        return NumberGrid.of(sides, ranks, _parts(sides, _DAY // _HOURS, _HOURS) if hours else None)
     bins = np.minimum((ranks * 32).astype(np.int64), 31)
     return View.of(sides, [bins[side.events] for side in sides], _ALONE, 1)
 
@@ -175,7 +171,8 @@ def _kilometres(columns: Sequence[Any]) -> FloatArray | None:
     # Whole numbers in these ranges may be anything.
     if (np.abs(degrees) > [90, 180]).any() or (degrees == np.floor(degrees)).all():
         return None
-    return degrees * _KM_PER_DEGREE * [1, np.cos(np.radians(np.median(degrees[:, 0])))]
+    kilometres: FloatArray = degrees * _KM_PER_DEGREE * [1, np.cos(np.radians(np.median(degrees[:, 0])))]
+    return kilometres
 
 
 def _cells(sides: Sides, kilometres: FloatArray, size: float, fine: bool) -> View:

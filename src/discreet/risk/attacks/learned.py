@@ -16,7 +16,7 @@ events:
 - b ln(1 + (1 - lambda)/lambda (a/A) / p(x)) for two lambda: the likelihood of smoothed visits;
 - r(x), and r(x) weighted by how late the user and how early the trace had x;
 - 1 / sqrt(DC), the cosine of sets;
-- ln(1 + sum of r) over the steps of both, and ln A;
+- ln A;
 - the cosine of profiles: sets of events, weighted by r and projected on their largest singular vectors;
 - the features of all views that the columns allow (`columns`): the event at its time of day, numbers, places;
 - where there are absolute times, the gap between the trace and the time that the user's known events cover (`when`).
@@ -37,7 +37,7 @@ from discreet.core.random import RandomSource
 from discreet.risk.attacks.columns import clocks_of, views_of
 from discreet.risk.attacks.views import FEATURES, SHARES
 from discreet.risk.attacks.when import GAPS, Spans
-from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
+from discreet.risk.kernels.events import invert
 from discreet.risk.kernels.pairs import balanced, nearest, shared_sums
 from discreet.risk.scores.pse import generator_of
 from discreet.risk.scores.scores import Ranks, Scores, folded
@@ -48,7 +48,7 @@ UNIT = 2.0**-20
 DENSE_USERS = 20_000
 """The most users for which the profiles of all pairs are compared."""
 
-_EVENTS, _SET, _STEPS_MADE, _ACTIVITY, _PROFILE, _OTHERS = 5, 3, 5, 6, 7, 8
+_EVENTS, _SET, _ACTIVITY, _PROFILE, _OTHERS = 5, 3, 5, 6, 7
 """Numbers of features: sums over shared events, the one for sets, and the others. Views and gaps come last."""
 LISTED, ALIKE, _LISTED_OF_MANY = 140, 60, 64
 _BUDGET = 1 << 15
@@ -119,7 +119,6 @@ class Pairs:
         lengths = np.log(np.maximum(self.training.lengths, 1))
         self.activity = (lengths - lengths.mean()).astype(np.float32)
         self._rows = self._event_rows()
-        self._steps = self._step_rows()
         self._views = views_of(self.training, self.target, hours=hours, fine=n <= DENSE_USERS)
         self._spans = Spans.of(self.training, self.target) if times else None
         self.count = _OTHERS + FEATURES * len(self._views) + GAPS * (self._spans is not None)
@@ -144,20 +143,6 @@ class Pairs:
         sides = (asked, of_trace), (known, of_user)
         rows = [(side.offsets, side.keys, np.stack(weights, axis=1).astype(np.float32)) for side, weights in sides]
         return rows[0], rows[1]
-
-    def _step_rows(self) -> tuple[Any, Any, int]:
-        """Return the different steps of the probes, and the candidates' steps that some probe has, by rarity."""
-        table = KeyTable()
-        (offsets, keys, _), (starts, others, _) = (
-            count_keys(side.offsets, transitions(side.offsets, side.events, side.event_count, start=False))
-            for side in (self.target, self.training)
-        )
-        asked, known = table.number(keys), table.find(others)
-        shared = np.flatnonzero(known >= 0)
-        having = np.bincount(known[shared], minlength=table.size)
-        rarity = np.log(self.training.users / np.maximum(having, 1))[known[shared], None].astype(np.float32)
-        rows = np.searchsorted(shared, starts), known[shared], rarity
-        return (offsets, asked, np.ones((len(asked), 1), np.float32)), rows, table.size
 
     @property
     def strangers(self) -> BoolArray:
@@ -206,8 +191,6 @@ class Pairs:
         features = np.zeros((*lists.shape, self.count), np.float32)
         events, size = features[:, :, :_EVENTS], self.training.event_count
         events[:] = shared_sums(_cut(self._rows[0], rows), self._rows[1], lists, size)
-        steps = shared_sums(_cut(self._steps[0], rows), self._steps[1], lists, self._steps[2])[:, :, 0]
-        features[:, :, _STEPS_MADE] = np.log1p(steps)
         features[:, :, _ACTIVITY] = self.activity[lists]
         if self._profiles is not None:
             features[:, :, _PROFILE] = np.einsum("mr,mlr->ml", self._profiles[0][rows], self._profiles[1][lists])

@@ -27,7 +27,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.columns import PLAIN, plain_views
 from discreet.risk.attacks.contained import CONTAINED, InOrder, containment
 from discreet.risk.attacks.learned import DENSE_USERS, UNIT, Logit, Pairs, Posterior
-from discreet.risk.attacks.views import Grid, View
+from discreet.risk.attacks.views import NumberGrid, View
 from discreet.risk.attacks.when import Spans
 from discreet.risk.kernels import matching as kernels
 from discreet.risk.kernels.events import KeyTable, count_keys, invert, transitions
@@ -446,10 +446,10 @@ class Attacker:
         return Spans.of(self.split.training, self.split.target)
 
     @cached_property
-    def views(self) -> Mapping[str, Callable[[], View | Grid | InOrder]]:
+    def views(self) -> Mapping[str, Callable[[], View | NumberGrid | InOrder]]:
         """The views of attacks by one column, or by few; of plain attacks none among more than `DENSE_USERS` users."""
         sides = self.split.training, self.split.target
-        views: dict[str, Callable[[], View | Grid | InOrder]] = (
+        views: dict[str, Callable[[], View | NumberGrid | InOrder]] = (
             dict(plain_views(self.split)) if sides[0].users <= DENSE_USERS else {}
         )
         if self.split.of_two_tables:

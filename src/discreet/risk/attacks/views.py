@@ -108,7 +108,7 @@ class View:
         asked = sides[1].offsets, places.astype(np.int32), np.ones((len(places), 1))
         return cls(known, asked, max(len(there), 1))
 
-    def features(self, rows: slice, lists: AnyArray) -> FloatArray:
+    def features(self, rows: slice, lists: AnyArray) -> AnyArray:
         """Return the ``(m, l, f)`` features of some probes with the candidates on their lists."""
         offsets, keys, weights = self.asked
         inside = slice(offsets[rows.start], offsets[rows.start + len(lists)])
@@ -133,7 +133,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class NumberGrid:
     """A table of numbers and hours for every user, for up to some 20,000 users.
 
     Attributes:

@@ -32,7 +32,6 @@ from discreet.arrays import FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError, ParameterError
-from discreet.risk.rank_chart import RankLines, rank_chart
 from discreet.risk.scores.pse import Information, pse_of_folds
 from discreet.risk.scores.scores import Scores, as_array, checked, listed
 from discreet.theory.binomial import lower_bound, upper_bound
@@ -133,15 +132,6 @@ class RankCurve:
         listed = f"among the {self.ks[0]} best" if self.ks[0] > 1 else "identified"
         chance = f"; guessing would do so with {self.ks[0] / self.users:.4g}" if self.users else ""
         return f"A user is {listed} with probability {self.rates[0]}{chance}."
-
-    def plot(self, name: str = "attack") -> Any:
-        """Return an Altair chart of success against k."""
-        return rank_chart([self.line(name)], users=self.users)
-
-    def line(self, name: str) -> RankLines:
-        """Return the curve's line for a chart with several lines."""
-        points = [(k, rate.value, rate.low, rate.high) for k, rate in zip(self.ks, self.rates, strict=True)]
-        return RankLines(name, points, self.rates[0].level)
 
 
 def rank_curve(

@@ -67,9 +67,6 @@ class _Defences(OptionGroup):
         help="first:5/20 (each user's first events), rare:5/20 (no events of fewer users), place=3-digits/2-digits and "
         "at=day/* (coarser), a plan: reports; joined by + one after the other.",
     )
-    alone: bool = option(
-        "--alone", is_flag=True, needs=_OF_TRACES, help="A user may have several traces: no attack on all at once."
-    )
     seed: int | None = option("--seed", type=int, needs=_OF_TRACES, help="Seed of the attacks and the reports.")
 
     def of(self, events: Events, plans: Sequence[Path], reports: int) -> list[Defence]:
@@ -188,7 +185,7 @@ def _compare_defences(
     split, knowledge = split_of(read, events.split, least=events.least)
     defences = asked.of(events, plans, reports)
     random = SecureRandom() if asked.seed is None else SeededRandom(asked.seed)
-    compared = compare_defences(split, defences, alone=asked.alone, random=random)
+    compared = compare_defences(split, defences, random=random)
     risks = [row.risk for row in compared.rows]
     limits = {"limit": fail_above, "within_the_limit": None if fail_above is None else [r <= fail_above for r in risks]}
     left_out = {"rows_left_out": read.left_out, "users_left_out": read.users - split.target.users}

@@ -64,7 +64,6 @@ def linkage_record(linkage: Linkage, split: Split) -> dict[str, Any]:
             "traces_of_known_users": inside,
             "claims": linkage.claims,
             "known_rows_left_out": split.training.left_out,
-            "users_left_out": 0,
         }
     )
     return record

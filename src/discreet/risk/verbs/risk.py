@@ -55,7 +55,6 @@ _TRACES = "traces"
 _WORSE_THAN_CHANCE = 0.5
 _AS_THEY_ARE = "events are published as they are."
 _OWN = "uses a function of one's own"
-_VERDICTS = ("within the limit", "above the limit")
 
 
 class _RiskGroup(SubcommandGroup):
@@ -125,17 +124,14 @@ class _Attack(OptionGroup):
     )
     largest_list: int = option("--list", type=Count(1), default=10, help="Longest list of guesses.")
 
-    def chosen(self) -> dict[str, Any]:
-        """Return the arguments of an assessment."""
+    def chosen(self, *, gated: bool) -> dict[str, Any]:
+        """Return the arguments of an assessment; a gate refuses an attack that would take the place of all others."""
+        named = [name for name in self.attack if ":" not in name and name != ALL]
+        if gated and named:
+            raise ParameterError("attack.one-of-many", argument="attack", attack=named[0])
         attacks = [function_of(name) if ":" in name else name for name in self.attack]
         about = {"alone": self.alone, "reports": self.reports, "largest_list": self.largest_list}
         return {"attack": attacks or ALL, **about}
-
-    def refuse_one_of_many(self) -> None:
-        """Refuse an attack that would take the place of all others."""
-        for name in self.attack:
-            if ":" not in name and name != ALL:
-                raise ParameterError("attack.one-of-many", argument="attack", attack=name)
 
     def of_plan(self) -> tuple[BlockMechanism | None, Domain | None]:
         """Return the mechanism and the domain of the plan, if there is one."""
@@ -218,8 +214,7 @@ def traces(
     """
     random, linkage = SecureRandom() if seed is None else SeededRandom(seed), None
     mechanism, domain = how.of_plan()
-    if fail_above is not None:
-        how.refuse_one_of_many()
+    chosen = how.chosen(gated=fail_above is not None)
     if aux.known is None:
         read = events.read(tables, domain, keep_labels=True)
         parts, knowledge = split_of(read, events.split, least=events.least)
@@ -229,12 +224,14 @@ def traces(
     mechanism = mechanism or how.of_epsilon(parts.target.event_count)
     with progress_bar("comparing every trace with every user"):
         if aux.known is None:
-            assessment = assess(parts, mechanism=mechanism, random=random, **how.chosen())
+            assessment = assess(parts, mechanism=mechanism, random=random, **chosen)
         else:
-            linkage = link(parts, mechanism=mechanism, random=random, **how.chosen())
+            linkage = link(parts, mechanism=mechanism, random=random, **chosen)
             assessment = linkage.assessment
     record = _assessment_record(assessment, parts, knowledge, read) | {"seed": seed, "limit": fail_above}
-    record["verdict"] = None if fail_above is None else _VERDICTS[assessment.risk > fail_above]
+    record["verdict"] = (
+        None if fail_above is None else ("within the limit", "above the limit")[assessment.risk > fail_above]
+    )
     record["conditions"] = _conditions(assessment, record)
     if linkage is not None:
         record |= linkage_record(linkage, parts)
@@ -314,9 +311,7 @@ def _conditions(assessment: Assessment, record: Mapping[str, Any]) -> list[str]:
     """Return the conditions on the figures as sentences."""
     sentences = [f"The attacker knows {record['attacker_knows']}."]
     if assessment.bounds is None:
-        sentences += [
-            f"The attacker {record['attacker']}; the risk is that of the attacks tried, and no bound on others."
-        ]
+        sentences += [f"The attacker {record['attacker']}. The figures do not bound other attacks."]
         if any(attempt.attack == JOINTLY for attempt in assessment.tried):
             sentences += ["Each user is assumed to have one of the traces; --alone assumes nothing of the kind."]
     else:
