@@ -366,7 +366,7 @@ def show(result: Any, parts: Iterable[str | ResultTable], *, whole: bool = False
 
 
 def say(parts: Iterable[str | ResultTable], *, whole: bool = False) -> None:
-    """Print sentences and tables, with the notes of the tables; `whole` as in `show`."""
+    """Print sentences and tables, with the notes of the tables; arguments as for `show`."""
     for part in parts:
         if isinstance(part, str) and not whole and _is_plain(part):
             click.echo(part, file=_stream())

@@ -480,7 +480,7 @@ def charge(database: sqlite3.Connection, version: int, collection: Collection, e
 
 
 def is_answered(database: sqlite3.Connection, version: int, epoch: int | None) -> bool:
-    """Return true if a version of a collection has a report in the epoch; for None, in any epoch."""
+    """Return true if a version of a collection has a report in the epoch, or in any epoch if `epoch` is None."""
     query = "SELECT 1 FROM ledger WHERE version = ? AND (? IS NULL OR epoch = ?) LIMIT 1"
     return one_row(database, query, version, epoch, epoch) is not None
 

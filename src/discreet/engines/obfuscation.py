@@ -118,7 +118,7 @@ def obfuscate(
 
 
 def add_read(read_as: ReadAs | None, tables: Iterable[CodedValues]) -> None:
-    """Add the numbers of values that were read as a label which looks the same, for all tables."""
+    """Add to `read_as` the numbers of values that were read as a label which looks the same."""
     if read_as is not None:
         for table in tables:
             read_as.update(table.read_as)

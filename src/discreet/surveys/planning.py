@@ -182,7 +182,7 @@ class SurveyPlan(TabularResult):
 
 
 def _estimated(domain: Domain) -> str:
-    """Return the quantity whose standard error a table shows for a question, with its unit."""
+    """Return the name of the estimated quantity and its unit, for the column of standard errors."""
     bins = domain.numbers
     return "a share of people" if bins is None else f"the mean, {bins.low:g} to {bins.high:g}"
 

@@ -104,7 +104,7 @@ def cells_with_cuts(cells: Mapping[str, Cells], cuts: Cuts) -> dict[str, Cells]:
 
 
 def cut(values: Any, cuts: Cuts, domain: Domain, spelling: CellFormat) -> Any:
-    """Replace the numbers or dates in columns with cuts by labels of ranges. Missing values stay missing.
+    """Replace numbers or dates by the labels of their ranges, in columns that have cuts. Missing values stay missing.
 
     Raises:
         DataError: if a column does not hold numbers or dates, as its cuts do.
