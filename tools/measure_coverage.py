@@ -26,8 +26,8 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.estimators.linear import LinearStart
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability, score_limits, z_quantile
+from papers.data.drawn_tallies import draw_tally
 
 ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "evidence" / "coverage.md", ROOT / "docs" / "evidence" / "coverage.svg"

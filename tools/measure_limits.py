@@ -22,7 +22,7 @@ from scipy.stats import binom
 
 import discreet as dc
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.simulation.tallies import draw_tally
+from papers.data.drawn_tallies import draw_tally
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT, PAGE = ROOT / "out" / "limits.jsonl", ROOT / "docs" / "evidence" / "coverage.md"

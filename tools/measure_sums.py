@@ -21,7 +21,7 @@ from scipy.stats import binom
 
 import discreet as dc
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.simulation.tallies import can_draw, draw_tally
+from papers.data.drawn_tallies import can_draw, draw_tally
 
 PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 HEADING = "## Sums, conditions, differences and ratios"

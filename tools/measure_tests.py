@@ -19,7 +19,7 @@ from scipy.stats import binom
 import discreet as dc
 from discreet.estimators.differences import homogeneity_test
 from discreet.mechanisms import BLOCK_MECHANISMS
-from discreet.simulation.tallies import can_draw, draw_tally
+from papers.data.drawn_tallies import can_draw, draw_tally
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "coverage.md"
 MARK = "\n## Tests of all values at once\n"

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import DataError
-from discreet.simulation.tallies import checked_counts
+from papers.data.drawn_tallies import checked_counts
 
 VARIABLE = "DISCREET_DATA"
 """The environment variable that says where data sets are."""

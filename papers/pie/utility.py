@@ -12,9 +12,9 @@ from discreet.arrays import FloatArray
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, LocalHashing
 from discreet.risk.bounds import identification_bounds
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.arithmetic import bisected
 from papers.cells import UTILITY, Cell
+from papers.data.drawn_tallies import draw_tally
 from papers.figure import Settings
 from papers.pie.settings import GLH, REPORTED, RR, cells_of, mechanism_over, reported, reporting
 from papers.results import Row

@@ -14,9 +14,9 @@ from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.estimators import MethodName, estimate
 from discreet.mechanisms import BlockMechanism, RandomizedResponse
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.optimum import optimal_design
 from papers.cells import Cell
+from papers.data.drawn_tallies import draw_tally
 from papers.data.population import Population
 from papers.results import Row
 from papers.uldp.mechanisms import BOUND, EMPIRICAL, NO_PRIVACY, UNBIASED, make_mechanism

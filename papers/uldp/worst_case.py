@@ -12,9 +12,9 @@ from discreet.core.checks import checked_n
 from discreet.core.result_table import ResultTable
 from discreet.mechanisms import BlockMechanism
 from discreet.mechanisms.decoders import BlockDecoder
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.arithmetic import golden_section
 from papers.cells import WORST, Cell
+from papers.data.drawn_tallies import draw_tally
 from papers.data.population import Population
 from papers.figure import Figure, Finding, Settings, no_charts
 from papers.results import Results, Row

@@ -16,10 +16,11 @@ from discreet import Tally, write_reports
 from discreet.cli import main
 from discreet.engines import LocalEngine
 from discreet.errors import MismatchError
-from discreet.formats.sealed_files import put_sealed, write_sealed
+from discreet.formats.sealed_files import put_sealed
 from discreet.formats.sealing import CanonicalOrder
 from discreet.formats.tallies import read_tally
 from refusals import refused
+from reports_beside import write_sealed
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from discreet.core.tally import GroupedTally
 from discreet.engines import LocalEngine, TallyFold
 from discreet.formats import scanned
 from discreet.formats.scanned import CheckedBatch
-from discreet.formats.sealed_files import check_sealed, write_sealed
+from discreet.formats.sealed_files import check_sealed
 from discreet.formats.sources import RowCounts
 from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.block_law import ValueCounts
@@ -23,7 +23,7 @@ from discreet.mechanisms.evidence import StoredBlocks
 from discreet.mechanisms.laws.singletons import Singletons
 from laws import MEDIUM, Case, cases, sampled
 from packing import each
-from reports_beside import write_beside
+from reports_beside import write_beside, write_sealed
 
 N = 500
 ONE, SEVERAL = LocalEngine(threads=1), LocalEngine(threads=3)

@@ -24,7 +24,6 @@ from discreet.engines import LocalEngine, TallyFold, tally
 from discreet.errors import DataError, DiscreetError, MismatchError
 from discreet.formats.reports import iterate_reports, read_public
 from discreet.formats.scanned import part_of_ticket
-from discreet.formats.sealed_files import write_sealed
 from discreet.formats.tallies import read_tally, write_tally
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.events import read_traces
@@ -36,7 +35,7 @@ from laws import BUILDERS
 from object_store import behind_urls
 from packing import each
 from refusals import refused
-from reports_beside import write_beside
+from reports_beside import write_beside, write_sealed
 from signed import PLAIN, TRUST, envelope, plan_of
 from table_files import save_table
 

@@ -20,10 +20,10 @@ from discreet.engines import LocalEngine, tally
 from discreet.errors import DataError, ParameterError
 from discreet.files.stored import look
 from discreet.formats.reports import iterate_reports, read_public
-from discreet.formats.sealed_files import put_sealed, write_sealed
+from discreet.formats.sealed_files import put_sealed
 from discreet.formats.tallies import read_tally, write_tally
 from refusals import refused
-from reports_beside import write_beside
+from reports_beside import write_beside, write_sealed
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
 COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)
@@ -97,7 +97,7 @@ def test_every_way_through_files_refuses(mechanism: Any, tmp_path: Path) -> None
         lambda named: read_reports(named, mechanism),
         lambda named: list(iterate_reports(named, mechanism)),
     ]
-    wanted = f"and 1,200 were found in {folder / 'a.parquet'} and {folder / 'b.parquet'}. "
+    wanted = f"but 1,200 were found in {folder / 'a.parquet'} and {folder / 'b.parquet'}. "
     for way in ways:
         assert wanted in refused(DataError, lambda way=way: way(folder))
         way(folder / "a.parquet")

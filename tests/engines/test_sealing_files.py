@@ -15,10 +15,10 @@ import discreet as dc
 from discreet import write_reports
 from discreet.engines import LocalEngine
 from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.sealed_files import put_sealed, write_sealed
+from discreet.formats.sealed_files import put_sealed
 from discreet.formats.tallies import write_tally
 from refusals import refused
-from reports_beside import write_beside
+from reports_beside import write_beside, write_sealed
 
 DOMAIN = dc.Domain(range(30), sensitive=range(20))
 COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)

@@ -13,8 +13,8 @@ from discreet.core.tally import GroupedTally
 from discreet.errors import MismatchError, ParameterError
 from discreet.estimators.differences import homogeneity_test
 from discreet.results.comparison import ChiSquare
-from discreet.simulation.tallies import draw_tally
 from packing import each
+from papers.data.drawn_tallies import draw_tally
 
 DOMAIN = dc.Domain(["flu", "hiv", "none", "cold", "other"], sensitive=["hiv", "flu"])
 MECHANISM = dc.SubsetSelection(DOMAIN, 1.0)

@@ -12,7 +12,7 @@ from discreet.estimators.linear import LinearStart
 from discreet.estimators.ratio_limits import RatioLimits, fitted
 from discreet.estimators.smooth import Smoother
 from discreet.mechanisms import Mechanism
-from discreet.simulation.tallies import draw_tally
+from papers.data.drawn_tallies import draw_tally
 
 CLEAR = dc.Windows(dc.Domain.number(0, 10, bins=24, sensitive=[[0, 2.5], [5, 10]]), 1.0)
 WHOLE = dc.Windows(dc.Domain.number(0, 10, bins=24), 2.0)

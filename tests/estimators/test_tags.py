@@ -11,8 +11,8 @@ from scipy.stats import binom
 import laws
 from discreet import Domain, Personalized, SeededRandom, Tally, estimate, estimate_personalized
 from discreet.errors import ParameterError
-from discreet.simulation.tallies import draw_tally
 from packing import each
+from papers.data.drawn_tallies import draw_tally
 from papers.uldp.personalized import error_terms
 from refusals import refused
 

@@ -18,10 +18,10 @@ from discreet.errors import DataError, MismatchError
 from discreet.files import stored
 from discreet.files.stored import look
 from discreet.formats.reports import write_batches
-from discreet.formats.sealed_files import UnsealedError, check_sealed, put_sealed, write_sealed
+from discreet.formats.sealed_files import UnsealedError, check_sealed, put_sealed
 from discreet.mechanisms import report_tables
 from refusals import refused
-from reports_beside import write_beside
+from reports_beside import write_beside, write_sealed
 
 DOMAIN = dc.Domain(range(300), sensitive=range(200))
 COUNTED, SORTED = dc.RandomizedResponse(DOMAIN, 1.0), dc.UnaryEncoding(DOMAIN, 1.0)

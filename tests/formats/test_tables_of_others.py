@@ -11,12 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import discreet as dc
 from discreet import Sources, read_reports, write_reports
 from discreet.engines import LocalEngine, obfuscate, tally
-from discreet.errors import DataError, MismatchError, ParameterError
-from discreet.formats.reports import iterate_reports, read_public
+from discreet.errors import DataError, MismatchError, ParameterError, SourceWarning
+from discreet.formats.reports import read_public
 from discreet.mechanisms.report_tables import to_arrow
 from discreet.tables.values import ValueColumns
 from laws import Case, cases, sampled
@@ -330,41 +331,14 @@ def test_sources_are_what_they_are() -> None:
     assert seen == [(N, N)]
 
 
-# A column of counts: 1,000 people in two rows are not two reports
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "tally": lambda sources: tally(YES_NO, sources),
-    "groups": lambda sources: LocalEngine().tally_by(YES_NO, sources, ["count"]),
-    "evidence": lambda sources: LocalEngine().evidence(YES_NO, sources),
-    "reports": lambda sources: read_reports(sources, YES_NO),
-    "batches": lambda sources: list(iterate_reports(sources, YES_NO)),
-}
+# A column of counts, of which tests/formats/test_multiples.py has more
 
 
-@every_holder
-@each("reader", READERS)
-@each("plans", [{}, {"plan": [YES_NO.fingerprint] * 2}])
-def test_no_reader_takes_a_count_for_a_report(reader: str, holder: str, plans: dict[str, Any], tmp_path: Path) -> None:
-    table = pa.table({"symbol": [0, 1], "count": [600, 400], **plans})
-    with notes():
-        assert "report-table.has-counts" in refused(
-            DataError, lambda: READERS[reader](Sources(HOLDERS[holder](table, tmp_path), trust_plan=True))
-        )
-
-
-def test_what_writes_anew_neither_reads_counts_nor_keeps_them(tmp_path: Path) -> None:
-    counts, sealed = (
-        save_table(tmp_path / "c.parquet", {"symbol": [0, 1], "count": [600, 400]}),
-        tmp_path / "s.parquet",
-    )
-    with notes():
-        assert "report-table.has-counts" in refused(
-            DataError, lambda: LocalEngine().seal(YES_NO, Sources(counts, trust_plan=True), sealed)
-        )
+def test_no_column_of_counts_is_kept_beside_reports(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("answer,count\nyes,1\nno,2\n")
     columns = ValueColumns(YES_NO.domain, "answer", keep=("count",))
     refused(ParameterError, lambda: obfuscate(YES_NO, tmp_path / "people.csv", tmp_path / "r.parquet", columns))
-    assert {path.name for path in tmp_path.iterdir()} == {"c.parquet", "people.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == {"people.csv"}
 
 
 def test_a_file_with_a_plan_may_have_a_public_column_count(tmp_path: Path) -> None:
@@ -373,5 +347,7 @@ def test_a_file_with_a_plan_may_have_a_public_column_count(tmp_path: Path) -> No
     beside = table.append_column("count", pa.array(np.arange(N) % 3))
     stamp = table.schema.metadata[b"discreet"].replace(b"{", b'{"public": ["count"], ', 1)
     path = save_table(tmp_path / "kept.parquet", beside.replace_schema_metadata({b"discreet": stamp}))
-    assert tally(YES_NO, path).tally.n == N
-    assert sum(one.n for one in LocalEngine().tally_by(YES_NO, path, ["count"]).values()) == N
+    with pytest.warns(SourceWarning, match="Column 'count' is public"):
+        assert tally(YES_NO, path).tally.n == N
+    with notes():
+        assert sum(one.n for one in LocalEngine().tally_by(YES_NO, path, ["count"]).values()) == N

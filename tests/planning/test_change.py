@@ -7,7 +7,7 @@ from scipy.stats import norm
 import discreet as dc
 from discreet.errors import ParameterError
 from discreet.planning.losses import reports_for_change, worst_variance
-from discreet.simulation.tallies import draw_tally
+from papers.data.drawn_tallies import draw_tally
 from repeated import estimates
 
 MECHANISM = dc.UnaryEncoding(dc.Domain(["a", "b", "c"], sensitive=["a"]), 1.0)

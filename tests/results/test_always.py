@@ -10,8 +10,8 @@ import discreet as dc
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
 from discreet.results.sums import Sums
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts
+from papers.data.drawn_tallies import draw_tally
 
 LDP, ULDP = dc.Domain(range(8)), dc.Domain(range(12), sensitive=range(6))
 WINDOWS = dc.Domain(range(16), sensitive=[*range(4), *range(8, 12)])

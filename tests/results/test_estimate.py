@@ -23,9 +23,9 @@ from discreet import (
     estimate,
 )
 from discreet.errors import ParameterError
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import miss_probability
 from packing import each
+from papers.data.drawn_tallies import draw_tally
 
 DOMAIN = Domain(["low", "mid", "high", "none"], sensitive=["mid", "none"])
 MECHANISM = RandomizedResponse(DOMAIN, 1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.simulation.tallies import draw_tally
+from papers.data.drawn_tallies import draw_tally
 
 LINE = dc.Domain.number(0, 1, bins=64)
 RANGES = dc.Domain.number(0, 1, bins=32, sensitive=[[0, 0.25], [0.5, 0.75]])

@@ -22,10 +22,10 @@ from discreet import (
     estimate,
 )
 from discreet.errors import ParameterError
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import BinomialCounts, share_limits
 from discreet.theory.limits import Estimated, difference_limits, share_ends
 from packing import each
+from papers.data.drawn_tallies import draw_tally
 
 Z = norm.isf(0.025)
 PEOPLE = Domain.product(

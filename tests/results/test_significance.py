@@ -5,9 +5,9 @@ import pytest
 
 from discreet import Domain, RandomizedResponse, SeededRandom, UnaryEncoding, estimate
 from discreet.errors import ParameterError
-from discreet.simulation.tallies import draw_tally
 from discreet.theory.binomial import rejected
 from packing import each
+from papers.data.drawn_tallies import draw_tally
 
 
 @each("seed", range(40))

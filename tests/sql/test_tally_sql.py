@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from warehouses import Warehouse, opened
 
-from discreet import Channel, Domain, LocalHashing, SeededRandom, Sources, Tally, tally_sql
+from discreet import Channel, Domain, LocalHashing, Plan, SeededRandom, Sources, Tally, tally_sql
 from discreet.core.tally import GroupedTally
 from discreet.engines import tally
 from discreet.errors import ParameterError
@@ -20,6 +21,7 @@ from discreet.sql.dialects import DIALECTS
 from laws import BUILDERS
 from programs import packaged
 from refusals import refused
+from running import done, refusal
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
 
@@ -208,3 +210,20 @@ WRONG: dict[str, tuple[Callable[[], str], str]] = {
 def test_what_no_query_can_have_is_refused(name: str) -> None:
     attempt, code = WRONG[name]
     assert code in refused(ParameterError, attempt)
+
+
+def test_every_option_of_the_command_is_read(tmp_path: Path) -> None:
+    for name, mechanism in {"rr": RR, "unary": BITS, "subset": mechanism_of("subset", "ULDP")}.items():
+        Plan.of(mechanism).save(tmp_path / f"{name}.toml")
+    tried = {
+        "rr": ["", "--from lake.reports", "--by region", "--by region --by sex", "--count people", "--upper"],
+        "unary": ["", "--bits hex"],
+        "subset": ["", "--lists text"],
+    }
+    for name, options in tried.items():
+        plan = tmp_path / f"{name}.toml"
+        queries = [done("sql", plan, "--dialect", "postgres", *words.split()) for words in options]
+        assert len(set(queries)) == len(options)
+        assert queries[0] == tally_sql(Plan.load(plan), "postgres")
+    assert "sql.no-bits" in refusal("sql", tmp_path / "rr.toml", "--dialect", "duckdb", "--bits", "hex")
+    assert len({done("sql", tmp_path / "subset.toml", "--dialect", dialect) for dialect in DIALECTS}) == len(DIALECTS)

@@ -180,11 +180,14 @@ class ReadOptions(OptionGroup):
         help="Largest share (0 to 1) of invalid rows that are left out and counted.",
     )
 
+    count: str | None = option("--count", metavar="COLUMN", help="Column with the number of reports of each row.")
+
     def sources(self, reports: "Sequence[str | File]", progress: "Progress | None" = None) -> "Sources":
         """Return the files of reports as `Sources` with these options."""
         from discreet.formats.sources import Sources
 
-        return Sources(reports, bad_share=self.bad_share, trust_plan=self.trust_plan, progress=progress)
+        about: Any = {"bad_share": self.bad_share, "trust_plan": self.trust_plan, "count": self.count}
+        return Sources(reports, progress=progress, **about)
 
     @contextmanager
     def running(self, memory: int | None = None) -> Iterator["Engine"]:

@@ -24,7 +24,8 @@ from discreet.kernels.row_order import row_order
 Blocks: TypeAlias = Mapping[str, AnyArray]
 """The columns of a batch of blocks, each ``(m,)`` or ``(m, width)``; a block law says which."""
 
-_MOST_REPORTS = 1 << 62
+MOST_REPORTS = 1 << 62
+"""Numbers of reports are below it."""
 
 CLEAR, PLAN, SIMULATED = "clear", "plan", "simulated"
 """Names of the columns with codes of values in clear, with the plan, and with the mark of simulation."""
@@ -278,7 +279,7 @@ class Reports:
     def sealed(self) -> Self:
         """Return the reports in canonical order: sorted by their contents, so that the order of people is lost.
 
-        `discreet.formats.sealed_files.write_sealed` writes files of such reports, of any number of reports.
+        `discreet.engines.LocalEngine().seal` writes files of such reports, of any number of reports.
 
         Raises:
             ParameterError: if the reports were put together by hand, so that they have no ``columns``.
@@ -365,7 +366,7 @@ def check_header(fingerprint: object, n: object, simulated: object) -> None:
     """
     if type(fingerprint) is not str or not fingerprint:
         raise DataError("fingerprint.wrong-type", argument="fingerprint", kind=type(fingerprint).__name__)
-    if type(n) is not int or not 0 <= n < _MOST_REPORTS:
+    if type(n) is not int or not 0 <= n < MOST_REPORTS:
         raise DataError("n.out-of-range", argument="n", value=quoted(n))
     if type(simulated) is not bool:
         raise DataError("argument.not-boolean", argument="simulated", value=type(simulated).__name__)

@@ -289,8 +289,9 @@ class LocalEngine(Engine):
             if others:
                 _in_threads(fold, [state, *others], scan, reader)
             else:
-                for batch in reader:
+                for batch in (batch for part in scan.parts for batch in reader.part(part)):
                     fold.add(state, batch)
+                    reader.show_progress()
         for other in others:
             fold.merge(state, other)
         return fold.finish(state, reader.account)

@@ -119,7 +119,10 @@ class TallyFold(Fold[IntArray, TallyResult]):
 
     def add(self, state: IntArray, batch: CheckedBatch) -> None:
         """Add checked reports to a state, in place."""
-        self.mechanism.add_tally(batch.reports, *self._counts(state))
+        part = state if batch.times == 1 else self.zero()
+        self.mechanism.add_tally(batch.reports, *self._counts(part))
+        if part is not state:
+            state += batch.times * part
 
     def finish(self, state: IntArray, account: RowCounts) -> TallyResult:
         """Return the tally, and the number of rows left out."""
@@ -212,7 +215,13 @@ class GroupFold(Fold[GroupState, GroupedTally]):
     def add(self, state: GroupState, batch: CheckedBatch) -> None:
         """Add reports, with their public columns, to a state in place."""
         codes, labels = groups_in([batch.public.column(name) for name in self.by], self.by)
-        state.counts.add(batch.reports, state.rows_of(labels)[codes])
+        rows = state.rows_of(labels)
+        if batch.times == 1:
+            state.counts.add(batch.reports, rows[codes])
+        else:
+            part = GroupedCounts.of_nobody(self.mechanism, len(rows))
+            part.add(batch.reports, codes.astype(np.int32))
+            state.counts.add_rows(rows, part, batch.times)
 
     def merge(self, state: GroupState, other: GroupState) -> None:
         """Add another state to a state, in place."""

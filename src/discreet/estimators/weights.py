@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import BoolArray, IntArray
+from discreet.arrays import IntArray
 from discreet.core.columns import absent, numbers, refuse_missing
 from discreet.core.reports import Reports
 from discreet.core.tally import DIGIT, Tally, WeightedTally, scaled
@@ -18,6 +18,7 @@ from discreet.errors import DataError, ParameterError
 from discreet.estimators.linear import LinearStart, linear
 from discreet.estimators.strata import Strata, combine
 from discreet.mechanisms import Mechanism
+from discreet.mechanisms.report_tables import multiplied_tally
 from discreet.results.estimate import Estimate
 
 # Up to 64 different weights: one tally per weight. More: one tally per binary digit, 61 tallies of half of the reports.
@@ -80,11 +81,12 @@ def weighted_tally(mechanism: Mechanism, reports: Reports, weights: Weights) -> 
     empty = replace(mechanism.empty_tally(), simulated=reports.simulated)
     whole = WeightedTally(0, weights.unit, empty, (empty, empty))
     if len(np.unique(weights.units[: 1 << 16])) <= FEW and len(values := np.unique(weights.units)) <= FEW:
-        parts = (weighed(_tally(mechanism, reports, weights.units == value), int(value), weights) for value in values)
+        rows = {int(value): np.flatnonzero(weights.units == value) for value in values}
+        parts = (weighed(mechanism.tally(reports.take(each)), value, weights) for value, each in rows.items())
         return reduce(add, parts, whole)
     squares = weights.units**2
-    once = _by_digits(mechanism, reports, weights.units)
-    low, high = (_by_digits(mechanism, reports, digits) for digits in (squares & _LOW, squares >> DIGIT))
+    once = multiplied_tally(mechanism, reports, weights.units)
+    low, high = (multiplied_tally(mechanism, reports, digits) for digits in (squares & _LOW, squares >> DIGIT))
     return WeightedTally(reports.n, weights.unit, once, (low, high))
 
 
@@ -92,18 +94,6 @@ def weighed(tally: Tally, units: int, weights: Weights) -> WeightedTally:
     """Return the weighted tally of reports that all have one weight, from their plain tally."""
     low, high = (scaled(tally, times) for times in (units**2 & _LOW, units**2 >> DIGIT))
     return WeightedTally(tally.n, weights.unit, scaled(tally, units), (low, high))
-
-
-def _by_digits(mechanism: Mechanism, reports: Reports, numbers_of: IntArray) -> Tally:
-    """Return the tally in which each report counts a given number of times, from a tally per binary digit."""
-    places = range(int(numbers_of.max(initial=0)).bit_length())
-    digits = ((1 << place, ((numbers_of >> place) & 1).astype(np.bool_)) for place in places)
-    parts = (scaled(_tally(mechanism, reports, mask), times) for times, mask in digits)
-    return reduce(add, parts, replace(mechanism.empty_tally(), simulated=reports.simulated))
-
-
-def _tally(mechanism: Mechanism, reports: Reports, mask: BoolArray) -> Tally:
-    return mechanism.tally(reports.take(np.flatnonzero(mask)))
 
 
 def weighted_estimate(mechanism: Mechanism, reports: Any, weights: Any) -> Estimate:

@@ -182,34 +182,7 @@ class RemoteFile:
         del buffering
         if mode != "rb":
             raise DataError("file.not-writable", file=self)
-        return io.BufferedReader(_Raw(self.opened()))
-
-
-class _Raw(io.RawIOBase):
-    """A file of Arrow as a binary Python file object."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def readinto(self, target: Any) -> int:
-        return int(self._file.readinto(target))
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()
+        return io.BufferedReader(self.opened())
 
 
 File: TypeAlias = Path | RemoteFile

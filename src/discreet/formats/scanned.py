@@ -8,15 +8,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from discreet.core.arrow import plain_batch
-from discreet.core.batches import NamedBatch
+from discreet.core.arrow import flags_of, plain_batch
+from discreet.core.batches import NamedBatch, batch_name
 from discreet.core.reports import COUNTS, Reports
-from discreet.core.tally import GroupedTally
+from discreet.core.tally import GroupedTally, total
 from discreet.errors import DataError
 from discreet.files.paths import (
     COLUMNS,
@@ -33,11 +34,10 @@ from discreet.files.paths import (
 from discreet.files.reading import readable
 from discreet.files.stored import FileState, HeldTable, look, no_rows
 from discreet.formats import json_reports
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import Mechanism, report_tables
 from discreet.mechanisms.report_tables import (
     Form,
     batch_reports,
-    counts_in,
     form_of,
     stamped_public,
     table_of,
@@ -47,7 +47,7 @@ from discreet.mechanisms.report_tables import (
 # checked and counted.
 PART_ROWS = 1 << 21
 BATCH_ROWS, _BATCH_BYTES = 1 << 20, 1 << 22
-LINES_AT_ONCE, _LETTERS = 1 << 16, 1 << 25
+LINES_AT_ONCE, _LETTERS, _MOST_TIMES = 1 << 16, 1 << 25, 1 << 16
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 TEXTS = "discreet.sql.text_tables"
@@ -57,6 +57,23 @@ Place: TypeAlias = File | HeldTable
 """A file, or a table in memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options for reading a file or a table of reports.
+
+    Attributes:
+        trust_plan: whether a source without a plan is accepted; see `discreet.formats.sources.Sources`.
+        public: the names of public columns that the source must have.
+        count: the column with the number of reports of each row; see `form_of`.
+        bad_share: the share of rows that counts of a warehouse may leave out.
+    """
+
+    trust_plan: bool = False
+    public: tuple[str, ...] = ()
+    count: str | None = None
+    bad_share: float = 0.0
+
+
 class CheckedBatch(NamedTuple):
     """A batch of reports that have passed all checks.
 
@@ -64,11 +81,23 @@ class CheckedBatch(NamedTuple):
         reports: the reports.
         left_out: the number of rows left out of this batch, by reason.
         public: an Arrow batch of the public columns, one row for each report; None if no columns are read.
+        times: how often each of the reports counts.
     """
 
     reports: Reports
     left_out: Mapping[str, int] = _NOTHING
     public: Any = None
+    times: int = 1
+
+    def repeated(self) -> Iterator["CheckedBatch"]:
+        """Yield the batch as often as it counts, each time as reports that count once.
+
+        Raises:
+            DataError: if it counts too often.
+        """
+        if self.times > _MOST_TIMES:
+            raise DataError("multiples.too-many-here", times=self.times)
+        return repeat(self._replace(times=1), self.times)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,8 +132,8 @@ class ScannedSource(ABC):
 
     @property
     def batch(self) -> NamedBatch | None:
-        """The named batch that has the reports of this source; None if the reports have no named batch."""
-        return self.form.batch(self.rows or 0)
+        """The named batch to which the source belongs; None if it has no name, or its rows are several reports each."""
+        return None if self.form.count is not None else self.form.batch(self.rows or 0)
 
     @property
     def memory(self) -> int:
@@ -131,7 +160,7 @@ class ScannedSource(ABC):
             MismatchError: if a row belongs to another plan.
         """
         with readable(self.place):
-            yield from self._read(groups, omit_invalid and not self.form.has_batch, most)
+            yield from self._read(groups, omit_invalid and not batch_name(self.form.facts or {}), most)
         if isinstance(self.place, RemoteFile):
             self.place.release()
 
@@ -164,11 +193,20 @@ class SourcePart:
     def ticket(self) -> tuple[Any, ...]:
         """A tuple that describes this part of a file to another machine; see `part_of_ticket`."""
         source = self.source
-        return source.place, source.content, source.form.trusted, source.public, self.groups, self.rows
+        return (
+            source.place,
+            source.content,
+            source.form.trusted,
+            source.public,
+            source.form.count,
+            self.groups,
+            self.rows,
+        )
 
     def batches(self, *, omit_invalid: bool = False, most: int | None = None) -> Iterator[CheckedBatch]:
-        """Yield checked batches; see `ScannedSource.batches`."""
-        yield from self.source.batches(self.groups, omit_invalid=omit_invalid, most=most)
+        """Yield checked batches of reports that count once; see `ScannedSource.batches`."""
+        for batch in self.source.batches(self.groups, omit_invalid=omit_invalid, most=most):
+            yield from batch.repeated()
 
 
 def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
@@ -178,9 +216,9 @@ def part_of_ticket(mechanism: Mechanism, ticket: Sequence[Any]) -> SourcePart:
         DataError: as for `scanned_file`, and if the file's content has changed.
         MismatchError: if the file belongs to another plan.
     """
-    path, content, trusted, public, groups, rows = ticket
+    path, content, asked, groups, rows = ticket
     # The metadata are read again, because they may be large and another machine reads the file now.
-    source = scanned_file(path, mechanism, trust_plan=trusted, public=public)
+    source = scanned_file(path, mechanism, asked)
     if not isinstance(source, ScannedSource) or source.content != content:
         raise DataError("source.changed", path=path)
     return SourcePart(source, groups, rows)
@@ -217,12 +255,24 @@ class TableSource(ScannedSource):
 
     def _read(self, groups: Sequence[int], omit_invalid: bool, most: int | None) -> Iterator[CheckedBatch]:
         names, public = self.form.names(self.mechanism), [name for name in self.public if name not in self.folders]
-        columns, none = [*names, *public], True
+        columns, none = list(dict.fromkeys([*names, *public])), True
         for batch in self.table.read(groups, most or self._batch_rows, columns, labels=public):
             none = False
-            yield self._checked(batch, names, omit_invalid)
+            yield from self._counted(batch, names, omit_invalid)
         if none:
             yield self._checked(no_rows(self.table.schema, columns), names, omit_invalid)
+
+    def _counted(self, batch: pa.RecordBatch, names: Sequence[str], omit_invalid: bool) -> Iterator[CheckedBatch]:
+        """Yield the checked reports of a batch, by the binary digits of the numbers of reports of its rows."""
+        name = self.form.count
+        if name is None or not omit_invalid:
+            # Also checked as a whole, so that a refusal has the number of the row.
+            checked = self._checked(batch, names, omit_invalid)
+        if name is None:
+            yield checked
+            return
+        for times, rows in report_tables.by_digits(report_tables.multiples_in(batch[name], name)):
+            yield self._checked(batch.filter(flags_of(rows)), names, omit_invalid)._replace(times=times)
 
     def _checked(self, batch: pa.RecordBatch, names: Sequence[str], omit_invalid: bool) -> CheckedBatch:
         reports, left_out = batch_reports(self.mechanism, batch.select(names), self.form, omit_invalid=omit_invalid)
@@ -294,29 +344,20 @@ def _some_lines(lines: Iterable[str], most: int) -> Iterator[list[str]]:
         yield texts
 
 
-def scanned_table(
-    name: str, table: Any, mechanism: Mechanism, *, trust_plan: bool, public: Sequence[str], bad_share: float
-) -> "TableSource | GroupedTally":
+def scanned_table(name: str, table: Any, mechanism: Mechanism, asked: Asked) -> TableSource | GroupedTally:
     """Return a table in memory as a source, or the counts in it; errors as for `scanned_file`."""
     held = HeldTable(name, table_of(table))
     with readable(held):
-        if {*held.schema.names} >= COUNTS:
-            return counts_in(mechanism, held.table, public, bad_share=bad_share)
-        form = form_of(mechanism, held.schema, trust_plan=trust_plan, public=public)
-        return TableSource(held, mechanism, form, sum(held.rows), public=tuple(public), table=held)
+        return _source_of(held, mechanism, asked, held)
 
 
-def scanned_file(
-    path: File, mechanism: Mechanism, *, trust_plan: bool = False, public: Sequence[str] = (), bad_share: float = 0.0
-) -> ScannedSource | GroupedTally:
+def scanned_file(path: File, mechanism: Mechanism, asked: Asked) -> ScannedSource | GroupedTally:
     """Return a file of reports as a source, after checks of its metadata, or the counts in a file of counts.
 
     Args:
         path: the file.
         mechanism: the mechanism that made the reports.
-        trust_plan: as for `discreet.formats.sources.Sources`.
-        public: the names of public columns that the file must have.
-        bad_share: the share of rows that counts may leave out.
+        asked: how the file is read.
 
     Raises:
         DataError: if the file is missing or truncated, has no fingerprint of a plan, or has the wrong columns. The
@@ -330,18 +371,33 @@ def scanned_file(
             path.hold()
         kind = checked(path, TABLES, "reports")
         if kind in LINES:
-            refuse_public(public)
-            return _scanned_lines(path, mechanism, trust_plan)
+            refuse_public([*asked.public, *filter(None, [asked.count])])
+            return _scanned_lines(path, mechanism, asked.trust_plan)
         state = FileState.of(path)
-        table = look(path) if kind in COLUMNS else import_module(TEXTS).text_table(path, mechanism, public, trust_plan)
+        table = look(path) if kind in COLUMNS else import_module(TEXTS).text_table(path, mechanism, asked)
         folders = {name: cell for name, cell in folder_columns(path).items() if name not in table.schema.names}
-        inside = [name for name in public if name not in folders]
-        if {*table.schema.names} >= COUNTS:
-            whole = pa.Table.from_batches(table.read(range(len(table.rows)), BATCH_ROWS), schema=table.schema)
-            return counts_in(mechanism, whole, public, bad_share=bad_share)
-        form = form_of(mechanism, table.schema, trust_plan=trust_plan, public=inside)
-        content = state.size, table.footer
-        return TableSource(path, mechanism, form, sum(table.rows), content, tuple(public), table, folders)
+        return _source_of(path, mechanism, asked, table, content=(state.size, table.footer), folders=folders)
+
+
+def _source_of(
+    place: Place, mechanism: Mechanism, asked: Asked, table: Any, folders: Any = MappingProxyType({}), **about: Any
+) -> TableSource | GroupedTally:
+    """Return a table with columns as a source, or the counts in it. Its number of reports may exceed its rows."""
+    every = range(len(table.rows))
+    if {*table.schema.names} >= COUNTS:
+        whole = pa.Table.from_batches(table.read(every, BATCH_ROWS), schema=table.schema)
+        reader = import_module(report_tables.COUNTS_READER)
+        return reader.read_counts(mechanism, whole, asked.public, bad_share=asked.bad_share)  # type: ignore[no-any-return]
+    inside = [name for name in asked.public if name not in folders]
+    form = form_of(mechanism, table.schema, trust_plan=asked.trust_plan, public=inside, count=asked.count)
+    rows = n = sum(table.rows)
+    if form.count is not None:
+        n = row = 0
+        for batch in table.read(every, BATCH_ROWS, [form.count]):
+            n += total(report_tables.multiples_in(batch.column(0), form.count, row))
+            row += batch.num_rows
+        report_tables.note_multiples(n, rows, form.count)
+    return TableSource(place, mechanism, form, n, public=asked.public, table=table, folders=folders, **about)
 
 
 def _scanned_lines(path: File, mechanism: Mechanism, trust_plan: bool) -> LinesSource:

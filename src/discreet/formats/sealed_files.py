@@ -15,7 +15,7 @@ from typing import IO, Any, cast
 
 import pyarrow as pa
 
-from discreet.core.batches import COLLECTION, EPOCH, EPOCHS, NAME, NUMBER, SEALED, batch_name, checked_name
+from discreet.core.batches import COLLECTION, EPOCH, EPOCHS, NAME, NUMBER, SEALED, batch_name
 from discreet.core.checks import checked_whole
 from discreet.core.reports import STAMP, Reports
 from discreet.errors import DataError
@@ -25,7 +25,7 @@ from discreet.files.stored import SCHEMA_KEY, StoredTable, TableFile, look
 from discreet.files.writing import check_free
 from discreet.formats.reports import write_batches
 from discreet.formats.scanned import TableSource
-from discreet.formats.sealing import CanonicalOrder, OrderCheck, batch_rows
+from discreet.formats.sealing import OrderCheck, batch_rows
 from discreet.mechanisms import Mechanism, report_tables
 from discreet.mechanisms.report_tables import Form
 
@@ -37,56 +37,6 @@ _DIGEST_KEY, _DIGEST = b"discreet digest", re.compile(rb"[0-9a-f]{32}")
 
 LEAST = 2
 """The default for the least number of reports in a sealed file. A single report would not be hidden among others."""
-
-
-def write_sealed(
-    path: str | Path,
-    mechanism: Mechanism,
-    batches: Reports | Iterable[Reports],
-    *,
-    name: str | None = None,
-    least: int = LEAST,
-    force: bool = False,
-) -> int:
-    """Write reports in canonical order into a Parquet file, so that nothing shows the order of their arrival.
-
-    The same reports under the same name give the same bytes, for any order of arrival. The caller makes sure that each
-    person has one report: a file cannot show that.
-
-    Args:
-        path: the file.
-        mechanism: the mechanism that made the reports.
-        batches: the reports, in any order.
-        name: the name of the batch, which every reader of the file sees. By default reports of one named batch keep its
-            name, and other reports get a new name.
-        least: the least number of reports.
-        force: whether a file that exists is replaced.
-
-    Returns:
-        The number of reports written.
-
-    Raises:
-        DataError: if there are fewer reports than ``least``, or some reports are simulated and others are not.
-        MismatchError: if reports belong to another plan.
-        OutputExistsError: if the file exists and ``force`` is not set.
-        ParameterError: if the file name has no ending for sealed files, or the name of the batch is not valid.
-
-    Example:
-        >>> import discreet as dc
-        >>> from tempfile import TemporaryDirectory
-        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
-        >>> with TemporaryDirectory() as folder:
-        ...     write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus", "walk"] * 100))
-        200
-    """
-    checked_sealed(path, force=force)
-    batch = batches.batch if isinstance(batches, Reports) and name is None else None
-    facts = {NAME: checked_name(name) if batch is None or not batch.is_whole else batch.name}
-    with CanonicalOrder(mechanism) as order:
-        for reports in [batches] if isinstance(batches, Reports) else batches:
-            order.add(reports)
-        refuse_fewer(order.n, least)
-        return put_sealed(path, mechanism, order.batches(), order.n, facts=facts, force=force)
 
 
 def refuse_fewer(n: int, least: int) -> None:
@@ -196,11 +146,12 @@ def check_sealed(source: str | File, mechanism: Mechanism) -> SealedFile:
 
     Example:
         >>> import discreet as dc
-        >>> from discreet.formats.sealed_files import write_sealed
+        >>> from discreet.engines import LocalEngine
         >>> from tempfile import TemporaryDirectory
         >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=1.0)
         >>> with TemporaryDirectory() as folder:
-        ...     written = write_sealed(f"{folder}/sealed.parquet", mechanism, mechanism.obfuscate(["bus"] * 100))
+        ...     reports, path = mechanism.obfuscate(["bus"] * 100), f"{folder}/sealed.parquet"
+        ...     written = LocalEngine().seal(mechanism, reports, path)
         ...     check_sealed(f"{folder}/sealed.parquet", mechanism).n
         100
     """

@@ -30,6 +30,7 @@ from discreet.files.paths import LINES, REPORTS, TABLES, File, RemoteFile, check
 from discreet.files.reading import Progress, files_in, prefetched, readable
 from discreet.files.stored import look
 from discreet.formats.scanned import (
+    Asked,
     CheckedBatch,
     Place,
     ScannedSource,
@@ -64,6 +65,8 @@ class Sources:
             ``__arrow_c_stream__``; or a list of these.
         bad_share: the largest share of rows, in 0..1, that no device can have sent. These rows are left out and
             counted. By default such a row is an error. In a source with a named batch it is always an error.
+        count: the column with the number of reports of each row, in every file and table. By default a column ``count``
+            of a table without metadata has these numbers.
         trust_plan: whether you state that sources without a fingerprint hold reports of this plan. Sources of another
             plan are errors even then (`discreet.mechanisms.report_tables`).
         progress: a function that is called repeatedly with the rows done and the number of all rows; None for none.
@@ -87,6 +90,7 @@ class Sources:
     _: KW_ONLY
     bad_share: float = 0.0
     trust_plan: bool = False
+    count: str | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -157,16 +161,16 @@ class Sources:
             self.with_all_rows()
         if len(set(map(id, tables))) < len(tables):
             raise ParameterError("sources.table-twice")
-        asked: dict[str, Any] = {"trust_plan": self.trust_plan, "public": public, "bad_share": self.bad_share}
+        asked = Asked(self.trust_plan, tuple(public), self.count, self.bad_share)
         scanned, held = dict[Any, ScannedSource | GroupedTally](), 0
         for path in (path for path in files if path not in tallies):
-            scanned[path] = scanned_file(path, mechanism, **asked)
+            scanned[path] = scanned_file(path, mechanism, asked)
             if isinstance(path, RemoteFile):
                 held += path.held
                 if held > _MOST_HELD:
                     path.release()
         named = {f"table {at}": table for at, table in enumerate(tables, start=1)}
-        scanned |= {name: scanned_table(name, table, mechanism, **asked) for name, table in named.items()}
+        scanned |= {name: scanned_table(name, table, mechanism, asked) for name, table in named.items()}
         counts = {place: source for place, source in scanned.items() if isinstance(source, GroupedTally)}
         sources = [source for source in scanned.values() if isinstance(source, ScannedSource)]
         forms = [source.form for source in sources]
@@ -367,10 +371,10 @@ class RowCounts:
 
     def add(self, batch: CheckedBatch) -> None:
         """Add a batch to the counts."""
-        n, simulated = batch.reports.n, batch.reports.simulated
+        n, simulated = batch.times * batch.reports.n, batch.reports.simulated
         self.entries[:_REASONS] += (n, n * simulated, simulated)
         for reason, count in batch.left_out.items():
-            self.entries[_REASONS + self._reasons.index(reason)] += count
+            self.entries[_REASONS + self._reasons.index(reason)] += batch.times * count
 
     def add_reports(self, n: int) -> None:
         """Add the number of reports that were counted elsewhere."""
@@ -450,12 +454,13 @@ class SourceReader:
         """
         checked = (batch for part in self._scan.parts for batch in self.part(part, most))
         for batch in prefetched(checked, threads):
-            yield batch
+            yield from batch.repeated()
             self.show_progress()
 
     def part(self, part: SourcePart, most: int | None = None) -> Iterator[CheckedBatch]:
         """Yield the batches of one part, until the reader is stopped. Each thread may read another part."""
-        for batch in part.batches(omit_invalid=self._scan.asked.bad_share > 0, most=most):
+        omit_invalid = self._scan.asked.bad_share > 0
+        for batch in part.source.batches(part.groups, omit_invalid=omit_invalid, most=most):
             if self._stopped:
                 return
             with self._lock:

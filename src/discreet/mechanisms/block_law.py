@@ -8,8 +8,8 @@ names:
 - `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, if it is the same for
   any values; `nearly_independent` means that above two values it assumes independent inclusions;
 - `conditional_variation` is for laws that draw something public once for all devices;
-- `blocks_alike` and `rare_chances` are for memos, `draw_support` for simulations, `additions` for the planner,
-  `hit_distribution` and `hits` for the risk of a report.
+- `blocks_alike` and `rare_chances` are for memos, `additions` for the planner;
+- `hit_distribution` and `hits` are for the risk of a report.
 
 A tally counts the blocks that contain each value, in total or for each size of block; or it counts each block of a
 small alphabet. The decoder reads the support, the number of blocks that contain each value, which follows from the

@@ -559,10 +559,10 @@ class GroupedCounts:
         if self.support.shape[1]:
             self.mechanism.counts.add_by_group(reports.blocks, of_blocks, self.support)
 
-    def add_rows(self, rows: Any, other: "GroupedCounts") -> None:
-        """Add the first rows of other counts to the given rows of these counts, in place."""
+    def add_rows(self, rows: Any, other: "GroupedCounts", times: int = 1) -> None:
+        """Add the first rows of other counts to the given rows of these counts, in place, several times."""
         for name in ("people", "support", "clear"):
-            getattr(self, name)[rows] += getattr(other, name)[: len(rows)]
+            getattr(self, name)[rows] += times * getattr(other, name)[: len(rows)]
         self.simulated |= other.simulated
 
     def row(self, place: int) -> IntArray:

@@ -122,7 +122,7 @@ class Memo:
         return None if (bits + WORD_RANGE.bit_length()) * rounds > _MOST_BITS else chances
 
     def ratio(self, rounds: int | None = None) -> Fraction:
-        """Return e^eps_t, the exact largest likelihood ratio of two values over t rounds; see `is_exact`.
+        """Return e^eps_t, the largest ratio of likelihoods over t rounds: exactly, or with many blocks an upper bound.
 
         Args:
             rounds: t; None for any number of rounds.
@@ -133,10 +133,6 @@ class Memo:
             return likelihood_ratio(self.truth, pi)
         coins = Fraction(self.truth, WORD_RANGE), Fraction(self.coin_threshold, WORD_RANGE)
         return max((ratio_after(rounds, coins, chance, pi) for chance in chances), default=Fraction(1))
-
-    def is_exact(self, rounds: int) -> bool:
-        """Return true if `ratio` is exact; with too many blocks, `ratio` is an upper bound."""
-        return self._revealing_chances(rounds) is not None
 
     def epsilon(self, rounds: int | None = None) -> float:
         """Return eps_t, the epsilon of t rounds or of any number of rounds, in nats, rounded up."""

@@ -15,7 +15,7 @@ caller cannot override the plan of a table. Other columns are ignored, with a wa
 import json
 import warnings
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.arrays import AnyArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.arrow import arrow_numbers, flags_of, present, rows_of_bytes
-from discreet.core.batches import NamedBatch, batch_in, batch_name
+from discreet.core.batches import NamedBatch, batch_in
 from discreet.core.columns import absent
 from discreet.core.reports import (
     CLEAR,
     COUNTS,
     FORMAT,
+    MOST_REPORTS,
     PLAN,
     RESERVED,
     SIMULATED,
@@ -43,7 +44,7 @@ from discreet.core.reports import (
     report_schema,
     report_table,
 )
-from discreet.core.tally import GroupedTally
+from discreet.core.tally import Tally, scaled, total
 from discreet.errors import DataError, MismatchError, SourceWarning
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.row_checks import (
@@ -250,6 +251,7 @@ class Form:
         named: whether a column ``plan`` has the fingerprint in every row.
         marked: whether a column ``simulated`` marks rows.
         extra: names of further columns, which are ignored.
+        count: the column with the number of reports of each row; None for one report in each row.
     """
 
     facts: Mapping[str, Any] | None = None
@@ -257,23 +259,26 @@ class Form:
     named: bool = False
     marked: bool = False
     extra: tuple[str, ...] = ()
+    count: str | None = None
 
     def names(self, mechanism: Mechanism) -> list[str]:
         """Return the names of the columns to read from a source of reports."""
-        extras = [(PLAN, self.named), (SIMULATED, self.marked)]
-        return [*(column.name for column in mechanism.columns), *(name for name, there in extras if there)]
-
-    @property
-    def has_batch(self) -> bool:
-        """True if the source of reports names its batch."""
-        return self.facts is not None and batch_name(self.facts) != ""
+        extras = [(PLAN, self.named), (SIMULATED, self.marked), (self.count, self.count is not None)]
+        return [*(column.name for column in mechanism.columns), *(str(name) for name, there in extras if there)]
 
     def batch(self, n: int) -> NamedBatch | None:
         """Return the named batch of n reports of the source; None if the source does not name it."""
         return None if self.facts is None else batch_in(self.facts, n)
 
 
-def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False, public: Sequence[str] = ()) -> Form:
+def form_of(
+    mechanism: Mechanism,
+    schema: pa.Schema,
+    *,
+    trust_plan: bool = False,
+    public: Sequence[str] = (),
+    count: str | None = None,
+) -> Form:
     """Return the form of a table of reports after a check of its plan and columns.
 
     Args:
@@ -281,17 +286,19 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
         schema: the table's schema.
         trust_plan: whether the caller vouches for the plan of a table that does not identify one.
         public: names of public columns beside the reports, which the table must have.
+        count: the column with the number of reports of each row. None for a column ``count`` of a table without
+            metadata, if it has one.
 
     Raises:
         DataError: if neither the table nor the caller identifies the plan, or the table cannot hold its reports.
         MismatchError: if the metadata belong to another plan, also with ``trust_plan``.
     """
     ours = [column.name for column in mechanism.columns]
-    if not is_stamped(schema):
-        refuse_counts(schema.names)
-    _check_public(schema, ours, public)
+    if count is None and not is_stamped(schema):
+        count = next((name for name in schema.names if is_count(name)), None)
+    _check_public(schema, ours, [*public, *filter(None, [count])])
     facts = read_stamp(schema, "reports", mechanism.fingerprint) if is_stamped(schema) else None
-    beside = {*public, *stamped_public(schema)} - RESERVED - {*ours}
+    beside = {*public, *stamped_public(schema), *filter(None, [count])} - RESERVED - {*ours}
     names = [name for name in schema.names if name not in beside]
     named, marked = PLAN in names, SIMULATED in names
     if facts is None and not named and not trust_plan:
@@ -306,7 +313,49 @@ def form_of(mechanism: Mechanism, schema: pa.Schema, *, trust_plan: bool = False
     if CLEAR in extra:
         raise DataError("report-table.other-plan", clear=CLEAR)
     refuse_counts(extra)
-    return Form(facts, facts is None and not named, named, marked, extra)
+    if count is None and (other := next(filter(is_count, schema.names), None)) is not None:
+        note = f"Column {other!r} is public, and each row is one report. If it counts reports, name it (count)."
+        warnings.warn(note, SourceWarning, stacklevel=2)
+    return Form(facts, facts is None and not named, named, marked, extra, count)
+
+
+def multiples_in(column: Any, name: str, first: int = 0) -> IntArray:
+    """Return the numbers of reports in a column, as ``(n,)`` 64-bit integers.
+
+    Args:
+        column: an Arrow array of whole numbers of at least 0, integers or floats.
+        name: the name of the column, for messages.
+        first: the number of the first row, for messages.
+
+    Raises:
+        DataError: if a number is missing, negative or not whole; the error has their number and the first row.
+    """
+    is_whole = pa.types.is_integer(column.type)
+    is_number = is_whole or pa.types.is_floating(column.type) or pa.types.is_decimal(column.type)
+    plain = column if is_whole else column.cast(pa.float64()) if is_number else pa.nulls(len(column), pa.float64())
+    numbers = arrow_numbers(plain)
+    wrong = ~present(plain) | (numbers < 0) | (numbers >= MOST_REPORTS) | (np.floor(numbers) != numbers)
+    if wrong.any():
+        rows = np.flatnonzero(wrong)
+        raise DataError("multiples.not-whole", name=name, count=len(rows), n=len(wrong), first=first + rows[0])
+    return numbers.astype(np.int64)
+
+
+def note_multiples(reports: int, rows: int, name: str) -> None:
+    """Warn that rows stand for several reports each; raise an error for more reports than can be counted.
+
+    Raises:
+        DataError: if there are 2^62 reports or more.
+    """
+    if reports >= MOST_REPORTS:
+        raise DataError("multiples.too-many", name=name)
+    warnings.warn(f"{reports:,} reports in {rows:,} rows, by column {name!r}.", SourceWarning, stacklevel=2)
+
+
+def by_digits(times: IntArray) -> Iterator[tuple[int, BoolArray]]:
+    """Yield powers of two, each with the ``(n,)`` rows whose number has this binary digit; at least one power."""
+    for place in range(max(int(times.max(initial=0)).bit_length(), 1)):
+        yield 1 << place, (times >> place & 1).astype(np.bool_)
 
 
 def _check_public(schema: pa.Schema, ours: Sequence[str], public: Sequence[str]) -> None:
@@ -427,16 +476,14 @@ def table_of(data: Any) -> pa.Table:
     raise DataError("report-table.unreadable", failed=failed)
 
 
-_COUNTS = "discreet.sql.counts"
+COUNTS_READER = "discreet.sql.counts"
 """The module that reads counts from a warehouse: a name only, since the core imports no wing."""
 
 
-def counts_in(
-    mechanism: Mechanism, table: pa.Table, by: Sequence[str] | None = None, *, bad_share: float = 0.0
-) -> GroupedTally:
-    """Return the tallies of groups in the result of a warehouse's query; see `discreet.sql.counts.read_counts`."""
-    counts: GroupedTally = import_module(_COUNTS).read_counts(mechanism, table, by, bad_share=bad_share)
-    return counts
+def multiplied_tally(mechanism: Mechanism, reports: Reports, times: IntArray) -> Tally:
+    """Return the tally in which each report counts a given number of times, from a tally per binary digit."""
+    parts = ((factor, mechanism.tally(reports.take(np.flatnonzero(rows)))) for factor, rows in by_digits(times))
+    return Tally.merged(scaled(part, factor) for factor, part in parts)
 
 
 def reports_from_table(mechanism: Mechanism, data: Any, *, grouped: bool = False) -> Any:
@@ -464,12 +511,17 @@ def reports_from_table(mechanism: Mechanism, data: Any, *, grouped: bool = False
         return data
     table = table_of(data)
     if {*table.column_names} >= COUNTS:
-        counts = counts_in(mechanism, table)
+        counts = import_module(COUNTS_READER).read_counts(mechanism, table)
         return counts if grouped else sum(counts.values(), start=mechanism.empty_tally())
     form = form_of(mechanism, table.schema)
     warn_about_tables([form], mechanism.fingerprint, kind="tables")
     batches = table.select(form.names(mechanism)).combine_chunks().to_batches()
     nobody = pa.RecordBatch.from_pylist([], schema=table.select(form.names(mechanism)).schema)
     parts = [batch_reports(mechanism, batch, form, omit_invalid=False)[0] for batch in batches or [nobody]]
+    reports = Reports.concatenate(parts)
+    if form.count is not None:
+        times = multiples_in(table[form.count].combine_chunks(), form.count)
+        note_multiples(total(times), len(times), form.count)
+        return multiplied_tally(mechanism, reports, times)
     batch = form.batch(table.num_rows)
-    return replace(Reports.concatenate(parts), batches=() if batch is None else (batch,))
+    return replace(reports, batches=() if batch is None else (batch,))

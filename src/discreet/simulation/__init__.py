@@ -1,1 +1,1 @@
-"""Simulations with known people: studies, tallies, and pages and pictures of the results."""
+"""Simulations with known people: studies, and pages and pictures of the results."""

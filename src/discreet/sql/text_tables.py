@@ -18,16 +18,16 @@ from discreet.core.reports import COUNTS, PLAN, SIMULATED, Column, is_count
 from discreet.files.paths import File
 from discreet.files.stored import HeldTable
 from discreet.formats.json_reports import from_json
+from discreet.formats.scanned import Asked
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.report_tables import is_bits, to_arrow
 from discreet.tables.scan import scan
 from discreet.tables.text import LISTED, Cells, Kind
 
 _WHOLE = Cells(Kind.INTEGER)
-_NUMBERS = {"place", "count", "of_rows"}
 
 
-def text_table(path: File, mechanism: Mechanism, public: Sequence[str] = (), trust_plan: bool = False) -> HeldTable:
+def text_table(path: File, mechanism: Mechanism, asked: Asked) -> HeldTable:
     """Return a CSV file of reports, or of counts, as a table in memory.
 
     Columns that are not read are there without entries, so that their names can be reported.
@@ -35,8 +35,7 @@ def text_table(path: File, mechanism: Mechanism, public: Sequence[str] = (), tru
     Args:
         path: the file.
         mechanism: the mechanism that made the reports.
-        public: the names of public columns.
-        trust_plan: whether the caller states that lines of JSON without a plan belong to this plan.
+        asked: the options for reading the file: public columns, and whether lines of JSON need no plan.
 
     Raises:
         DataError: if the file is damaged, or a cell of a number has other text.
@@ -48,16 +47,16 @@ def text_table(path: File, mechanism: Mechanism, public: Sequence[str] = (), tru
     def chosen(header: Sequence[str]) -> dict[str, Cells]:
         names.extend(dict.fromkeys(header))
         if {*names} >= COUNTS:
-            return {name: _WHOLE if name in _NUMBERS else LISTED for name in names}
+            return {name: _WHOLE if name in {"place", "count", "of_rows"} else LISTED for name in names}
         if not {*columns} <= {*names}:
             # Perhaps one of the columns has lines of JSON.
             return dict.fromkeys(names, LISTED)
-        read = [name for name in names if name in {*columns, PLAN, SIMULATED, *public} or is_count(name)]
+        read = [name for name in names if name in {*columns, PLAN, SIMULATED, *asked.public} or is_count(name)]
         return {name: _cells(columns.get(name), name) for name in read}
 
-    table = scan(path, chosen, [*columns, *public]).whole()
+    table = scan(path, chosen, [*columns, *asked.public]).whole()
     if not {*names} >= COUNTS and not {*columns} <= {*names}:
-        return HeldTable(str(path), _with_reports(mechanism, table, trust_plan=trust_plan))
+        return HeldTable(str(path), _with_reports(mechanism, table, trust_plan=asked.trust_plan))
     cells = {name: table[name] if name in table.column_names else pa.nulls(table.num_rows) for name in names}
     wide = [column for name, column in columns.items() if name in cells and column.width is not None]
     return HeldTable(str(path), pa.table(cells | {each.name: _entries(each, cells[each.name]) for each in wide}))

@@ -334,7 +334,7 @@ def check_files(reports: Sequence[Path], engine: str, tally: Path | None) -> Non
     if STANDARD in reports and engine != "local":
         raise ParameterError("standard-input.with-cluster")
     if all(is_tally(file_of(source)) for source in reports):
-        refuse_idle(["bad_share", "trust_plan"], "all files are tallies, which hold only counts")
+        refuse_idle(["bad_share", "trust_plan", "count"], "all files are tallies, which hold only counts")
 
 
 def read_for(engine: Engine, mechanism: Any, sources: Sources, method: MethodOptions) -> tuple[Data, Mapping[str, int]]:

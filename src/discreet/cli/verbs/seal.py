@@ -181,7 +181,7 @@ def tally(
     tally lists the names of its batches, so you can run this command every night on the whole folder. A batch with
     another number of reports than before is refused. discreet estimate PLAN TALLY reads the result.
     """
-    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)
+    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0, count=None)
     add_batches(load_plan(plan), sealed, read, output, retract=retract).show()
 
 

@@ -182,14 +182,6 @@ class IndependentBits(BlockLaw):
     def _add_by_group(self, blocks: Blocks, groups: AnyArray, counts: IntArray) -> None:
         counting.add_bits(blocks["bits"], groups, counts)
 
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw, for each bit, the number of blocks in which the bit is set, without drawing blocks.
-
-        It is the number of the value's truthful blocks, plus a binomial number of the other blocks.
-        """
-        # A truthful block always has its value's bit; noise sets the bits of all other values independently.
-        return truth + generator.binomial(blocks - truth, float(self.inclusion))
-
     def membership(self, blocks: Blocks) -> BitTiles:
         """Return the membership matrix of blocks of bits, in tiles of 32 reports.
 

@@ -99,11 +99,6 @@ class Singletons(BlockLaw):
         """Yield the members of all blocks, one per block, in one chunk."""
         yield np.ones(len(blocks["symbol"]), dtype=np.int64), blocks["symbol"].astype(np.int64)
 
-    def draw_support(self, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
-        """Draw the counts of the values: the truthful reports, plus multinomial noise."""
-        noise = blocks - int(truth.sum())
-        return truth + generator.multinomial(noise, np.full(self.size, 1 / self.size))
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RandomizedResponse(BlockMechanism):

@@ -77,7 +77,7 @@ def tally(
     can run this command every night on all folders. discreet survey estimate reads the result.
     """
     document = asked.document()
-    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0)
+    read = ReadOptions(trust_plan=False, engine=engine, master=master, bad_share=0.0, count=None)
     files = asked.files(document, sealed)
     places = asked.places(document, output, OutputPlace("tallies", TALLIES), files)
 

@@ -10,7 +10,7 @@ from scipy import stats
 from discreet import Domain, RandomizedResponse, SeededRandom, SubsetSelection, UnaryEncoding
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism
-from discreet.simulation.tallies import can_draw, draw_tally
+from papers.data.drawn_tallies import can_draw, draw_tally
 
 COUNTS = np.array([40, 0, 25, 10, 5])
 RUNS = 2_000

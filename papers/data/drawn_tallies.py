@@ -12,11 +12,14 @@ from discreet.core.random import SeededRandom
 from discreet.core.tally import Tally
 from discreet.errors import DataError
 from discreet.mechanisms import BlockMechanism
+from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.laws.bits import IndependentBits
+from discreet.mechanisms.laws.singletons import Singletons
 
 
 def can_draw(mechanism: BlockMechanism) -> bool:
     """Return true if the law can draw a tally without reports."""
-    return hasattr(mechanism.law, "draw_support")
+    return isinstance(mechanism.law, Singletons | IndependentBits)
 
 
 def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random.Generator) -> Tally:
@@ -40,9 +43,17 @@ def draw_tally(mechanism: BlockMechanism, counts: AnyArray, generator: np.random
     truthful: IntArray = generator.binomial(people, mechanism.coefficients.truth)
     truth, clear = truthful[domain.sensitive_codes], truthful[domain.clear_codes]
     support = truth
-    if domain.sensitive_count and hasattr(law, "draw_support"):
-        support = law.draw_support(truth, mechanism.block_count(n, int(clear.sum())), generator)
+    if domain.sensitive_count:
+        support = _with_noise(law, truth, mechanism.block_count(n, int(clear.sum())), generator)
     return Tally(mechanism.fingerprint, n, support, clear, simulated=True)
+
+
+def _with_noise(law: BlockLaw, truth: IntArray, blocks: int, generator: np.random.Generator) -> IntArray:
+    """Return the number of blocks that contain each value, given the numbers of truthful blocks."""
+    if isinstance(law, Singletons):
+        return truth + generator.multinomial(blocks - int(truth.sum()), np.full(law.size, 1 / law.size))
+    # A truthful block always has its value's bit; noise sets the bits of all other values independently.
+    return truth + generator.binomial(blocks - truth, float(law.inclusion))
 
 
 def checked_counts(counts: AnyArray, size: int) -> IntArray:
@@ -53,5 +64,7 @@ def checked_counts(counts: AnyArray, size: int) -> IntArray:
     """
     people = np.asarray(counts)
     if people.shape != (size,) or people.dtype.kind not in "iu" or (people < 0).any():
-        raise DataError("counts.not-whole", argument="counts", size=size, shape=people.shape, dtype=people.dtype)
+        raise DataError(
+            f"counts must be {size} whole numbers of at least 0, got {people.dtype} of shape {people.shape}."
+        )
     return people.astype(np.int64)
