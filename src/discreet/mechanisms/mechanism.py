@@ -191,6 +191,12 @@ class Mechanism(ABC):
         is_explicit: whether a matrix of probabilities defines the mechanism, and not a block law.
         of_neighbours: whether its blocks are neighbouring values; the planner does not compare such mechanisms by the
             errors of single values.
+
+    Example:
+        >>> import discreet as dc
+        >>> mechanism = dc.RandomizedResponse(dc.Domain(["bus", "car", "walk"]), epsilon=2.0)
+        >>> isinstance(mechanism, dc.Mechanism), mechanism.name
+        (True, 'rr')
     """
 
     name: ClassVar[str]
