@@ -148,7 +148,7 @@ def test_reports_that_are_there_twice(spark: Any, tmp_path: Path) -> None:
     ]
     for way in ways:
         said = refused(DataError, lambda way=way: way(folder))
-        assert f"and 1,800 were found in {folder / 'a.parquet'} and {folder / 'b.parquet'}. " in said
+        assert f"but 1,800 were found in {folder / 'a.parquet'} and {folder / 'b.parquet'}. " in said
     ways[-1](folder / "a.parquet")
     found = cluster.tally(mechanism, sealed).tally
     assert same(found, tally(mechanism, sealed).tally)
