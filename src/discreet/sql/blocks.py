@@ -96,8 +96,7 @@ def blocks_of(law: Any, columns: Sequence[Column], spelling: Spelling) -> BlockS
 
 @blocks_of.register(IndexedLaw)
 @blocks_of.register(Singletons)
-def _of_index(law: Any, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
-    del law
+def _of_index(_: Any, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
     return _of_numbers(columns, spelling, "b0")
 
 
@@ -152,11 +151,7 @@ def _of_bits(law: IndependentBits, columns: Sequence[Column], spelling: Spelling
     some = [(digit, bits) for digit, bits in zip(digits, free, strict=True) if bits < 4]
     valid = [f"length(b0) = {2 * width}", *(f"{digit} IN ({_quoted(_DIGITS[: 1 << bits])})" for digit, bits in some)]
     text = "lower(r0)" if spelling.bits == "hex" else spelling.dialect.hex.format("r0")
-    if spelling.bits == "hex":
-        other = "b0"
-        for digit in _DIGITS:
-            other = f"replace({other}, '{digit}', '')"
-        valid.append(f"length({other}) = 0")
+    valid += [_only("b0", _DIGITS)] if spelling.bits == "hex" else []
     set_bits = " UNION ALL ".join(
         f"SELECT '{_DIGITS[digit]}' AS digit, {bit} AS bit"
         for digit in range(16)
@@ -178,6 +173,13 @@ def _of_bits(law: IndependentBits, columns: Sequence[Column], spelling: Spelling
     return BlockSql(read=[text], present=["b0 IS NOT NULL"], valid=valid, places=places)
 
 
+def _only(text: str, characters: str) -> str:
+    """Return the condition that a text has no other characters than these."""
+    for character in characters:
+        text = f"replace({text}, '{character}', '')"
+    return f"length({text}) = 0"
+
+
 def _quoted(digits: str) -> str:
     return ", ".join(f"'{digit}'" for digit in digits)
 
@@ -186,9 +188,11 @@ def _quoted(digits: str) -> str:
 def _of_members(law: MembersLaw, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
     dialect, width, bound = spelling.dialect, columns[0].width or 0, columns[0].bound
     is_text = spelling.lists == "text"
-    read = (dialect.split if is_text else "{0}").format("r0")
+    read = "r0"
     if is_text:
-        read = f"CASE WHEN r0 IS NOT NULL THEN {read} END" if dialect.has_null_lists else read
+        # Any other text becomes a list that no device can send, before a cast could fail.
+        whole = f"{_only('r0', _DIGITS[:10] + ' ')} AND replace(r0, '  ', '') = r0 AND length(trim(r0)) > 0"
+        read = dialect.split.format(f"CASE WHEN r0 IS NULL OR ({whole}) THEN r0 ELSE '-1' END")
     listed = [dialect.entry.format("b0", place) for place in range(width)]
     entries = [dialect.cast(entry) for entry in listed] if is_text else listed
     valid = [f"{dialect.length.format('b0')} = {width}", f"{entries[0]} >= 0", f"{entries[-1]} < {bound}"]
