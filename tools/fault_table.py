@@ -373,7 +373,7 @@ LOSS = [
     ),
     Fault(
         "reports that a device cannot send are acknowledged",
-        "discreet.collector.intake:judged",
+        "discreet.collector.writer:check_frames",
         lambda right, entry, frames: [None] * len(frames),
         ("tests/collector/test_intake.py", "tests/collector/test_endpoints.py"),
     ),
