@@ -12,6 +12,7 @@ from discreet.core.result_table import ResultTable
 from discreet.risk.assessment import Assessment, assess
 from discreet.risk.bounds.leakage import Prior
 from discreet.risk.scores.biometric import biometric
+from discreet.risk.scores.pse import Information, z_quantile
 from discreet.risk.scores.rates import DET
 from discreet.risk.traces import Split, Traces, by_half, maximum_knowledge
 from papers.cells import Cell
@@ -27,6 +28,9 @@ LONG_TRACE, LONG_HISTORY = 200, 100
 """Users with fewer events than this are left out where the attacker learns from a part (places, movies)."""
 
 ATTACK = "markov"
+CHANCE = 4
+"""Standard errors that a comparison with a bound allows for chance."""
+
 FACE, FINGER = "face, matcher G", "left index finger"
 _CURVE_POINTS = 160
 
@@ -38,7 +42,8 @@ class Attack(Row):
     Attributes:
         attack: its name, or the attacker's knowledge.
         paper_bits: D(f_G || f_I), the paper's PSE.
-        certified_bits: a lower bound on the information about the user.
+        certified_bits: a lower bound on the information about the user, with 95% confidence.
+        cautious_bits: the same bound with four standard errors, for comparisons that chance must not decide.
         success: the share of users who are identified.
         error: the share of those who are not.
         eer: equal error rate.
@@ -47,6 +52,7 @@ class Attack(Row):
     attack: str
     paper_bits: float
     certified_bits: float
+    cautious_bits: float
     success: float
     error: float
     eer: float
@@ -114,10 +120,17 @@ def _attack(assessment: Assessment, name: str, at: Row) -> Attack:
         attack=name,
         paper_bits=0.0 if paper is None else paper.bits,
         certified_bits=assessment.certified,
+        cautious_bits=_cautious(assessment.pse.best, assessment.pse.certified, assessment.rank_pse),
         success=assessment.success.value,
         error=1 - assessment.success.value,
         eer=assessment.det.equal_error_rate,
     )
+
+
+def _cautious(*bounds: Information) -> float:
+    """Return the largest of lower bounds on the PIE at four standard errors below their estimates, in bits."""
+    errors = [(bound, (bound.bits - bound.interval[0]) / z_quantile(bound.level)) for bound in bounds if bound.interval]
+    return max((bound.bits - CHANCE * error for bound, error in errors), default=0.0)
 
 
 def _curve(det: DET, at: Row) -> Iterator[DetPoint]:
@@ -139,6 +152,7 @@ def measure_matchers(cell: Cell, data: Biometrics, run: int) -> Iterator[Row]:
             attack="scores",
             paper_bits=0.0 if paper is None else paper.bits,
             certified_bits=assessment.bse.best.certified or 0.0,
+            cautious_bits=_cautious(assessment.bse.best),
             success=success.value,
             error=1 - success.value,
             eer=assessment.det.equal_error_rate,

@@ -7,7 +7,7 @@ from papers.data.traces import PAPER_USERS
 from papers.drawing import curves, interval, record
 from papers.figure import Figure, Finding
 from papers.pie.settings import FEW_RUNS, ON_ONE_REPORT, PLACES, PRINTED_EPSILON, REPORTED_HERE, RR
-from papers.pie.utility import AMONG_TOP, BETA, EMP, THRESHOLD, UtilityLoss, plan_utility
+from papers.pie.utility import AMONG_TOP, BETA, THRESHOLD, UtilityLoss, plan_utility
 from papers.results import Point, Results
 
 WANTED_LOSS, LEAST_EPSILON = 1e-6, 12.0
@@ -52,13 +52,13 @@ def _on_data(results: Results, name: str) -> Iterator[Finding]:
         POOR,
         "; ".join(f"{epsilon:.3g}: {ratio:.3g}" for epsilon, ratio in sorted(poor.items())),
     )
-    points = results.of(UtilityLoss, **where, estimator=EMP)
+    points = results.of(UtilityLoss, **where, estimator=THRESHOLD)
     if points[0].mean.n < PAPER_USERS:
         return
     small = [p for p in points if p.mean.mse <= WANTED_LOSS]
     least = min((p.epsilon or 0.0 for p in small), default=float("nan"))
     yield Finding(
-        f"a loss of {WANTED_LOSS:g} takes an epsilon of more than {LEAST_EPSILON:g} (RR, emp, {AMONG_TOP})",
+        f"a loss of {WANTED_LOSS:g} takes an epsilon of more than {LEAST_EPSILON:g} (RR, emp+thr, {AMONG_TOP})",
         name,
         "least epsilon measured with no more",
         least,

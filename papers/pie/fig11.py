@@ -29,9 +29,7 @@ def charts_of_top(results: Results, _: Mapping[str, Any]) -> dict[str, Any]:
                 if epsilon == p.epsilon
             ]
         subtitle = f"RR; {points[0].mean.n:,} users of {name}, one report each"
-        charts[name] = curves(
-            f"The {LISTED} most visited places", subtitle, ("place", "share of users"), records, even=True
-        )
+        charts[name] = curves(f"The {LISTED} most visited places", subtitle, ("place", "share of users"), records)
     return charts
 
 

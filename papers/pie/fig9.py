@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import sqrt
 
 from papers.figure import Figure, Finding
-from papers.pie.attacks import Attack
+from papers.pie.attacks import CHANCE, Attack
 from papers.pie.bounds import ANY_LDP, BY_PSE, EXACT, PAPER_BOUND, ErrorBound
 from papers.pie.fig8 import ReportedMeasure, charts_of_reports, plan_reports
 from papers.pie.settings import (
@@ -92,7 +92,7 @@ def _on_errors(results: Results, name: str, mechanism: str) -> Iterator[Finding]
 def _chance(point: Point[Attack]) -> float:
     """Return four standard errors of a share of users, each standard error that of one user at least."""
     error, users = point.mean.error, point.mean.n
-    return 4 * sqrt(max(error * (1 - error), 1 / users) / (users * point.runs))
+    return CHANCE * sqrt(max(error * (1 - error), 1 / users) / (users * point.runs))
 
 
 FIGURE = Figure(

@@ -86,8 +86,9 @@ class Curves:
         return min(drawn) / 1.3, max(drawn) * 1.3
 
 
-# All labels of small numbers have a power of ten.
-_SHORT = "datum.value != 0 && datum.value < 0.001 ? format(datum.value, '~e') : format(datum.value, '~g')"
+# All labels of small and of large numbers have a power of ten.
+_EXTREME = "datum.value != 0 && (datum.value < 0.001 || datum.value >= 1e5)"
+_SHORT = f"{_EXTREME} ? replace(format(datum.value, '~e'), '+', '') : format(datum.value, '~g')"
 
 
 @self_contained
@@ -126,7 +127,7 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
     base = alt.Chart(records_of([point for point in here if point["line"] != curves.bound]))
     least = alt.Chart(records_of([point for point in here if point["line"] == curves.bound]))
     first = column == curves.columns[0]
-    x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g", tickCount=6))
+    x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(labelExpr=_SHORT, tickCount=6))
     axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
     y_axis = alt.Axis(labelExpr=_SHORT, tickCount=8, **axis)
     y = alt.Y("y:Q", scale=alt.Scale(**curves.scale), axis=y_axis)

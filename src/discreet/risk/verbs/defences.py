@@ -157,7 +157,7 @@ def compare_risks(
         raise ParameterError("compare.no-plans")
     if users is None:
         raise ParameterError("compare.without-users", argument="users")
-    likely = None if prior is None else _prior(prior, users)
+    likely = None if prior is None else prior_of(prior, users)
     compared = [_PlanRisk.of(path, users, reports, likely) for path in plans]
     compared.sort(key=lambda row: (row.bounds.identification.value, row.worst_case_mse))
     first = compared[0].bounds
@@ -207,8 +207,8 @@ def _compare_defences(
     return risks
 
 
-def _prior(text: str, users: int) -> FloatArray:
-    """Return the ``(n,)`` prior probabilities of each user as the sender."""
+def prior_of(text: str, users: int) -> FloatArray:
+    """Return the ``(n,)`` prior probabilities of each user as the sender, from the text of ``--prior``."""
     kind, _, exponent = text.partition(":")
     if kind == "zipf":
         try:

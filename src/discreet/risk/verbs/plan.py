@@ -19,6 +19,7 @@ from discreet.errors import ParameterError
 from discreet.risk.bounds.calibration import LARGEST_EPSILON, RiskTarget
 from discreet.risk.bounds.identification import Bounds, conditions
 from discreet.risk.planning import SIDE_BY_SIDE, IdentificationPlan, plan_identification
+from discreet.risk.verbs.defences import prior_of
 
 
 def identification_table(plan: IdentificationPlan) -> ResultTable:
@@ -62,6 +63,7 @@ def identification_parts(plan: IdentificationPlan) -> Iterator[str | ResultTable
     """Yield the wanted risk, the table of the options, the recommendation and the notes."""
     wanted = plan.wanted
     each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
+    each += ", some likelier than others" if wanted.prior is not None else ""
     limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
     yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
     yield identification_table(plan)
@@ -106,6 +108,7 @@ def _odds(bounds: list[Bounds]) -> str:
 @USERS
 @click.option("--epsilon", type=float, help="The most that it may be, in nats. [no limit]")
 @click.option("--reports-per-user", type=Count(), default=1, help="Reports of each user.")
+@click.option("--prior", metavar="zipf:S|TABLE", help="How likely each user is, as in risk compare. [all alike]")
 @PlanFile.options
 @allow_outside
 def plan_for_risk(
@@ -116,6 +119,7 @@ def plan_for_risk(
     users: int,
     epsilon: float | None,
     reports_per_user: int,
+    prior: str | None,
 ) -> None:
     """Find the largest epsilon for an identification risk.
 
@@ -127,7 +131,8 @@ def plan_for_risk(
     if out.output is not None and epsilon is None:
         raise ParameterError("output.needs-epsilon", argument="output")
     values, _ = domain_of(domain)
-    wanted = RiskTarget(users, error=identification_error, reports=reports_per_user)
+    likely = None if prior is None else prior_of(prior, users)
+    wanted = RiskTarget(users, error=identification_error, reports=reports_per_user, prior=likely)
     options = plan_identification(values, wanted, epsilon=epsilon)
     files = out.write(domain, options.options[0].mechanism)
-    show(identification_record(options), chain(identification_parts(options), files))
+    show(identification_record(options) | {"prior": prior}, chain(identification_parts(options), files))
