@@ -127,7 +127,9 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
     base = alt.Chart(records_of([point for point in here if point["line"] != curves.bound]))
     least = alt.Chart(records_of([point for point in here if point["line"] == curves.bound]))
     first = column == curves.columns[0]
-    x = alt.X("x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(labelExpr=_SHORT, tickCount=6))
+    x = alt.X(
+        "x:Q", title=curves.x, scale=alt.Scale(type="log", nice=False), axis=alt.Axis(labelExpr=_SHORT, tickCount=6)
+    )
     axis = {"title": curves.y} if first else {"title": None, "labels": False, "ticks": False}
     y_axis = alt.Axis(labelExpr=_SHORT, tickCount=8, **axis)
     y = alt.Y("y:Q", scale=alt.Scale(**curves.scale), axis=y_axis)
