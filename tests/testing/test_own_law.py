@@ -25,6 +25,20 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "examples" / "own_law"
 PLAN = '{"epsilon": 1.0, "domain": {"labels": ["a", "b", "c", "d"]}, "mechanism": {"name": "%s"}}'
 
+STUDY = """
+epsilon = 1.0
+methods = ["linear"]
+show = "linear"
+data = { path = "people.csv" }
+run = [{ protect = "all", mechanism = { name = "rr" } }, { protect = "all", mechanism = { name = "exclusion" } }]
+"""
+SURVEY = """
+version = 2
+epsilon = 1.0
+attributes.answer.labels = ["a", "b", "c", "d"]
+question = [{ attributes = ["answer"], share = 1.0, epsilon = 1.0, mechanism = { name = "exclusion" } }]
+"""
+
 
 def run(*command: object, folder: Path, places: list[Path]) -> str:
     path = os.pathsep.join(map(str, [*places, ROOT / "src"]))
@@ -51,9 +65,13 @@ def test_the_example_package_joins_and_keeps_every_promise(tmp_path: Path) -> No
     assert re.search(r"\d+ passed", tests)
     (tmp_path / "plan.json").write_text(PLAN % "exclusion")
     (tmp_path / "values.csv").write_text("value\n" + "\n".join("abcd" * 50) + "\n")
+    (tmp_path / "people.csv").write_text("label,count,sensitive\na,100,true\nb,200,true\nc,300,true\nd,400,true\n")
+    (tmp_path / "study.toml").write_text(STUDY)
+    (tmp_path / "survey.toml").write_text(SURVEY)
     told = run("-c", OPERATED, folder=tmp_path, places=site)
     assert '"n": 200' in told
-    assert "exclusion" in told
+    assert re.search(r'"mechanism": "exclusion",\s+"epsilon_promised"', told)
+    assert told.splitlines()[-2] == "exclusion"
     assert told.endswith("True\n")
 
 
@@ -64,9 +82,11 @@ for words in (
     "obfuscate plan.json values.csv -o reports.parquet",
     "estimate plan.json reports.parquet --json",
     "plan plan.json --epsilon 1 --users 99 --json",
+    "simulate study.toml --seed 1 --json",
 ):
     main(words.split(), standalone_mode=False)
 plan = dc.Plan.load("plan.json")
+print(*(question.mechanism.name for question in dc.Questionnaire.load("survey.toml").survey().questions))
 print(dc.Plan.of(plan.mechanism()).save("again.toml").fingerprint == plan.fingerprint)
 """
 

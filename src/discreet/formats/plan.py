@@ -22,10 +22,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import MISSING, dataclass
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, Union
+from types import GenericAlias
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, structs
 
 from discreet.core.checks import suggestion
 from discreet.core.domain import Domain
@@ -38,21 +39,20 @@ from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.mechanisms.personalized import OTHERS, AnyMechanism, Personalized
 
 
-def _mechanism_spec(name: str, cls: type[BlockMechanism]) -> type[msgspec.Struct]:
+def _mechanism_spec(cls: type[BlockMechanism]) -> type[msgspec.Struct]:
     """Return the type of a mechanism's table in plans, with a field for each option of the mechanism."""
     fields: list[Any] = [
         (option.name, option.type) if option.default is MISSING else (option.name, option.type, option.default)
         for option in cls.options()
     ]
-    spec = msgspec.defstruct(f"{cls.__name__}Spec", fields, kw_only=True, tag_field="name", tag=name, **_STRICT)
+    spec = msgspec.defstruct(f"{cls.__name__}Spec", fields, kw_only=True, tag_field="name", tag=cls.name, **_STRICT)
     spec.__doc__ = inspect.getdoc(cls).splitlines()[0] if inspect.getdoc(cls) else None  # type: ignore[union-attr]
     return spec
 
 
 _NAME = "mechanism.name`"
 _STRICT: dict[str, Any] = {"frozen": True, "forbid_unknown_fields": True}
-_SPECS = {name: _mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.built_in.items()}
-MechanismSpec: Any = Union[tuple(_SPECS.values())]  # noqa: UP007
+MechanismSpec: Any = Union[tuple(map(_mechanism_spec, BLOCK_MECHANISMS.built_in.values()))]  # noqa: UP007
 
 
 def build_mechanism(spec: msgspec.Struct, domain: Domain, epsilon: float) -> BlockMechanism:
@@ -92,12 +92,21 @@ class PlanDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def schema_with_joined() -> Any:
-    """Return the type of plan documents, including the mechanisms that other installed packages bring."""
-    joined = (_mechanism_spec(name, cls) for name, cls in BLOCK_MECHANISMS.joined.items())
-    every: Any = Union[(*_SPECS.values(), *joined)]
-    fields: list[Any] = [("mechanism", every)]
-    return msgspec.defstruct(PlanDocument.__name__, fields, bases=(PlanDocument,), kw_only=True, **_STRICT)
+def schema_with_joined(kind: Any) -> Any:
+    """Return a type of documents, including the mechanisms that other installed packages bring.
+
+    Args:
+        kind: the type of the documents; it is returned as it is without a mechanism, and if no package brings one.
+    """
+    every: Any = Union[(MechanismSpec, *map(_mechanism_spec, BLOCK_MECHANISMS.joined.values()))]
+    fields: list[Any] = []
+    for field in structs.fields(kind) if BLOCK_MECHANISMS.joined and issubclass(kind, msgspec.Struct) else ():
+        (part,) = get_args(field.type) if get_origin(field.type) is list else (None,)
+        if field.type == MechanismSpec:
+            fields.append((field.name, every))
+        elif isinstance(part, type) and schema_with_joined(part) is not part:
+            fields.append((field.name, GenericAlias(list, schema_with_joined(part))))
+    return msgspec.defstruct(kind.__name__, fields, bases=(kind,), kw_only=True, **_STRICT) if fields else kind
 
 
 class DomainDocument(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,8 +162,8 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
         message = str(error)
         if version != _SURVEY and _is_survey(decode, written):
             raise SurveyDocumentError(source) from None
-        if kind is PlanDocument and message.endswith(_NAME) and BLOCK_MECHANISMS.joined:
-            return read_document(path, schema_with_joined())  # type: ignore[no-any-return]
+        if message.endswith(_NAME) and (wider := schema_with_joined(kind)) is not kind:  # type: ignore[arg-type]
+            return read_document(path, wider, version=version)  # type: ignore[no-any-return]
         if isinstance(error.__cause__, DiscreetError):
             raise error.__cause__.at(source) from None
         raise ParameterError("document.not-valid", fault=message.replace("`", "'"), advice=_advice(message)).at(
@@ -240,8 +249,7 @@ class Plan:
             >>> plan.fingerprint == mechanism.fingerprint, plan.document.domain.sensitive
             (True, ['clinic'])
         """
-        kind = schema_with_joined() if BLOCK_MECHANISMS.joined else PlanDocument
-        plan = cls(msgspec.convert(described_plan(mechanism, title), kind))
+        plan = cls(msgspec.convert(described_plan(mechanism, title), schema_with_joined(PlanDocument)))
         if plan.fingerprint != mechanism.fingerprint:
             raise ParameterError("mechanism.not-in-plans")
         return plan
