@@ -40,7 +40,7 @@ from discreet.kernels.parallel import thread_count
 
 
 class PipedTable(RemoteFile):
-    """The content of standard input, with the interface of a file at a URL that is in memory.
+    """The bytes of standard input, with the same methods as a downloaded file.
 
     Args:
         suffix: the ending of a file with this content.

@@ -139,7 +139,7 @@ def tiles_dot_transposed(tiles: AnyArray, weights: AnyArray, _: int) -> FloatArr
 
 
 def _bits(tiles: AnyArray) -> Iterator[tuple[slice, AnyArray]]:
-    """Yield the rows of some tiles, and the bits of their words, ``(rows, v, 32)``."""
+    """Yield slices of rows of 32-bit integers, and the bits of these rows, ``(rows, v, 32)``."""
     for rows in _chunks(len(tiles), 32 * tiles.shape[1]):
         some = np.ascontiguousarray(tiles[rows], "<u4").view(np.uint8)
         yield rows, np.unpackbits(some, axis=1, bitorder="little").reshape(len(some), -1, 32)

@@ -122,7 +122,7 @@ class MatrixRows(WholeAlphabet):
         return self.matrix @ np.asarray(values, dtype=np.float64)
 
     def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return ``(|X|,)`` sums of Q(y|x), weighted by output y."""
+        """Return ``(|X|,)`` sums of Q(y|x) over the outputs y, each times the weight of y."""
         return np.asarray(weights, dtype=np.float64) @ self.matrix
 
 

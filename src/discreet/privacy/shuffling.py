@@ -460,7 +460,7 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
 
 
 def values_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values in clear: their reports leave only noise among the blocks, and hide nobody.
+    """Return the number of values in clear. Truthful reports of these values have no block, so they hide nobody.
 
     It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
     """

@@ -426,11 +426,11 @@ class ContributionMoment(NamedTuple):
     beyond: Floats = 0.0
 
     def at(self, p: Floats, mass: Floats) -> FloatArray:
-        """Return the ``(m,)`` moments of the contribution at the frequencies p, with the estimated mass a."""
+        """Return the ``(m,)`` moments at the frequencies p; `mass` is a, the estimated mass of a kind of values."""
         return self.constant + self.slope * p + self.beyond * np.maximum(p - mass, 0)
 
     def line(self, p: FloatArray, mass: Floats) -> tuple[FloatArray, FloatArray]:
-        """Return constant and slope of the moment's linear piece that contains p, with the estimated mass a."""
+        """Return constant and slope of the moment's linear piece that contains p; `mass` is a."""
         past = (p > mass) * self.beyond
         return np.broadcast_to(self.constant - past * mass, p.shape), np.broadcast_to(self.slope + past, p.shape)
 

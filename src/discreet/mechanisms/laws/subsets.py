@@ -208,7 +208,7 @@ _MOST_BYTES = 1 << 26
 
 
 class MembersLaw(BlockLaw):
-    """A block law whose block is an ascending list of its members; an entry v in the last place is no member."""
+    """A block law whose blocks are ascending lists of members; the number v at the end fills up a shorter list."""
 
     __slots__ = ()
 

@@ -58,7 +58,7 @@ class TranslatesLaw(IndexedLaw):
     @property
     @abstractmethod
     def choices(self) -> int:
-        """The number of uniform integers from which an element of D is drawn: |D|, or a multiple of |D|."""
+        """The range of the random integer that chooses an element of the set D: |D|, or a multiple of |D|."""
 
     @abstractmethod
     def elements(self, drawn: AnyArray) -> AnyArray:
