@@ -64,6 +64,7 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert stat.S_IMODE(Path("mine").stat().st_mode) == 0o700
     assert {stat.S_IMODE(path.stat().st_mode) for path in Path("mine").iterdir()} == {0o600}
     assert device("answer", "habits", "-", text=f"{planted.VALUE}\n") == {"name": "habits", "outcome": "recorded"}
+    assert device("answer", "habits", "never", code=2)["outcome"] == "already"
     double.says = [(503, {}, b""), (202, {}, b"")]
     assert device("send") == {"sent": 0, "dropped": 0, "waiting": 1, "reason": "The collector's answer is 503."}
     assert device("status")["spent"] == 1

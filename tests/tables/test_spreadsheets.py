@@ -134,6 +134,7 @@ def test_a_spreadsheet_goes_from_the_file_to_an_estimate_in_three_commands(
     assert proposed.exit_code == 0
     following = f"{table} --column 'Größe' --decimal , --as-missing k.A. --missing drop -o reports.parquet"
     assert following in " ".join(proposed.stdout.split())
+    assert " --missing drop" in run("obfuscate", plan, table, *options, "-o", reports).stderr
     assert run("obfuscate", plan, table, *options, "--missing", "drop", "-o", reports).exit_code == 0
     assert read_reports(reports, Plan.load(plan).mechanism()).n == len(GERMAN)
     assert run("estimate", plan, reports).exit_code == 0

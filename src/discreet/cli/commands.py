@@ -295,10 +295,10 @@ class Subcommand(click.Command):
 
         Without such an option, return the argument's name.
         """
-        for option in self.params:
-            if isinstance(option, click.Option) and option.name in {argument, f"as_{argument}"}:
-                word = max(option.opts, key=len)
-                return word if value is None or option.is_flag else f"{word} {value}"
+        options = {option.name: option for option in self.params if isinstance(option, click.Option)}
+        if (option := options.get(argument, options.get(f"as_{argument}"))) is not None:
+            word = max(option.opts, key=len)
+            return word if value is None or option.is_flag else f"{word} {value}"
         return argument if value is None else f"{argument}={value}"
 
     def run(self, ctx: click.Context) -> Any:

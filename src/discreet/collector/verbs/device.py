@@ -206,7 +206,8 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
 
     VALUE is a label. For several attributes it is a label of each, as age=30s marital=single; on a map it is a latitude
     and a longitude. With - it is read from standard input, so that no history of commands contains it. The exit code is
-    2 if the answer is missing: nobody agreed, the budget is spent, or the collection is closed.
+    2 if no report was made: you answered before, nobody agreed, the budget is spent, or the collection is closed. It is
+    0 for a question of a survey that was not drawn for you.
     """
     with opened_device(store) as opened:
         collection = opened.collection(name)
@@ -220,7 +221,7 @@ def answer(name: str, value: tuple[str, ...], *, store: Path) -> None:
         "declined": "You have not agreed. No report was made. To agree, join the collection again.",
     }
     show({"name": name, "outcome": str(outcome)}, [words[outcome]], whole=True)
-    if outcome not in {"recorded", "already", "unasked"}:
+    if outcome not in {"recorded", "unasked"}:
         raise click.exceptions.Exit(2)
 
 
