@@ -188,7 +188,7 @@ def test_shown_intervals_allow_for_their_choice() -> None:
     codes = found.largest(12)
     ends = np.array(found.interval(shown=12))[:, codes].T
     for row, (low, high) in zip(repr(found).splitlines()[2:14], ends, strict=True):
-        assert row.split()[-2:] == [f"{low:.4f}", f"{high:.4f}"]
+        assert row.split()[-2:] == [f"{low:.3f}", f"{high:.3f}"]
     assert [(one.lower, one.upper) for one in found.top(12)] == [tuple(pair) for pair in ends]
     drawn = values(found.plot(largest=12))
     assert [(row["lower"], row["upper"]) for row in drawn] == [tuple(pair) for pair in ends]

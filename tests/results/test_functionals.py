@@ -47,7 +47,8 @@ def test_sums_say_what_they_are() -> None:
     away = Z * whole.standard_error
     assert whole.interval() == pytest.approx((whole.estimate - away, whole.estimate + away), abs=0.1 * away)
     assert float(whole) == whole.estimate
-    assert repr(whole).startswith(f"share of 3 values: {whole.estimate:.4f}, standard error {whole.standard_error:.4f}")
+    assert repr(whole).startswith(f"share of 3 values: {whole.estimate:.3f}, standard error {whole.standard_error:.3f}")
+    assert 0.01 < whole.standard_error < 0.095
     assert found.total({"age": "<30"}).estimate == found.total(np.arange(12) < 4).estimate
     scores = np.linspace(-2, 3, 12)
     mean = found.mean(scores)
@@ -277,7 +278,7 @@ def test_the_sum_of_everything_is_known() -> None:
     assert everything.interval() == (1, 1)
     assert found.ratio({"age": "<30"}, {"age": "<30"}).interval() == (1, 1)
     assert found.difference({"age": "<30"}, {"age": "<30"}).interval() == (0, 0)
-    assert repr(everything).startswith("share of all values: 1.0000, standard error 0.0000")
+    assert repr(everything).startswith("share of all values: 1, standard error 0,")
 
 
 # Limits

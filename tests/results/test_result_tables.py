@@ -109,9 +109,10 @@ def test_percentages_have_the_digits_that_their_errors_deserve() -> None:
         0.00034: ["12.346%", "0.034%"],
         1e-9: ["12.3456%", "0.0000%"],
     }
-    assert table(0.0).cells()[1][0] == "12.3456%"
+    assert table(0.0).cells()[1][0] == table(np.inf).cells()[1][0] == "12.35%"
     assert table(0.034).without("standard_error").cells()[1][0] == "12.3%"
-    assert table(0.034).cells(plain=True)[1][0] == "0.1235"
+    assert table(0.034).cells(plain=True)[1][:2] == ["0.123", "0.034"]
+    assert table(0.00034).cells(plain=True)[1][:2] == ["0.12346", "0.00034"]
 
 
 def test_html_has_headers_and_a_caption_and_is_escaped() -> None:

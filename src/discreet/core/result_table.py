@@ -52,12 +52,17 @@ def rounded_by(value: float, error: float) -> str:
     """
     if not (math.isfinite(value) and math.isfinite(error) and error > 0):
         return f"{value:.5g}"
-    places = 1 - math.floor(math.log10(error))
+    places = _places(error)
     if places <= _MOST_PLACES and abs(value) < _LARGE:
         # Adding 0.0 removes the minus of -0.0.
         return f"{round(value, places) + 0.0:.{max(places, 0)}f}"
     digits = 1 + places + (math.floor(math.log10(abs(value))) if value else 0)
     return f"{value:.{max(digits, 1)}g}"
+
+
+def _places(error: float) -> int:
+    """Return the number of decimals with which an error has two significant digits; negative for large errors."""
+    return 1 - math.floor(math.log10(error))
 
 
 def _yes_or_no(value: Any) -> str:
@@ -77,7 +82,7 @@ _FORMATS: Mapping[Kind, Format] = {
 }
 _PERCENTAGES: Mapping[Format, str] = {"%": "", "+%": "+"}
 """Formats of shares and of differences of shares, with their sign: a table chooses the decimals."""
-_MOST_DECIMALS = 4
+_DECIMALS, _MOST_DECIMALS = 2, 4
 # Longer numbers are written with an exponent.
 _MOST_PLACES, _LARGE = 8, 1e6
 _LEFT = ("text", "mark")
@@ -141,12 +146,12 @@ class ResultColumn:
         values = np.asarray(self.values)
         return values.astype(np.dtypes.StringDType()) if values.dtype.kind == "U" else values
 
-    def cells(self, *, plain: bool = False, decimals: int = 4) -> list[str]:
+    def cells(self, *, plain: bool = False, decimals: int = _DECIMALS) -> list[str]:
         """Return the heading and the values of a result column as texts; a missing value is a dash.
 
         Args:
             plain: whether shares are fractions, as in Python.
-            decimals: decimals of percentages.
+            decimals: decimals of percentages; fractions have two more.
         """
         name = self.name.replace("_", " ")
         if plain and self.kind == "mark":
@@ -156,7 +161,7 @@ class ResultColumn:
             return [heading, *map(rounded_by, np.asarray(self.values, float), self.errors)]
         form = self.format or _FORMATS[self.kind]
         if plain and self.kind == "share":
-            form = ".4f"
+            form = f".{decimals + 2}f"
         elif form in _PERCENTAGES:
             form = f"{_PERCENTAGES[form]}.{decimals}%"
         write = form if callable(form) else lambda value: format(value, form)
@@ -323,13 +328,12 @@ class ResultTable(TabularResult):
 
     @property
     def decimals(self) -> int:
-        """Number of decimals of percentages, so that the smallest standard error has two digits; 4 without errors."""
-        shares = [column for column in self.contents if column.kind == "share"]
-        arrays = {column.name: np.array(column.values, dtype=float) for column in shares}
+        """Number of decimals of percentages, so that the smallest standard error has two digits; 2 without errors."""
+        arrays = {share.name: np.array(share.values, dtype=float) for share in self.contents if share.kind == "share"}
         lower, upper = (arrays.get(name, np.empty(0)) for name in ("lower", "upper"))
         errors = arrays.get("standard_error", (upper - lower) / 4)
-        least = min((float(error) for error in errors if error > 0), default=0.0)
-        return min(max(-1 - math.floor(math.log10(least)), 0), _MOST_DECIMALS) if least else _MOST_DECIMALS
+        least = min((float(error) for error in errors if 0 < error < math.inf), default=0.0)
+        return min(max(_places(least) - 2, 0), _MOST_DECIMALS) if least else _DECIMALS
 
     def records(self) -> list[dict[str, Any]]:
         """Return a dictionary for each row of a result table, for JSON."""

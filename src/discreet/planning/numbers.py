@@ -46,10 +46,8 @@ def mean_error(mechanism: Mechanism, users: int, p: Any) -> float:
         >>> round(mean_error(dc.Windows(domain, 1.0), 10_000, np.full(256, 1 / 256)), 4)
         0.0105
     """
-    scores, covariances = (
-        scores_of(mechanism.domain, None, "scores"),
-        mechanism.decoder.covariances_at(mechanism.domain.check_distribution(p)),
-    )
+    scores = scores_of(mechanism.domain, None, "scores")
+    covariances = mechanism.decoder.covariances_at(mechanism.domain.check_distribution(p))
     return sqrt(max(float(scores @ covariances @ scores), 0.0) / checked_n(users))
 
 

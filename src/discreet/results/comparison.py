@@ -131,10 +131,8 @@ class Comparison(TabularResult):
         if not len(outside):
             return ""
         more = [f"{len(outside) - _NAMED:,} more values"] if len(outside) > _NAMED else []
-        names, methods = (
-            ", ".join([*self.domain.names(outside[:_NAMED]), *more]),
-            " and ".join(dict.fromkeys(self.methods)),
-        )
+        names = ", ".join([*self.domain.names(outside[:_NAMED]), *more])
+        methods = " and ".join(dict.fromkeys(self.methods))
         return (
             f"Differences outside their intervals: {names}. Method {methods} moves frequencies away from the unbiased "
             "estimates, and intervals and p-values are of these; compare estimates of method linear to see them."

@@ -87,10 +87,10 @@ class Estimate(TabularResult):
 
         >>> estimate
         Estimate(linear, n=1000, 3 values, simulated)
-          value             frequency  standard error   lower   upper
-          bus    sensitive     0.5944          0.0232  0.5489  0.6399
-          car    sensitive     0.4019          0.0226  0.3582  0.4466
-          walk   sensitive     0.0037          0.0145  0.0000  0.0337
+          value             frequency  standard error  lower  upper
+          bus    sensitive      0.594           0.023  0.549  0.640
+          car    sensitive      0.402           0.023  0.358  0.447
+          walk   sensitive      0.004           0.014  0.000  0.034
         >>> round(estimate["bus"].frequency, 2), [one.value for one in estimate.top(2)]
         (0.59, ['bus', 'car'])
     """
@@ -424,7 +424,7 @@ class Estimate(TabularResult):
             >>> reports = mechanism.obfuscate(["bus"] * 600 + ["car"] * 400, random=dc.SeededRandom(1))
             >>> estimate = dc.estimate(mechanism, reports)
             >>> estimate.total(["bus", "tram"])
-            share of 2 values: 0.6187, standard error 0.0254, 95% interval 0.5685 to 0.6682 (linear, n=1,000, simulated)
+            share of 2 values: 0.619, standard error 0.025, 95% interval 0.569 to 0.668 (linear, n=1,000, simulated)
         """
         mask = self._mask(values, "values")
         count, size = int(np.count_nonzero(mask)), self.domain.size

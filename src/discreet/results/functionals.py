@@ -18,6 +18,7 @@ from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import AxisPartition, CellPartition
 from discreet.core.labels.products import Product
 from discreet.core.labels.spaces import LabelSpace
+from discreet.core.result_table import rounded_by
 from discreet.errors import ParameterError
 from discreet.results.uncertainty import SumUncertainty
 
@@ -193,13 +194,19 @@ class Quantity:
         return self.estimate
 
     def __repr__(self) -> str:
-        low, high = self.interval()
-        error = f"standard error {self.standard_error:.4f}, 95% interval {low:.4f} to {high:.4f}"
         reason = "of this method lies outside, so that it contradicts the reports"
         if self.facts.startswith("linear"):
             reason = "lies outside, as unbiased estimates need not sum to 1 and shares do"
         away = "" if self.fits else f"; the estimate {reason}"
-        return f"{self.name}: {self.estimate:.4f}, {error}{away} ({self.facts})"
+        return f"{self.name}: {self._figures}{away} ({self.facts})"
+
+    @property
+    def _figures(self) -> str:
+        """The estimate, its standard error and its interval as text, with two significant digits of the error."""
+        numbers = (self.estimate, self.standard_error, *self.interval())
+        value, error, low, high = (rounded_by(number, self.standard_error) for number in numbers)
+        value = "no estimate" if isnan(self.estimate) else value
+        return f"{value}, standard error {error}, 95% interval {low} to {high}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -217,11 +224,8 @@ class Ratio(Quantity):
         return tuple(self.interval()) != self.borders
 
     def __repr__(self) -> str:
-        low, high = self.interval()
         doubt = "" if self.determined else "; not determined by these data"
-        value = "no estimate" if isnan(self.estimate) else f"{self.estimate:.4f}"
-        error = f"standard error {self.standard_error:.4f}, 95% interval {low:.4f} to {high:.4f}"
-        return f"{self.name}: {value}, {error}{doubt} ({self.facts})"
+        return f"{self.name}: {self._figures}{doubt} ({self.facts})"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

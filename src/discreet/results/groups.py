@@ -8,7 +8,7 @@ import numpy as np
 
 from discreet.arrays import AnyArray
 from discreet.core.domain import Domain
-from discreet.core.result_table import ResultColumn, ResultTable, TabularResult
+from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, rounded_by
 from discreet.pictures.charts import small_multiples
 from discreet.results.estimate import Estimate
 from discreet.theory.binomial import DEFAULT_LEVEL
@@ -78,10 +78,10 @@ class GroupedEstimate(TabularResult):
         (['north', 'south'], 0.8)
         >>> grouped
         GroupedEstimate(linear, n=1000, 2 groups, 3 values, simulated)
-          group          n                 bus                  car                 walk
-          north        500  1.00 (0.95 - 1.00)  -0.00 (0.00 - 0.04)  -0.00 (0.00 - 0.04)
-          south        500  0.19 (0.14 - 0.24)   0.80 (0.74 - 0.86)   0.01 (0.00 - 0.05)
-          everybody  1,000  0.59 (0.55 - 0.64)   0.40 (0.36 - 0.45)   0.00 (0.00 - 0.03)
+          group          n                    bus                     car                    walk
+          north        500  1.001 (0.946 - 1.000)  -0.001 (0.000 - 0.042)  -0.001 (0.000 - 0.042)
+          south        500  0.187 (0.135 - 0.244)   0.805 (0.742 - 0.864)   0.008 (0.000 - 0.052)
+          everybody  1,000  0.594 (0.549 - 0.640)   0.402 (0.358 - 0.447)   0.004 (0.000 - 0.034)
     """
 
     names: tuple[str, ...]
@@ -229,5 +229,6 @@ def label_column(labels: list[Any]) -> AnyArray:
 def _numbers(estimate: Estimate, codes: AnyArray) -> list[str]:
     """Return the estimated frequencies of some values, with their intervals, as texts."""
     low, high = estimate.interval(shown=max(len(codes), 1))
-    ends = zip(estimate.frequencies[codes], low[codes], high[codes], strict=True)
-    return [f"{frequency:.2f} ({low:.2f} - {high:.2f})" for frequency, low, high in ends]
+    columns = estimate.frequencies, low, high, estimate.standard_errors
+    rows = zip(*(column[codes].tolist() for column in columns), strict=True)
+    return ["{} ({} - {})".format(*(rounded_by(number, error) for number in numbers)) for *numbers, error in rows]
