@@ -81,6 +81,11 @@ def test_from_joining_to_forgetting(double: Double) -> None:
     assert "accept" in refusal("device", "answer", "habits", "never", "--store", "mine")
 
 
+def test_a_signed_collection_is_not_verified_as_a_plan() -> None:
+    assert "`discreet attest`" in refusal("verify", "habits.json")
+    assert done("attest", "habits.json", "-o", "page.html", "--draws", "0")
+
+
 def test_limits_trust_and_consent_are_the_persons() -> None:
     join = ["device", "join", "habits.json", "--store", "first"]
     assert "--trust" in run(*join, "--agree").stderr

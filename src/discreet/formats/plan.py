@@ -182,12 +182,12 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
 
 
 def _advice(message: str) -> str:
-    """Return advice for an error of msgspec on an unknown mechanism."""
-    named = re.match(r"Invalid value '(.*)' - at ", message)
-    if named is None or not message.endswith(_NAME):
-        return ""
-    advice = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
-    return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
+    """Return advice for an error of msgspec on an unknown mechanism, or on a signed collection."""
+    if message.endswith(_NAME) and (named := re.match(r"Invalid value '(.*)' - at ", message)):
+        advice = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
+        return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
+    signed = message.endswith("unknown field `document`")
+    return " A signed collection is no plan: `discreet attest` checks it." if signed else ""
 
 
 @dataclass(frozen=True)
