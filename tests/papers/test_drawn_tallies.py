@@ -104,5 +104,5 @@ def test_a_seed_says_it_all_and_other_laws_make_reports() -> None:
 
 @pytest.mark.parametrize("counts", [np.ones(4, int), np.array([1, 2, 3, 4, -1]), np.ones(5)])
 def test_counts_must_be_counts(counts: np.ndarray) -> None:
-    with pytest.raises(DataError, match=r"counts.not-whole"):
+    with pytest.raises(DataError, match=r"counts must be 5 whole numbers"):
         draw_tally(mechanisms()["RR"], counts, np.random.default_rng(1))

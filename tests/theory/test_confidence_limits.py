@@ -121,7 +121,7 @@ def test_limits_of_large_counts_are_those_of_the_binomial_tails(tail: float, upp
     for n in (10_000, 100_000, 10_000_000):
         t = np.unique(np.geomspace(5_000, n - 5_000, 40).astype(np.int64)).astype(np.float64)
         exact = binomial.solved_tail_limit(t, n, np.full(len(t), 0.5), tail, upper=upper)
-        found = binomial.expanded_tail_limit(t, n, tail, upper=upper)
+        found = binomial.approximate_tail_limit(t, n, tail, upper=upper)
         assert (np.abs(found - exact) / np.sqrt(t / n * (1 - t / n) / n)).max() < 2e-5
 
 

@@ -193,15 +193,8 @@ class SourcePart:
     def ticket(self) -> tuple[Any, ...]:
         """A tuple that describes this part of a file to another machine; see `part_of_ticket`."""
         source = self.source
-        return (
-            source.place,
-            source.content,
-            source.form.trusted,
-            source.public,
-            source.form.count,
-            self.groups,
-            self.rows,
-        )
+        asked = Asked(source.form.trusted, source.public, source.form.count)
+        return source.place, source.content, asked, self.groups, self.rows
 
     def batches(self, *, omit_invalid: bool = False, most: int | None = None) -> Iterator[CheckedBatch]:
         """Yield checked batches of reports that count once; see `ScannedSource.batches`."""
