@@ -26,11 +26,9 @@ ELSEWHERE = {
     "docs/howto/operations.md": "a collector that runs; tests of the collector",
     "docs/howto/proxy.md": "a proxy and a collector; tests of the collector",
     "docs/howto/s3.md": "a cloud; tests of formats have a server of objects",
-    "docs/howto/mount_intake.md": "a collector that runs; tests of the collector",
     "docs/howto/seal_your_own.md": "a warehouse; tests of the collector",
     "docs/howto/spark.md": "a cluster; tests of Spark",
     "docs/howto/warehouse.md": "a database; tests of the folder sql run them there",
-    "docs/howto/warehouse.md": "a warehouse; tests of SQL",
     "docs/reference/collector.md": "a collector that runs; tests of the collector",
 }
 """Pages whose commands need what a test on one machine lacks, and where they are tested instead."""

@@ -46,8 +46,9 @@ class DrawnByNode(LawMechanism):
     seed: int | None = None
 
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:
-        """Return the reports, value by value; words are the other process's."""
-        del random
+        """Return the reports, value by value; words are the other process's, from a seed if `random` is seeded."""
+        if random is not None and not random.secure:
+            self.process.stdin.write(json.dumps({"seed": str(random.words(1)[0])}).encode() + b"\n")
         codec, codes = RecordCodec.of(self), np.asarray(codes)
         records = np.empty((len(codes), codec.width), dtype=np.uint8)
         for code in np.unique(codes).tolist():
@@ -56,7 +57,7 @@ class DrawnByNode(LawMechanism):
             self.process.stdin.flush()
             drawn = self.process.stdout.read(n * codec.width)
             records[codes == code] = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, codec.width)
-        return codec.reports(self, records, simulated=self.seed is not None)
+        return codec.reports(self, records, simulated=self.seed is not None or not (random is None or random.secure))
 
 
 def mechanisms() -> dict[str, BlockMechanism]:

@@ -1,5 +1,5 @@
-// Draws reports for another process: a line with a sampler (and a seed, for tests), then lines with a code and a number;
-// the answer to each of these is so many records.
+// Draws reports for another process: a line with a sampler and a seed (null for secure words), then lines with a code
+// and a number of records, which are the answer. A line with a seed alone begins new words.
 
 import { createCipheriv, createHash } from "node:crypto";
 import { createInterface } from "node:readline";
@@ -34,8 +34,8 @@ let sampler = null;
 let words = null;
 for await (const line of createInterface({ input: process.stdin })) {
   const asked = JSON.parse(line);
-  if (asked.sampler) {
-    sampler = asked.sampler;
+  if (asked.sampler || asked.seed) {
+    sampler = asked.sampler ?? sampler;
     words = buffered(asked.seed === null ? (bytes) => crypto.getRandomValues(bytes) : seededFill(asked.seed));
     continue;
   }

@@ -50,7 +50,7 @@ def as_pairs(traces: Traces) -> Traces:
 )
 def test_close_numbers_and_close_places_are_alike(traces: Traces, plain: str) -> None:
     tried = {one.attack: one.success.value for one in strongest(by_half(traces), random=SeededRandom(1)).attempts}
-    assert tried["learned"] > 0.15 > tried["event"]
+    assert tried["learned"] > 0.12 > tried["event"]
     assert tried[plain] > 0.1
     assert ("number" in tried) == (plain == "number-hour")
 
