@@ -25,11 +25,11 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 25_171,
-    "risk": 5_940,
-    "surveys": 2_826,
+    CORE: 25_164,
+    "risk": 5_937,
+    "surveys": 2_819,
     "device": 2_153,
-    "collector": 5_609,
+    "collector": 5_041,
     "spark": 675,
     "sql": 523,
 }

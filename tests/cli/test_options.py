@@ -107,7 +107,7 @@ GIVEN: dict[str, list[str]] = {
     "--change": ["--change 0.05"],
     "--power": ["--power 0.9"],
     "--identification-error": ["--identification-error 0.5"],
-    "--prior": ["--prior zipf:1"],
+    "--prior": ["--prior zipf:0.5"],
     "--dialect": ["--dialect spark"],
     "--from": ["--from others"],
     "--count": ["--count nope"],
