@@ -153,5 +153,5 @@ def test_mechanisms_that_no_plan_names() -> None:
     for mechanism in (with_bots, dc.Channel([[0.5, 0.5], [0.4, 0.6]]), by_law, over_cells):
         refused(ParameterError, lambda mechanism=mechanism: Plan.of(mechanism))
     huge = dc.Domain(range(3_000_000), sensitive=np.arange(3_000_000) > 0)
-    assert "domain.file" in refused(ParameterError, lambda: Plan.of(dc.RandomizedResponse(huge, 1.0)))
+    assert "plan.too-many-labels" in refused(ParameterError, lambda: Plan.of(dc.RandomizedResponse(huge, 1.0)))
     assert len(Plan.of(dc.RandomizedResponse(dc.Domain(range(3_000_000)), 1.0)).document.domain.range or ()) == 2
