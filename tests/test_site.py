@@ -56,6 +56,14 @@ def test_every_page_has_a_place_in_the_tree() -> None:
         assert re.search(rf"^{re.escape(name)}$", trees[folder], flags=re.MULTILINE), page
 
 
+def test_the_cells_of_the_gallery_run() -> None:
+    cells = re.findall(
+        r"^```\{code-cell\} python\n(.*?)^```$", (DOCS / "gallery.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    assert len(cells) > 8
+    exec(compile("\n".join(cells), "gallery.md", "exec"), {})
+
+
 def test_every_public_name_stands_in_the_reference() -> None:
     listed = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
     lines = {line.strip() for line in listed.splitlines()}
