@@ -418,7 +418,7 @@ class Decomposition:
 
 
 def decompose(channel: Channel) -> Decomposition:
-    """Divide a channel of output-specific LDP into a ULDP channel and a map of its outputs, and check both.
+    """Divide a one-sided LDP (OSLDP) channel into a ULDP channel and a map of its outputs, and check both.
 
     Args:
         channel: (X_S, epsilon)-OSLDP for some epsilon.

@@ -460,7 +460,7 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
 
 
 def values_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values in clear. Truthful reports of these values have no block, so they hide nobody.
+    """Return the number of values in clear. A truthful report of such a value hides nobody.
 
     It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
     """

@@ -288,7 +288,7 @@ def _number_of_counts(lows: IntArray, highs: IntArray, n: int) -> float:
 
 
 def _smoothed(law: _Tilted) -> tuple[float, float]:
-    """Return a lower and an upper bound on the mean excess loss, from a convolution with narrow normal noise."""
+    """Return a lower and an upper bound on the mean excess, computed after adding narrow normal noise."""
     noise, low, high = _NOISE / law.tilt, 0.0, inf
     if law.deviation == 0:
         # Almost certainly all variables are 0.

@@ -16,17 +16,17 @@ DOUBT_SECONDS = 600.0
 
 
 def _passed() -> float:
-    """Return seconds since the start of the machine, those in which it slept among them where it counts them."""
+    """Return the seconds since the machine's start, with the time it slept where the system counts that."""
     return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
 
 
 class Clock:
-    """The clock.
+    """A clock whose jumps are doubted for ten minutes.
 
     Args:
         seen: the time at which a collector of these data was last there, in Unix seconds; None if there was none.
-        clock: of Unix seconds.
-        passed: seconds that pass evenly, from any beginning.
+        clock: a function that returns the time in Unix seconds.
+        passed: a function that returns seconds which no change of the clock affects.
     """
 
     def __init__(
@@ -39,13 +39,13 @@ class Clock:
         self.now, self._passed = clock, passed
         self._last = clock(), passed()
         away = 0.0 if seen is None else self._last[0] - seen
-        # How far it jumped, and until when that is doubted. It is behind the time that was seen, or was away for long.
+        # The jump, and the end of the doubt: the clock is behind the time in the database, or was stopped for long.
         is_doubted = away > _AWAY_SECONDS or away < -_STEP_SECONDS
         self._jumped, self._until = (away, self._last[1] + DOUBT_SECONDS) if is_doubted else (0.0, 0.0)
 
     @property
     def doubted(self) -> bool:
-        """The doubt in a clock that jumped a short while ago."""
+        """True while a jump of the clock is doubted."""
         return self._jumped != 0 and self._passed() < self._until
 
     def look(self) -> float:
@@ -54,7 +54,7 @@ class Clock:
         step = self._last[0] - before - (self._last[1] - passed)
         if abs(step) <= _STEP_SECONDS:
             return 0.0
-        # Back again as far as it jumped: nothing is left to be doubted.
+        # The clock jumped back by as much: there is no reason for doubt.
         self._jumped = self._jumped + step if self.doubted else max(step, 0.0)
         if abs(self._jumped) <= _STEP_SECONDS:
             self._jumped = 0.0

@@ -1,9 +1,11 @@
 """The verbs ``risk``: the identification risk of traces, of reports, of a matcher's scores, and of plans."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -46,7 +48,6 @@ from discreet.risk.traces import Split, Traces, split_of
 from discreet.risk.verbs.classes import risk_of_reports
 from discreet.risk.verbs.defences import compare_risks
 from discreet.risk.verbs.events import ARGUMENTS, VARIES, Events, evidence_of, left_out_of
-from discreet.risk.verbs.functions import function_of
 from discreet.risk.verbs.gates import FAIL_ABOVE, end_above
 from discreet.risk.verbs.linkage import KnownTable, linkage_parts, linkage_record
 from discreet.risk.verbs.plan import plan_for_risk
@@ -66,6 +67,24 @@ class _RiskGroup(SubcommandGroup):
             args = [_TRACES, *args]
         ctx.meta[ARGUMENTS] = list(args)
         return super().parse_args(ctx, args)
+
+
+def _function_of(name: str) -> Any:
+    """Return the function that the text MODULE:FUNCTION names. Modules of the current folder are found too.
+
+    Raises:
+        ParameterError: if there is no such function.
+    """
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        function = resolve_name(name)
+    except (ImportError, AttributeError, ValueError):
+        function = None
+    finally:
+        sys.path.pop(0)
+    if not callable(function):
+        raise ParameterError("attack.no-function", argument="attack", name=name)
+    return function
 
 
 @click.group(cls=_RiskGroup)
@@ -129,7 +148,7 @@ class _Attack(OptionGroup):
         named = [name for name in self.attack if ":" not in name and name != ALL]
         if gated and named:
             raise ParameterError("attack.one-of-many", argument="attack", attack=named[0])
-        attacks = [function_of(name) if ":" in name else name for name in self.attack]
+        attacks = [_function_of(name) if ":" in name else name for name in self.attack]
         about = {"alone": self.alone, "reports": self.reports, "largest_list": self.largest_list}
         return {"attack": attacks or ALL, **about}
 
