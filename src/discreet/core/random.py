@@ -481,7 +481,7 @@ class WordShares:
 
 
 def rare_bits(words: AnyArray, threshold: int) -> AnyArray:
-    """Return words with bits that are true with probability ``threshold / 2^depth``, from ``depth`` bits each.
+    """Return words with bits that are true with probability ``threshold / 2^depth`` exactly, from ``depth`` words each.
 
     Args:
         words: ``(depth, ...)`` words, which are overwritten. The bits at one position of the ``depth`` words are the
