@@ -526,7 +526,7 @@ class Domain:
 
     @cached_property
     def space_as_read(self) -> LabelSpace:
-        """The label space without placeholders that also encodes the texts which `encode` accepts with ``as_read``."""
+        """The label space without placeholders, in the form that also accepts other spellings of a label."""
         return self.space.plain.as_read()
 
     def _checked(self, codes: IntArray, values: Any = None) -> IntArray:

@@ -461,7 +461,7 @@ class WordShares:
     @classmethod
     @lru_cache(maxsize=1 << 8)
     def of(cls, noise: int, symbols: int, rest: int) -> Self:
-        """Return the boundaries for N words of noise and v symbols, if the second part of a word has ``rest`` bits."""
+        """Return the boundaries for N words of noise among v symbols; the words' second parts have ``rest`` bits."""
         width = noise // (symbols << rest)
         return cls(noise, rest, width, symbols * width, -(-noise >> rest))
 

@@ -38,7 +38,7 @@ class Keys:
         self._last = b""
 
     def key(self) -> bytes:
-        """Return 32 fresh bytes.
+        """Return 32 fresh random bytes.
 
         Raises:
             RandomnessError: if the system returns no bytes, too few, zeros, or the same bytes again.
@@ -62,7 +62,7 @@ class Keys:
         return drawn
 
     def report_id(self) -> bytes:
-        """Return a fresh report id of 16 bytes."""
+        """Return a fresh random id of 16 bytes for a report."""
         return self.key()[:ID_BYTES]
 
     def share(self) -> float:

@@ -41,7 +41,7 @@ SECONDS_BETWEEN = 0.2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SealResult:
-    """The result of sealing: the file, and the rows in it and left out.
+    """The result of sealing: the file, the number of rows in it, and the number of rows left out.
 
     Attributes:
         path: the sealed file.

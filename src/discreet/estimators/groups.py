@@ -170,7 +170,7 @@ def _reports_of_group(ordered: Reports, runs: Mapping[Any, tuple[int, int]], lab
 
 
 def _all_tallies(counts: Mapping[Any, Counts], estimates: Mapping[Any, Estimate]) -> Iterator[Counts]:
-    """Yield the tallies of all groups, and then the tallies of the groups' estimates."""
+    """Yield the tallies of all groups, and then the tallies from which the groups' estimates were computed."""
     yield from counts.values()
     for estimate in estimates.values():
         yield from estimate.people.counts

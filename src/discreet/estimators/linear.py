@@ -206,7 +206,7 @@ class LinearStart:
 
     @property
     def unseen(self) -> BoolArray:
-        """``(|X|,)`` booleans: true for a value whose estimated standard error is below half a report."""
+        """``(|X|,)`` booleans: true for a value with a standard error below 0.5/n, as if all reports agreed."""
         return self._own_errors[1]
 
     @cached_property

@@ -259,7 +259,7 @@ def maximize(
 
 
 class _Ascent:
-    """The state of the ascent: a point, its rows, its gradient, the model's curvature."""
+    """The state of the search for the maximum: a point, the likelihood's rows and gradient there, and a curvature."""
 
     def __init__(self, likelihood: RowLikelihood, start: FloatArray, precision: FloatArray) -> None:
         self._likelihood = likelihood
@@ -319,14 +319,14 @@ class _Ascent:
         return gradient
 
     def _from_blocks(self, weights: RowSums) -> FloatArray:
-        """Return the blocks' part of the gradient from sums over rows, or its change from changes of sums."""
+        """Return the part of the gradient that comes from blocks, given sums over rows or changes of these sums."""
         everywhere = weights.everywhere / (self._reports * self._likelihood.contrast)
         gradient = np.full(self._point.size, everywhere)
         gradient[: self._size] += weights.inside / self._reports
         return gradient
 
     def step(self) -> None:
-        """Take one step: one pass, and half a pass more if the diagonal of the model is outdated."""
+        """Take one step: one pass over the rows, or one and a half if the diagonal of the curvature is outdated."""
         if self._bends is None or self._moved > _STALE:
             self._bends = self._diagonal()
         if self._clear > 0:

@@ -151,7 +151,7 @@ def _length(here: FloatArray, step: FloatArray) -> FloatArray:
 
 
 def _below(order: IntArray, share: float, places: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the weights with which people count below each place, and the wanted share of people below."""
+    """Return weights that sum the shares of the values below each place, and the wanted share of people below."""
     weights = np.empty((len(places), len(order)))
     weights[:, order] = np.clip(places[:, None] - np.arange(len(order)), 0, 1)
     return weights, np.full(len(places), share)
@@ -289,7 +289,7 @@ class RatioUncertainty(ValueUncertainty):
         return linear if np.ptp(weights) == 0 else self._by_ratio(linear, weights)
 
     def over(self, cells: ValueCells) -> SumUncertainty:
-        """Return the uncertainty of the sums over cells, with limits of quantiles."""
+        """Return the uncertainty of the shares of cells, with limits of quantiles by the likelihood ratio."""
         sums = super().over(cells)
         if not isinstance(cells, CellPartition) or not np.array_equal(cells.cells, np.arange(cells.whole)):
             return sums

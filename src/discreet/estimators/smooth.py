@@ -125,7 +125,7 @@ def _intervals(start: LinearStart, limits: str | None) -> ValueUncertainty:
 def _less_smoothing(
     problem: "Smoother", solution: "_Solution", n: int, maximum: "Callable[[Smoother, FloatArray], _Solution]"
 ) -> tuple["Smoother", "_Solution"]:
-    """Return the given problem and solution, or with less smoothing if reports are far likelier then."""
+    """Return the problem and its solution, or both with less smoothing if the reports are much likelier then."""
     likelihood, needed = problem.evidence(solution.point, n), _FAR_LIKELIER
     for _ in range(_MOST_TIMES):
         less = replace(problem, strength=problem.strength * _LESS)
@@ -225,7 +225,7 @@ class Smoother:
         return bend
 
     def _scaled(self, point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return R H R and R, with the roots of the frequencies in R; the diagonal includes the rounding error."""
+        """Return `bend` times the roots of the frequencies on both sides, with a small ridge, and these roots."""
         root = np.sqrt(point)
         scaled = self.bend(point) * np.outer(root, root)
         scaled[np.diag_indices_from(scaled)] += _RIDGE * (np.diagonal(scaled) + 1)
@@ -295,7 +295,7 @@ class Smoother:
         return np.asarray(after / after.sum(), np.float64)
 
     def spread(self, point: FloatArray, start: LinearStart) -> FloatArray:
-        """Return ``(|X|,)`` numbers in the domain's order; counts in clear divide the total of the values in clear."""
+        """Return ``(|X|,)`` frequencies in the domain's order; values in clear share their total as their counts do."""
         covered, counts = start.evidence.covered, start.tally.clear
         whole = np.zeros(len(covered))
         whole[covered] = point[: self.size]

@@ -36,7 +36,7 @@ Background: TypeAlias = "Mapping[str, Any] | str | None"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """The distribution pi_hat_k of the values behind a placeholder, where it is above 0.
+    """The assumed distribution pi_hat_k of the values behind a placeholder: the values with a positive probability.
 
     Attributes:
         codes: ``(m,)`` values.

@@ -90,7 +90,7 @@ class CheckedBatch(NamedTuple):
     times: int = 1
 
     def repeated(self) -> Iterator["CheckedBatch"]:
-        """Yield the batch as often as it counts, each time as reports that count once.
+        """Yield a batch that counts several times as often as it counts; each copy counts once.
 
         Raises:
             DataError: if it counts too often.
@@ -256,7 +256,7 @@ class TableSource(ScannedSource):
             yield self._checked(no_rows(self.table.schema, columns), names, omit_invalid)
 
     def _counted(self, batch: pa.RecordBatch, names: Sequence[str], omit_invalid: bool) -> Iterator[CheckedBatch]:
-        """Yield the checked reports of a batch, by the binary digits of the numbers of reports of its rows."""
+        """Yield the checked reports of a batch of rows with counts, for each binary digit of the counts."""
         name = self.form.count
         if name is None or not omit_invalid:
             # Also checked as a whole, so that a refusal has the number of the row.

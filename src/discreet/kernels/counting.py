@@ -149,7 +149,7 @@ def _column_sums(rows: NDArray[np.uint8]) -> NDArray[np.int64]:
 
 
 def _sums_of_halves(digits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the sums of the first and the second half of numbers, whose binary digits are in separate words.
+    """Add the first half of the numbers to the second half; each word holds one binary digit of 64 numbers.
 
     Args:
         digits: ``(digits, numbers, width)`` words: bit u of word [p, i, j] is digit p of the i-th number of its column.

@@ -89,7 +89,7 @@ class Contributions(ABC):
         return self.between(p, units(codes, len(p)))
 
     def with_all(self, p: FloatArray) -> FloatArray:
-        """Return n times the ``(|X|,)`` covariances of each estimate with the sum of all, for a true p."""
+        """Return n times the ``(|X|,)`` covariances of each estimate with the sum of all estimates, for a true p."""
         return np.zeros(len(p))
 
     @abstractmethod
@@ -102,7 +102,7 @@ class Contributions(ABC):
         """
 
     def spread(self, weights: GroupWeights) -> tuple[FloatArray, FloatArray]:
-        """Return ``(m, g)`` mean squared contributions by group, and the ``(m,)`` largest absolute ones, or bounds.
+        """Return ``(m, g)`` mean squared contributions by group, and ``(m,)`` upper bounds on absolute contributions.
 
         Raises:
             ParameterError: if the contributions do not belong to a tally.
@@ -110,7 +110,7 @@ class Contributions(ABC):
         raise ParameterError("limits.unknown-blocks", argument="limits")
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return ``(m, J, g)`` E e^(l W) of people in each group, for ``(m, J)`` slopes l; errors as for `spread`."""
+        """Return ``(m, J, g)`` moment generating functions E e^(l W) by group and slope l; errors as for `spread`."""
         raise ParameterError("limits.unknown-blocks", argument="limits")
 
 
@@ -144,7 +144,7 @@ class OutcomeContributions(Contributions):
         return self.given(added**2), np.abs(added).max(axis=1)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return E e^(l W) of contributions W, by group and slope l; see `Contributions`."""
+        """Return moment generating functions E e^(l W) of contributions W; see `Contributions.exponentials`."""
         added = self.of_outcomes(weights.each) + weights.constant[:, None]
         return self.given(np.exp(slopes[:, :, None] * added[:, None]))
 
@@ -168,7 +168,7 @@ class OutcomeContributions(Contributions):
         return np.asarray((added * self.chances(p)) @ added.T - np.outer(mean, mean))
 
     def with_all(self, p: FloatArray) -> FloatArray:
-        """Return n times the covariances of each estimate with the sum of all; see `Contributions`."""
+        """Return n times the covariances of each estimate with the sum of all estimates; see `Contributions`."""
         return self.decoded(self.chances(p) * self.of_outcomes(np.ones((1, self.size)))[0]) - p
 
 
@@ -321,7 +321,7 @@ class SymmetricContributions(Contributions):
         return np.where(chosen, constant + slope * p, clear_constant + clear_slope * p)
 
     def with_all(self, p: FloatArray) -> FloatArray:
-        """Return n times the covariances of each estimate with the sum of all; see `Contributions`."""
+        """Return n times the covariances of each estimate with the sum of all estimates; see `Contributions`."""
         totals, mass = self._totals(p), float(p[self.domain.sensitive].sum())
         crossed = (totals @ self._cross_moments(mass)) * (totals.sum(axis=0) - totals)
         return np.asarray(self._squares(p) + crossed.sum(axis=1) - p)
@@ -371,7 +371,7 @@ class SymmetricContributions(Contributions):
         return self._moments(weights)[1], largest
 
     def _base(self, kind: BlockKind, weights: GroupWeights) -> FloatArray:
-        """Return the ``(m,)`` contributions of an empty block, without the constants."""
+        """Return the ``(m,)`` contributions of a block without members, without the constants in `weights`."""
         each, _, sizes, covered = weights
         _, outside, beside = kind.contributions
         return np.asarray((sizes * each * np.where(covered, outside, beside)).sum(axis=1))
@@ -399,7 +399,7 @@ class SymmetricContributions(Contributions):
         return np.asarray(beside[:, None] + (reported - other) * each)
 
     def exponentials(self, weights: GroupWeights, slopes: FloatArray) -> FloatArray:
-        """Return E e^(l W) of contributions W, by group and slope l; see `Contributions`."""
+        """Return moment generating functions E e^(l W) of contributions W; see `Contributions.exponentials`."""
         kinds = zip(self.coefficients.kinds, self.joint, strict=True)
         return np.asarray(sum(kind.share * self._exponentials(kind, joint, weights, slopes) for kind, joint in kinds))
 
@@ -593,7 +593,7 @@ class ReportLaw:
 
     @cached_property
     def whole(self) -> FloatArray:
-        """The sum of `totals` over all values if `in_groups`, and otherwise a weight of 1 for each value."""
+        """The sums of the rows of `totals` if `in_groups`, and otherwise a weight of 1 for each value."""
         return self.totals.sum(axis=1) if self.in_groups else np.ones(len(self.p))
 
     def variances(self, weights: GroupWeights, mass: FloatArray) -> FloatArray:

@@ -155,7 +155,7 @@ class Requirements:
 
     @property
     def counted(self) -> int:
-        """The number of reports for the collector's time: all reports, or 100,000 without a number of users."""
+        """The number of reports that the collector's time is computed for: all, or 100,000 if `users` is not given."""
         return COUNTED if self.users is None else self.reports
 
     @property

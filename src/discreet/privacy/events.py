@@ -383,7 +383,7 @@ class _Bits:
         self.names = next(iter(samples.values())).bit_names()
 
     def events(self, first: Values, second: Values) -> Iterator[Event]:
-        """Yield the best events of three kinds: one bit, the parity of two bits, and a weighted sum of all bits."""
+        """Yield the events that best distinguish two values: one bit, a parity of two bits, a weighted sum of bits."""
         if not len(self.varying):
             return
         pair = first, second

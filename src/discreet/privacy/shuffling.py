@@ -89,7 +89,7 @@ def others_beside_clear(pairs: Iterable[ValuePair]) -> Iterator[ValuePair]:
 
 
 def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights: FloatArray) -> ValuePair:
-    """Return the pair of values if the reports of all other people have the likelihoods `others` relative to noise."""
+    """Return the pair of values for an attack in which all other people have a value with the likelihoods `others`."""
     return ValuePair(first / others, second / others, weights * others, 0.0)
 
 
@@ -212,7 +212,7 @@ class ShuffledGuarantee:
 
     @property
     def most_among(self) -> float:
-        """The upper bound on the epsilon of `among`, without the time to find attacks for a lower bound."""
+        """The upper bound on the epsilon of `among`; it is fast, because no attacks for a lower bound are computed."""
         return self._ends_among[1] if self.mechanism.domain.sensitive_count > 1 else 0.0
 
     @property

@@ -346,7 +346,7 @@ class _Losses:
 
     @classmethod
     def of(cls, pairs: Sequence[ValuePair], n: int, end: float, step: float) -> tuple["_Losses", "_Losses"]:
-        """Return lower and upper distributions of losses: from the strongest pair, and for all pairs."""
+        """Return two distributions of losses: a lower one, from the strongest pair, and an upper one, for all pairs."""
         centre = max(pair.floor() for pair in pairs)
         if end - centre <= _LEAST_STEP:
             # No number of reports hides anything: the loss is at most the local epsilon, and at least 0.

@@ -216,7 +216,7 @@ def verify_memo(memo: Memo, rounds: Sequence[int] = (1, 2, 3)) -> MemoVerificati
 def _counted_memos(
     mechanism: BlockMechanism, truth: Fraction
 ) -> tuple[set[tuple[Fraction, Fraction, Fraction]], Fraction]:
-    """Return three probabilities of each block (as noise, and the extremes as a memo), and the least pi.
+    """Return three probabilities of each block (as noise, and the largest and smallest as a memo), and the smallest pi.
 
     The three are the block's probability as noise, and its largest and smallest probability as a permanent report.
     """

@@ -92,7 +92,7 @@ class LeastSquaresLaw(CoefficientLaw):
         return tail_above((combinations @ self.coefficients[place] - t) / np.sqrt(variance), skewness)
 
     def least(self, combinations: FloatArray, place: int) -> FloatArray:
-        """Return the ``(r,)`` standard errors that half a report would cause; no standard error is smaller."""
+        """Return the ``(r,)`` smallest standard errors allowed; smaller ones only mean that all reports agree."""
         a = self.rows @ (self.squared @ combinations.T)
         return np.asarray(np.sqrt(self.powers[1] @ a**2 * self.second[:, place].max() / (2 * self.powers[0].sum())))
 

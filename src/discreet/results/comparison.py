@@ -49,7 +49,7 @@ class ValueDifference(NamedTuple):
 
 
 class ChiSquare(NamedTuple):
-    """The chi-square test of the hypothesis that no value has different shares.
+    """The chi-square test of the hypothesis that the compared distributions are equal.
 
     Attributes:
         statistic: the squared distance of the differences from 0, by their covariance.

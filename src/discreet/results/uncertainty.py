@@ -90,7 +90,7 @@ class Uncertainty(ABC):
         return self.law
 
     def over(self, cells: ValueCells) -> "SumUncertainty":
-        """Return the uncertainty of the sums of shares over cells of values."""
+        """Return the uncertainty of the shares of cells, each the sum of the shares of its values."""
         return SumUncertainty(self.known_law, (*self.chain, cells), cells.size)
 
     def given(self, cells: ValueCells) -> "SumUncertainty":
@@ -407,7 +407,7 @@ class AlwaysUncertainty(ValueUncertainty):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SumUncertainty(Uncertainty):
-    """The uncertainty of the sums of shares over disjoint cells of values.
+    """The uncertainty of the shares of disjoint cells, each the sum of the shares of its values.
 
     Attributes:
         law: the sampling distribution of the estimates.
@@ -429,7 +429,7 @@ class SumUncertainty(Uncertainty):
 
     @property
     def always(self) -> bool:
-        """True if the confidence limits of the sums hold at all looks at once."""
+        """True if the confidence limits of the cells' shares hold at all looks at once."""
         return self.law.always
 
     @cached_property
@@ -439,16 +439,16 @@ class SumUncertainty(Uncertainty):
 
     @property
     def centre(self) -> FloatArray:
-        """The ``(m,)`` estimates of the sums over cells, with the control variate."""
+        """The ``(m,)`` estimates of the shares of the cells, with the control variate."""
         return self.cells.centre
 
     @property
     def errors(self) -> FloatArray:
-        """The ``(m,)`` standard errors of the sums over cells."""
+        """The ``(m,)`` standard errors of the shares of the cells."""
         return self.cells.errors
 
     def ends(self, alpha: float) -> Ends:
-        """Return the confidence limits of the sums over cells, not clipped; see `Uncertainty.ends`."""
+        """Return the confidence limits of the shares of the cells, not clipped; see `Uncertainty.ends`."""
         return self.cells.limits(alpha)
 
     def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
@@ -521,7 +521,7 @@ class ShareUncertainty(SumUncertainty):
         return high >= share, low < share
 
     def over(self, cells: ValueCells) -> SumUncertainty:
-        """Return the uncertainty of the sums over cells, which must include all shares."""
+        """Return the uncertainty of sums of conditional shares over cells; every value must be in a cell."""
         return self.given(cells)
 
     def total(self, mask: BoolArray) -> Bounded:

@@ -1,4 +1,4 @@
-"""Block laws in SQL: the columns of a block, the checks of a block, and the places that it adds to in a tally.
+"""Block laws in SQL: the columns of a block, the checks of a block, and the counts of a tally that a block changes.
 
 A query has three steps: ``dc_rows`` has the columns of the table, ``dc_read`` has integers and texts, and ``dc_judged``
 has a column ``ok``. Names in them: ``g0``, ``g1`` for groups, ``c`` for the value in clear, ``b0``, ``b1`` for the
@@ -32,7 +32,7 @@ _DIGITS = "0123456789abcdef"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spelling:
-    """The spelling of the columns of reports in a table of a database.
+    """The way in which a table of a database writes the columns of reports.
 
     Attributes:
         dialect: the spellings of the database.
@@ -53,7 +53,7 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSql:
-    """The blocks of a law in SQL.
+    """The SQL expressions that read, check and count the blocks of a law.
 
     Attributes:
         read: the parts ``b0``, ``b1``, ... of a block as integers or text, from columns ``r0``, ``r1``, ...
@@ -80,7 +80,7 @@ def within(name: str, codes: AnyArray) -> str:
 
 @singledispatch
 def blocks_of(law: Any, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
-    """Return the blocks of a law in SQL.
+    """Return the SQL expressions for the blocks of a law.
 
     Args:
         law: a block law, or a channel.
@@ -114,7 +114,7 @@ def _of_pool(law: PooledHashBlocks, columns: Sequence[Column], spelling: Spellin
 def _of_numbers(
     columns: Sequence[Column], spelling: Spelling, place: str, more: Iterable[str] = (), *, is_few: bool = True
 ) -> BlockSql:
-    """Return blocks whose columns are numbers, and whose place in the tally is one expression."""
+    """Return the expressions for blocks of numbers that change one count of a tally, with the index ``place``."""
     parts = range(len(columns))
     return BlockSql(
         read=[spelling.dialect.whole(f"r{part}") for part in parts],

@@ -33,7 +33,7 @@ _UNSEEN = (
 def read_counts(
     mechanism: Mechanism, table: pa.Table, by: Sequence[str] | None = None, *, bad_share: float = 0.0
 ) -> GroupedTally:
-    """Return the tallies of the groups in a result of `tally_sql`, and warn of facts that a result does not have.
+    """Return the tallies of the groups in a result of `tally_sql`, and warn of facts that are not known from counts.
 
     Args:
         mechanism: the mechanism that made the reports.
@@ -111,7 +111,7 @@ def _parts(table: pa.Table) -> IntArray:
 
 
 def _check_rows(rows: IntArray, counts: IntArray, groups: int) -> None:
-    """Raise an error for a place that is there twice, a group without its number of reports, or too many reports."""
+    """Raise an error for a repeated count, a group without its number of reports, or too many reports."""
     _, first, times = np.unique(rows, axis=0, return_index=True, return_counts=True)
     if len(first) < len(rows):
         raise DataError("warehouse.twice", count=int(np.count_nonzero(times > 1)))
@@ -140,7 +140,7 @@ def _tally(mechanism: Mechanism, parts: IntArray, places: IntArray, counts: IntA
 
 
 def _note(flawed: int, n: int, bad_share: float) -> None:
-    """Warn of rows that are no reports, and of facts that a result does not have."""
+    """Warn of rows that are no reports, and of facts that are not known from counts."""
     if flawed > bad_share * (n + flawed):
         raise DataError("warehouse.flawed", bad=flawed, rows=n + flawed, share=bad_share)
     out = f"{flawed:,} of {n + flawed:,} rows in the warehouse are not reports of this plan, and are left out."

@@ -11,7 +11,7 @@ _TEN = "(SELECT 0 AS d" + "".join(f" UNION ALL SELECT {digit}" for digit in rang
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The spellings of a database.
+    """The SQL expressions of one database.
 
     Attributes:
         entry: an entry of a list by its index; null beyond the end of the list.

@@ -105,7 +105,7 @@ def _checked_groups(by: tuple[str, ...], maker: Mechanism, count: str | None) ->
 def _judged(
     maker: Mechanism, blocks: BlockSql, spelling: Spelling, source: tuple[str, Sequence[str], str | None]
 ) -> str:
-    """Return the first steps of the query: rows of the table, integers and texts, and which rows are reports."""
+    """Return the first steps of the query: read rows, convert their columns, and mark the valid reports."""
     dialect, (table, groups, count) = spelling.dialect, source
     has_clear = any(column.name == CLEAR for column in maker.columns)
     names = [f"g{place}" for place in range(len(groups))]

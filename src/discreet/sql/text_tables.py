@@ -91,7 +91,10 @@ def _is_object(cell: str | None) -> bool:
 
 
 def _entries(column: Column, cells: Any) -> pa.Array:
-    """Return bytes or lists from their texts. A text of another form becomes an empty entry, which no report has."""
+    """Return bytes or lists from their texts.
+
+    Text that cannot be read becomes an empty entry, which is no valid report.
+    """
     texts, read = cells.to_pylist(), _bits if is_bits(column) else _members
     entries = {text: read(text.strip(), column) for text in {*texts} - {None}}
     return pa.array([entries.get(text) for text in texts], pa.binary() if is_bits(column) else pa.list_(pa.int64()))

@@ -142,7 +142,7 @@ of 1 in 1,000,000.
 
     @property
     def people(self) -> int:
-        """The number of people, assuming that each person answered as the survey asks."""
+        """The number of people, if each person gave as many answers as the survey asks for."""
         turns, batches = 1 if self.survey.rounds is None else self.survey.rounds.answered, self.stated.values()
         turns = min(turns, max(len(part.batches) for part in batches)) if self.apart else turns
         return -(-sum(sum(part.batches) for part in batches) // (self.survey.answers * turns))

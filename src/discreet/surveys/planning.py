@@ -57,7 +57,7 @@ def second_moment(mechanism: BlockMechanism) -> float:
 
 
 def best_shares(moments: Sequence[float] | FloatArray, answers: int) -> FloatArray:
-    """Return the ``(questions,)`` shares q, at most 1 and with sum t, that minimise the sum of g/q.
+    """Return the ``(questions,)`` shares of people per question, with sum t, that minimise the sum of g/q.
 
     Args:
         moments: g of each question.

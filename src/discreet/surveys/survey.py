@@ -215,7 +215,7 @@ class Survey:
             )
 
     def _max_sums(self, epsilons: Sequence[float]) -> tuple[Fraction, dict[str, Fraction]]:
-        """Return the largest sum of epsilons over the questions of one person: of all, and by attribute."""
+        """Return the largest sum of epsilons of one person's questions: of all questions, and by attribute."""
         exact = [Fraction(epsilon) for epsilon in epsilons]
         record, attributes = Fraction(0), dict.fromkeys(self.attributes, Fraction(0))
         for places, _ in self.draws:

@@ -563,7 +563,7 @@ def whole(source: File) -> pa.Table:
 
 
 def typed_cell(name: str, cell: str | None, cells: Cells) -> pa.Scalar:
-    """Convert a single cell, as if it were in a CSV file. It is the value of a column in all rows.
+    """Convert the text of a column with one text in all rows, as if the text were a cell of a CSV file.
 
     Raises:
         DataError: if the cell does not have the requested type.

@@ -130,7 +130,7 @@ class Outputs:
         return moved
 
     def places(self, reports: Reports) -> IntArray:
-        """Return ``(n,)`` numbers of the outputs that equal the reports; -1 for a report that is no output."""
+        """Return the ``(n,)`` indices of the outputs that equal the reports; -1 for a report that is no output."""
         return positions_in(_keys_of(reports), _keys_of(self.reports))
 
 
@@ -216,7 +216,7 @@ def flaws_are_what_the_alphabet_lacks(mechanism: BlockMechanism) -> None:
 
 
 def tallies_agree_and_merge(mechanism: BlockMechanism) -> None:
-    """Check that tallies decode to the mean of their reports, can be each, and reject reports of other plans."""
+    """Check that tallies decode to the mean of their reports, can be added, and reject reports of other plans."""
     outputs, reports = outputs_of(mechanism), _reports(mechanism)
     whole = mechanism.tally(reports)
     each = outputs.contributions[outputs.places(reports)]
@@ -410,7 +410,7 @@ def _empty(mechanism: BlockMechanism, n: int) -> dict[str, AnyArray]:
 
 
 def _follow(name: str, places: IntArray, chances: FloatArray) -> None:
-    """Check that ``(n,)`` draws, as numbers of outcomes, have the given probabilities."""
+    """Check that ``(n,)`` draws, given as indices of outcomes, have the given probabilities."""
     impossible = np.count_nonzero(places < 0) + np.count_nonzero(chances[np.maximum(places, 0)] == 0)
     hold(impossible == 0, f"{name} must be possible ones, {impossible} of {len(places)} are not.")
     counts = np.bincount(places, minlength=len(chances))
@@ -460,7 +460,7 @@ def blocks_are_written_as_the_columns_say(mechanism: BlockMechanism) -> None:
 
 
 def inclusions_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Check that Pi and rho equal the exact ones from the alphabet.
+    """Check that pi and rho equal the exact probabilities in the alphabet.
 
     Rho is checked only if nothing public was drawn for all reports.
     """

@@ -31,7 +31,7 @@ _ENTRIES = 1 << 20
 
 
 def slopes(second: FloatArray, largest: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the ``(m, J)`` numbers l_j of the martingales and the logarithms of their weights.
+    """Return ``(m, J)`` exponents l_j of the martingales of each sum, and the logarithms of the martingales' weights.
 
     Of equal l_j only the first has a weight above 0.
 
@@ -76,7 +76,7 @@ def _hull(points: FloatArray, heights: FloatArray) -> FloatArray:
 
 
 def independent_means(tilts: FloatArray, sizes: FloatArray, joint: Sequence[float]) -> tuple[FloatArray, FloatArray]:
-    """Return E e^(sum of the members' tilts) of blocks in which values are independent given one member.
+    """Return means of e^t, with t the summed tilts of a block's members, if values are independent given one member.
 
     Args:
         tilts: ``(..., g)`` the tilt of the values of each group.
@@ -96,7 +96,7 @@ def independent_means(tilts: FloatArray, sizes: FloatArray, joint: Sequence[floa
 
 
 def subset_means(tilts: FloatArray, sizes: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
-    """Return E e^(sum of the members' tilts) of uniform subsets of ``count`` values.
+    """Return means of e^t, with t the summed tilts of the members of a uniform subset of ``count`` values.
 
     With z = e^tilt, the sum over subsets is the coefficient of u^k in the product of 1 + z u over the values. It is a
     mean over points on a circle through the saddle point; the number of points suffices for 16 digits.
@@ -150,7 +150,7 @@ def _saddles(tilts: FloatArray, sizes: FloatArray, count: int) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AlwaysLimits:
-    """Confidence limits of m weighted sums that hold at all looks at once; the sums have the same set of weights.
+    """Confidence limits that hold at all looks at once, for m sums whose weights differ only in their order.
 
     Attributes:
         points: ``(q,)`` the different weights, ascending.
@@ -170,7 +170,7 @@ class AlwaysLimits:
     def of(
         cls, weights: FloatArray, exponentials: FloatArray, slopes: FloatArray, shares: FloatArray, n: float
     ) -> "AlwaysLimits":
-        """Return the limits of weighted sums, from E e^(l W) of reports' contributions W.
+        """Return the limits of weighted sums, from the moment generating functions of a report's contributions.
 
         Args:
             weights: ``(m, g)`` the weight of the values of each group; every sum has the same weights, in another
@@ -189,7 +189,7 @@ class AlwaysLimits:
         return AlwaysLimits(self.points, self.bounds[:, places], self.slopes[places], self.shares[places], self.n)
 
     def _excess(self, side: int, estimates: FloatArray, t: FloatArray, alpha: float) -> FloatArray:
-        """Return the ``(m,)`` logarithms of the martingales at t, minus ln(2/alpha); a number above 0 excludes t."""
+        """Return ``(m,)`` logarithms of the martingales at t, minus ln(2/alpha); where it is above 0, t is excluded."""
         if len(self.points) > 1:
             after = np.clip(np.searchsorted(self.points, t, side="right"), 1, len(self.points) - 1)
             low, high = self.points[after - 1], self.points[after]
@@ -203,7 +203,7 @@ class AlwaysLimits:
         return np.asarray(np.logaddexp.reduce(exponents, axis=1) - np.log(2 / alpha))
 
     def limits(self, estimates: FloatArray, alpha: float) -> Ends:
-        """Return the ``(m,)`` confidence limits of sums with these estimates; they are possible values of the sums."""
+        """Return the ``(m,)`` confidence limits of sums with these estimates, within the possible sums."""
         ends = []
         inside = np.clip(estimates, self.points[0], self.points[-1])
         for side, border in enumerate((self.points[0], self.points[-1])):

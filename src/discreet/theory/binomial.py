@@ -329,7 +329,7 @@ def probability_limits(counts: IntArray, n: int | IntArray, alpha: float) -> End
 
 
 def _tail_limits(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolArray, alpha: float) -> Ends:
-    """Return the limits at which each weighted tail is alpha/2; for large counts, by an expansion."""
+    """Return the probabilities at which weighted binomial tails are alpha/2; by an expansion where `many` is true."""
     t, low, high = counts.astype(np.float64), np.zeros(len(counts)), np.ones(len(counts))
     for end, possible, upper in ((low, counts > 0, False), (high, counts < n, True)):
         some = possible & ~many
@@ -340,7 +340,7 @@ def _tail_limits(counts: IntArray, n: IntArray, weight: FloatArray, many: BoolAr
 
 
 def approximate_tail_limit(t: FloatArray, n: IntArray, tail: float, *, upper: bool) -> FloatArray:
-    """Return the limits of `solved_tail_limit` with weight 1/2 for large counts, to 1e-5 standard errors.
+    """Return the limits of `solved_tail_limit` with weight 1/2, by an expansion with errors below 1e-5 standard errors.
 
     Except for terms of third order, mid-P tails of a count are the tails of a continuous variable with a variance that
     is larger by 1/6.
@@ -396,7 +396,7 @@ def _step(
 
 
 def _limited_steps(step: FloatArray, heavy: BoolArray, *, upper: bool) -> FloatArray:
-    """Return Newton steps of limited length.
+    """Return Newton steps, each clipped to the longest allowed step.
 
     An undefined step, where the tail is 0, becomes the longest allowed step.
     """

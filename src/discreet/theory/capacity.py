@@ -88,7 +88,7 @@ def binary_divergence(p: float, u: float) -> float:
 
 
 def log_odds_gain(epsilon: float) -> float:
-    """Return ln(kappa) = eps e^eps / (e^eps - 1), where kappa is a critical number of values in clear.
+    """Return ln(kappa) = eps e^eps / (e^eps - 1), for the number kappa of values in clear that is explained below.
 
     With kappa or more values in clear, sensitive values do not increase the capacity.
     """
@@ -206,7 +206,7 @@ def _without_clear(inputs: Inputs, hits: HitDistribution) -> float:
 
 
 def _log_t(inputs: Inputs, hits: HitDistribution, rest: float) -> FloatArray:
-    """Return ln t of the module's formula for I(w), where w = 1 - e^rest."""
+    """Return ln t at the share w = 1 - e^rest of sensitive values, with t from the formula for I(w) above."""
     return np.log1p(-inputs.contrast * expm1(rest) * hits.shares)
 
 
@@ -239,7 +239,7 @@ def _of_order(order: float, gain: float) -> float:
 
 
 def _order_gain(inputs: Inputs, hits: HitDistribution, order: float, rest: float) -> float:
-    """Return F - 1 by the formula of `order_capacity`, where w = 1 - e^rest."""
+    """Return F(w) - 1 for w = 1 - e^rest, by the formula for F in the docstring of `order_capacity`."""
     clear_term = inputs.truth * inputs.clear ** (1 - 1 / order) * exp(rest / order) if inputs.clear else 0.0
     share = -expm1(rest) * hits.shares
     power = order * inputs.epsilon
@@ -426,7 +426,7 @@ def contraction(matrix: FloatArray) -> Contraction:
 
 
 def _largest_values(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return bounds on the maximum over b of the module's f(b), for each pair of rows, by bisection on the slope."""
+    """Return bounds on the largest f(b) over b in [0, 1], for each pair of rows; f is explained at the top."""
     both = first * second
     ends = np.zeros((len(first), 1)), np.ones((len(first), 1))
     low, high = bisected_each(lambda b: _slope(first, second, both, b) > 0, *ends, _CONTRACTION_HALVINGS)

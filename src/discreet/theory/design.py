@@ -263,7 +263,7 @@ class Design(DecoderCoefficients):
         return tuple(kinds)
 
     def contributions(self, k: int) -> tuple[float, float, float]:
-        """Return the contributions of a block of size k to the estimates of three kinds of values.
+        """Return the contributions of a block of size k to the estimates of a member, a non-member and another value.
 
         Returns:
             For a sensitive value in the block, for a sensitive value outside it, and for a value that is not sensitive.
@@ -280,7 +280,7 @@ class Design(DecoderCoefficients):
 
     @property
     def clear_contributions(self) -> tuple[float, float, float]:
-        """Return the contributions of a report in clear to the estimates of three kinds of values.
+        """Return a report in clear's contributions to the estimates of a sensitive, another and the reported value.
 
         Returns:
             For a sensitive value, for another value in clear, and for the reported value.

@@ -122,7 +122,7 @@ class Moments:
         return self._lower_limits(estimate, alpha / 2), -mirrored._lower_limits(-estimate, alpha / 2)
 
     def room(self) -> tuple[FloatArray, FloatArray]:
-        """Return the ``(m,)`` least lengths of confidence intervals at the least and at the largest possible sum."""
+        """Return the ``(m,)`` smallest lengths of intervals at the least sum, and at the largest possible sum."""
         low, high = (ROOM * np.sqrt(self.shape(end)[0]) for end in (self.at[0], self.at[-1]))
         return low, high
 
@@ -139,7 +139,7 @@ class Moments:
 
 
 def all_agree(errors: FloatArray, n: Floats) -> BoolArray:
-    """Return ``(m,)`` booleans: true for a standard error below half a report, which means that all n reports agree."""
+    """Return ``(m,)`` booleans: true for a standard error below 0.5/n, which means that all n reports agree."""
     return errors < _AGREE / n
 
 
@@ -166,7 +166,7 @@ def plausible_variances(
 
 
 def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> FloatArray:
-    """Return ``(m,)`` standard errors: the larger of two errors where ``few`` is true, because all reports agree."""
+    """Return the larger of two ``(m,)`` standard errors where ``few`` is true, and ``errors`` elsewhere."""
     bare = np.flatnonzero(few)
     if len(bare):
         errors = errors.copy()

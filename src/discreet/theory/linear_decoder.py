@@ -208,7 +208,7 @@ class DecoderCoefficients(ABC):
 
     @property
     def noisy_inclusion(self) -> float:
-        """The probability that a report on a value in clear has a noise block that contains a given value."""
+        """The probability that the report of a value that is not sensitive has a noise block with a given value."""
         return sum(kind.share * kind.noisy * kind.inclusion for kind in self.kinds)
 
     def _blocks(self, kind: BlockKind, sensitive_mass: Floats) -> tuple[Floats, Floats]:

@@ -129,7 +129,7 @@ class _Precision(OptionGroup):
     )
 
     def sight(self, mechanism: BlockMechanism, p: Any) -> dict[str, str]:
-        """Return a sentence on the number of reports that detect a change of a share; empty without it."""
+        """Return a sentence on the number of reports that detect a change of a share; empty if none is asked for."""
         if self.change is None:
             return {}
         likely = 0.8 if self.power is None else self.power

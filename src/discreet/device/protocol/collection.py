@@ -328,7 +328,7 @@ def domain_of(plan: Mapping[str, Any], sensitive: Any = None) -> Domain:
 
 
 def _with_ends(space: Numbers, sensitive: BoolArray) -> Numbers:
-    """Return bins in which every narrow float that may stand for a sensitive number is sensitive.
+    """Return bins in which float32 and float16 numbers that may stand for a sensitive number are sensitive.
 
     A document does not contain the end of a range within its last bin, so the range ends at the next border.
     """

@@ -1,1 +1,1 @@
-"""Commands of this wing."""
+"""The command of this wing."""

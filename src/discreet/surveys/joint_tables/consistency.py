@@ -56,7 +56,7 @@ class Combination:
 
     @property
     def overlap(self) -> float:
-        """The largest ratio of the covariance of two questions' answers to the covariance of the values.
+        """The largest covariance of the answers to two questions, divided by the covariance of the values.
 
         It is 0 if each person answers one question.
         """

@@ -132,7 +132,7 @@ class Cylinders(Membership):
         return np.concatenate([rows.multiplicity for _, rows in self.questions])
 
     def dot(self, values: FloatArray) -> FloatArray:
-        """Return the ``(rows,)`` likelihoods, up to a factor; each question's rows at the marginal of the question."""
+        """Return ``(rows,)`` likelihoods up to a factor: each question's rows times its marginal of ``values``."""
         whole = np.asarray(values, np.float64).reshape(self.sizes)
         return np.concatenate([rows.dot(marginal_of(whole, axes)) for axes, rows in self.questions])
 
@@ -190,7 +190,7 @@ class QuestionReports:
         return mean, moments
 
     def ratios(self, frequencies: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Yield chunks of possible reports at a distribution: ``(m,)`` probabilities, and d, ``(m, cells)``."""
+        """Yield chunks of possible reports: ``(m,)`` probabilities; ``(m, cells)`` d, likelihood ratios minus 1."""
         return self.start.decoder.value_ratios(self.start.evidence, self._likely(frequencies))
 
     def _likely(self, frequencies: FloatArray) -> FloatArray:
@@ -231,7 +231,7 @@ class JointTable:
 
     @cached_property
     def deviations(self) -> list[tuple[FloatArray, FloatArray]]:
-        """The mean of d and the expectation of d d' of each question, at the maximum likelihood estimate."""
+        """For each question, the mean and the second moments of d at the estimate; see `QuestionReports.ratios`."""
         return [question.deviations(marginal_of(self.whole, question.axes)) for question in self.answered]
 
     @cached_property
@@ -314,7 +314,7 @@ class JointTable:
         return np.asarray(vectors[:, determined] / np.sqrt(values[determined] * self.n), np.float64)
 
     def errors_within(self, axes: Axes) -> FloatArray | None:
-        """Return the ``(cells,)`` standard errors of a table if only used cells can be positive; None if too many."""
+        """Return the ``(cells,)`` errors of a table if only used cells can be positive; None without `_spread`."""
         if self._spread is None:
             return None
         cells, size = self._in(axes), prod(self.whole.shape[axis] for axis in axes)
