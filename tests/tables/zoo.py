@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
+import duckdb as dk
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -69,7 +70,7 @@ class Kind:
 
 
 def arrow() -> Iterator[Kind]:
-    """Yield the types of Arrow; those of DuckDB are among them."""
+    """Yield the types of Arrow."""
     several: dict[str, list[pa.DataType]] = {
         "text": [pa.string(), pa.large_string(), pa.string_view()],
         "booleans": [pa.bool_()],
@@ -175,6 +176,32 @@ def polars() -> Iterator[Kind]:
     yield Kind("polars", "Object", REFUSED, lambda e: pl.Series(e, dtype=pl.Object), [object(), object()])
 
 
+def duckdb() -> Iterator[Kind]:
+    """Yield the types of DuckDB, as queries of one column."""
+    several = {
+        "text": ["VARCHAR", "ENUM('b', 'a')"],
+        "booleans": ["BOOLEAN"],
+        "whole numbers": ["TINYINT", "BIGINT", "HUGEINT", "UHUGEINT", "UINTEGER", "DECIMAL(9, 2)", "DOUBLE", "FLOAT"],
+        "numbers": ["DOUBLE", "FLOAT", "DECIMAL(9, 2)"],
+        "dates": ["DATE", "TIMESTAMP"],
+        "times": ["TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_NS"],
+        "times with a zone": ["TIMESTAMPTZ"],
+    }
+    for holds, kinds in several.items():
+        for kind in kinds:
+            yield Kind("DuckDB", kind, holds, lambda e, kind=kind: query(e, kind), ENTRIES[holds])
+    nested = {"TIME": HOUR, "INTERVAL": SPAN, "BLOB": [BYTES, BYTES], "INTEGER[]": LIST, "INTEGER[1]": LIST}
+    for kind, entries in (nested | {"STRUCT(a INTEGER)": ROW, "BIT": ["101", "1"]}).items():
+        yield Kind("DuckDB", kind, REFUSED, lambda e, kind=kind: query(e, kind), entries)
+
+
+def query(entries: list[Any], kind: str) -> Any:
+    """Return a query of DuckDB with one column of a type, in the time of Berlin."""
+    connection = dk.connect()
+    connection.execute("SET TimeZone = 'Europe/Berlin'")
+    return connection.sql(f"SELECT unnest($entries)::{kind} AS x", params={"entries": entries})
+
+
 def others() -> Iterator[Kind]:
     """Yield the types of NumPy and of Python."""
     for kind in ("bool", "U1", "int16", "uint64", "float16", "float32"):
@@ -234,7 +261,7 @@ def zoned(entries: list[Any]) -> Any:
     return pd.Series(pd.to_datetime(pd.Series(entries), utc=True)).dt.tz_convert("Europe/Berlin")
 
 
-ZOO = [*arrow(), *pandas(), *polars(), *others()]
+ZOO = [*arrow(), *pandas(), *polars(), *duckdb(), *others()]
 
 
 def page() -> str:
