@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet import Domain, Personalized
-from discreet.device.protocol.collection import FIELDS, OPTIONAL, Collection, is_origin, open_envelope, rebuild
+from discreet.device.protocol.collection import CHECKS, OPTIONAL, Collection, is_origin, open_envelope, rebuild
 from discreet.device.protocol.envelope import (
     MOST_BYTES,
     REFUSALS,
@@ -52,8 +52,8 @@ PLANS: dict[str, Any] = {
 
 
 def test_every_field_is_checked() -> None:
-    assert set(FIELDS) == set(document(envelope()))
-    assert set(FIELDS) - {"format"} | set(OPTIONAL) == set(Collection.__dataclass_fields__) - {"id", "envelope"}
+    assert {"format", *CHECKS} == set(document(envelope()))
+    assert set(CHECKS) | set(OPTIONAL) == set(Collection.__dataclass_fields__) - {"id", "envelope"}
     assert len({kind.reason for kind in REFUSALS}) == len(REFUSALS)
     assert set(REFUSALS) == set(CollectionError.__subclasses__())
 

@@ -2,6 +2,7 @@
 
 import json
 import stat
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,13 @@ def test_next_versions() -> None:
     assert {**document(notice_of), "version": 2, "state": "open"} == document(second)
     refused(ParameterError, lambda: renew(notice_of, [key()]))
     refused(ParameterError, lambda: withdraw(notice_of, [key()]))
+
+
+def test_trusted_keys_are_bytes_or_their_base64() -> None:
+    text = b64encode(PUBLIC).decode()
+    assert open_envelope(envelope(), [text]).id == open_envelope(envelope(), [public_key(key("b")), text]).id
+    for keys in ([], None, PUBLIC, text, [text[:-1]], [text + "="], [PUBLIC[:-1]], ["ключ"], [text, 7]):
+        refused(ParameterError, lambda keys=keys: open_envelope(envelope(), keys))
 
 
 def test_next_versions_follow_what_was_signed() -> None:

@@ -81,12 +81,12 @@ class OpenCollection:
     codec: RecordCodec
 
     @classmethod
-    def of(cls, envelope: bytes, trust: Sequence[bytes]) -> "OpenCollection":
+    def of(cls, envelope: bytes, trust: Sequence[bytes | str]) -> "OpenCollection":
         """Open a signed collection and rebuild its mechanism.
 
         Args:
             envelope: the bytes of the file.
-            trust: public keys that may have signed it, 32 bytes each.
+            trust: public keys that may have signed it, 32 bytes each or their base64.
 
         Raises:
             CollectionError: if a device would refuse it.

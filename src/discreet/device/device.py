@@ -112,7 +112,8 @@ class Device:
 
     Args:
         folder: the folder for the device's database. If it does not exist it is made, and only its owner can read it.
-        trust: public keys of the signers whose collections are accepted, 32 bytes each, pinned by the application.
+        trust: public keys of the signers whose collections are accepted, pinned by the application: 32 bytes each, or
+            their base64, which ``discreet collection key show`` prints.
         limits: the limits of the person's privacy loss.
         person_secret: at least 16 unpredictable bytes, the same on all devices of one person, so that they give the
             same permanent answers; None for a key of this device only.
@@ -138,7 +139,7 @@ class Device:
     def __init__(
         self,
         folder: str | Path,
-        trust: Sequence[bytes],
+        trust: Sequence[bytes | str],
         limits: Limits,
         *,
         person_secret: bytes | None = None,

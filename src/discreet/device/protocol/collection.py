@@ -241,8 +241,6 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "retention": _whole(1),
     "collectors": _origins,
 }
-FIELDS = ("format", *CHECKS)
-"""The fields of every document, in the order of the checks."""
 OPTIONAL: dict[str, Callable[[str, Any], Any]] = {
     "listed": _mark,
     "memo": _memo,
@@ -599,12 +597,12 @@ class Collection:
             check_alike(names, self.sampler.sensitive, can_differ=self.plan.get("tags") is not None)
 
 
-def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
+def open_envelope(envelope: bytes, trust: Sequence[bytes | str], *, is_known: bool = False) -> Collection:
     """Check the signature, fields, epsilon and plan in an envelope, and return the collection.
 
     Args:
         envelope: the bytes as received.
-        trust: public keys, 32 bytes each, pinned by the application.
+        trust: public keys, 32 bytes each or their base64, pinned by the application.
         is_known: whether the collection was accepted before; earlier versions allowed invisible characters.
 
     Raises:
@@ -616,7 +614,9 @@ def open_envelope(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = F
     return collection
 
 
-def read_document(envelope: bytes, trust: Sequence[bytes], *, is_known: bool = False) -> tuple[bytes, dict[str, Any]]:
+def read_document(
+    envelope: bytes, trust: Sequence[bytes | str], *, is_known: bool = False
+) -> tuple[bytes, dict[str, Any]]:
     """Check a document's signature and fields, and return its id and its fields.
 
     A notice of withdrawal may have invisible characters: it asks nobody, and every device must be able to read it.

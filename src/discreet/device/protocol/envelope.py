@@ -205,12 +205,12 @@ def public_key(key: Ed25519PrivateKey) -> bytes:
     return key.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
 
 
-def opened(envelope: bytes, trust: Sequence[bytes]) -> bytes:
+def opened(envelope: bytes, trust: Sequence[bytes | str]) -> bytes:
     """Check that a trusted key signed the document in an envelope, and return the document's bytes.
 
     Args:
         envelope: the bytes as received.
-        trust: public keys, 32 bytes each, pinned by the application.
+        trust: public keys, 32 bytes each or their base64, pinned by the application.
 
     Raises:
         ParameterError: if the envelope is not bytes, or ``trust`` is not a list of such keys.
@@ -248,15 +248,18 @@ def signers(envelope: bytes) -> list[bytes]:
 
 
 def checked_trust(trust: Any) -> frozenset[bytes]:
-    """Check the trusted public keys, and return them.
+    """Check the trusted public keys, and return their bytes.
+
+    Args:
+        trust: list of keys, each as 32 bytes or as their base64.
 
     Raises:
         ParameterError: if there are no keys, or a key does not have 32 bytes.
     """
-    keys = list(trust) if isinstance(trust, list | tuple | set | frozenset) else []
-    if not keys or not all(isinstance(key, bytes) and len(key) == KEY_BYTES for key in keys):
-        raise ParameterError("trust.wrong-keys", argument="trust", n=KEY_BYTES)
-    return frozenset(keys)
+    try:
+        return frozenset(_bytes(_base64(key) if isinstance(key, bytes) else key, KEY_BYTES) for key in [*trust] or [""])
+    except (AttributeError, TypeError, ValueError):
+        raise ParameterError("trust.wrong-keys", argument="trust", n=KEY_BYTES) from None
 
 
 def _contents(envelope: bytes) -> tuple[bytes, list[tuple[bytes, bytes]]]:
