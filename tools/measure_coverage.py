@@ -260,8 +260,8 @@ HEAD = """# Coverage of intervals, and honesty of standard errors
 *For analysts who believe no interval; 4 minutes.*
 
 **Which interval do I trust?** Any: an interval belongs to the reports, and is the same for every method of a tally;
-`mle` and `em` have shorter ones of whole reports ([how](estimators.md)). 95% intervals of the tally held {tally},
-those of `mle` {mle} and of `em` {em}, on average over the values that somebody has, from the worst
+`mle` and `em` have shorter ones of whole reports ([how](../explanation/estimators.md)). 95% intervals of the tally
+held {tally}, those of `mle` {mle} and of `em` {em}, on average over the values that somebody has, from the worst
 cell to the best; all at once {together}. Standard errors are another matter: only those of `linear`
 are right for single values.
 

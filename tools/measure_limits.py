@@ -1,32 +1,37 @@
-"""Measures limits and standard errors of sums, means, deciles and the like, where few reports tell the truth.
+"""Measures limits and standard errors where few reports tell the truth, at repeated looks, and of other estimators.
 
-Every law, under LDP and ULDP, at epsilon 0.3, 1 and 3, for several true distributions, where 0.3 to 1,000 reports are
-expected to tell the truth. *Held* is the share of the 95% intervals that contain the truth. *Error* is the median
-standard error over the standard deviation of the estimates. Linear regressions follow, with rare categories.
+**Sums, means, deciles and the like**: every law, under LDP and ULDP, at epsilon 0.3, 1 and 3, for several true
+distributions, where 0.3 to 1,000 reports are expected to tell the truth. *Held* is the share of the 95% intervals that
+contain the truth. *Error* is the median standard error over the standard deviation of the estimates. Regressions
+(`limit_regressions.py`), `smooth` (`limit_shapes.py`) and limits for repeated looks (`limit_looks.py`) follow.
 
-A run is kept in out/limits.jsonl, one line for each setting, and goes on where it stopped. The lines become a part of
-docs/evidence/coverage.md; the exit code is 1 if a goal is missed.
+Runs are kept in out/limits.jsonl, a line for each setting. The tool goes on where it stopped, and with a larger number
+of runs it adds those that are missing. Sections of docs/evidence/coverage.md are written from the lines; the exit code
+is 1 if a goal is missed.
 """
 
 import argparse
-import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import limit_looks
+import limit_regressions
+import limit_shapes
 import numpy as np
-from rich.progress import track
+from evidence_page import PAGE, replace_section, table
+from kept_runs import Cells, Found, Part, Setting, carry_on, generator, read_runs, runs_of
 from scipy.stats import binom
 
 import discreet as dc
 from discreet.mechanisms import BLOCK_MECHANISMS
 from papers.data.drawn_tallies import draw_tally
 
-ROOT = Path(__file__).resolve().parent.parent
-KEPT, PAGE = ROOT / "out" / "limits.jsonl", ROOT / "docs" / "evidence" / "coverage.md"
-HEADING = "## Few informative reports"
+KEPT = Path(__file__).resolve().parent.parent / "out" / "limits.jsonl"
+HEADING, SUMS = "## Few informative reports", "sums"
 LAWS = {
     "rr": (16, (8, 8)),
     "subset": (8, (6, 6)),
@@ -40,8 +45,6 @@ LAWS = {
 EPSILONS, TOLD = (0.3, 1.0, 3.0), (0.3, 1.0, 3.0, 10.0, 30.0, 1000.0)
 ENOUGH = 10
 LEAST_MEAN, LEAST, ABSURD, RARE = 0.95, 0.88, 0.80, 300
-REGRESSION_LEAST, MOST_FALSE = 0.9, 0.09
-"""Goals of each regression: the least coverage, and the most false positives."""
 COLUMNS = ["cells", "held", "worst", "below 88%", "errors, 5% to 95%", "errors right", "few reports", "worst of these"]
 ERRORS, ERRORS_HELD = (0.8, 1.3), 0.98
 
@@ -50,6 +53,7 @@ class GridSetting(NamedTuple):
     """One setting of the grid.
 
     Attributes:
+        group: the group of settings, "sums".
         law: name of the mechanism.
         notion: LDP, ULDP, or two ranges of windows.
         epsilon: of the mechanism.
@@ -57,6 +61,7 @@ class GridSetting(NamedTuple):
         told: how many reports are expected to tell the truth.
     """
 
+    group: str
     law: str
     notion: str
     epsilon: float
@@ -70,7 +75,7 @@ def settings() -> Iterator[GridSetting]:
         for notion in ("LDP", "ULDP", *(["two ranges"] if law == "windows" else [])):
             truths = ["uniform", "Zipf", "one value"]
             for truth in truths + ([] if notion == "LDP" else ["one protected value", "none protected"]):
-                yield GridSetting(law, notion, epsilon, truth, told)
+                yield GridSetting(SUMS, law, notion, epsilon, truth, told)
 
 
 def mechanism_of(setting: GridSetting) -> Any:
@@ -128,12 +133,12 @@ def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
     return asked
 
 
-def measured(setting: GridSetting, runs: int) -> dict[str, Any]:
+def measured(setting: GridSetting, runs: int, first: int) -> Cells:
     """Return the share of intervals that held, their lengths, and errors over deviations, by question."""
     mechanism = mechanism_of(setting)
-    domain, truth = mechanism.domain, float(mechanism.numbers.truth)
+    domain, truth = mechanism.domain, float(mechanism.coefficients.truth)
     n, p = max(round(setting.told / truth), 1), truth_of(setting.truth, domain)
-    asked, rng = questions(domain, p), np.random.default_rng([*map(ord, "".join(map(str, setting)))])
+    asked, rng = questions(domain, p), generator(setting, first)
     facts = np.full((len(asked), 4, runs), np.nan)
     for run in range(runs):
         found = dc.estimate(mechanism, draw_tally(mechanism, rng.multinomial(n, p), rng))
@@ -141,229 +146,160 @@ def measured(setting: GridSetting, runs: int) -> dict[str, Any]:
             number = ask(found)
             error = getattr(number, "standard_error", np.nan)
             facts[at, :, run] = (*number.interval(), error, float(getattr(number, "estimate", np.nan)))
-    cells = {}
+    cells: Cells = {}
     for (kind, _, true), (low, high, errors, estimates) in zip(asked, facts, strict=True):
         spread = float(np.std(estimates)) if kind not in {"decile", "condition"} else 0.0
         honest = float(np.median(errors) / spread) if spread > 1e-9 else None
         held = np.mean((low <= true + 1e-9) & (high >= true - 1e-9))
-        broken = bool(np.isnan([low, high]).any() or (high < low).any())
-        cells[kind] = {"held": float(held), "length": float(np.mean(high - low)), "error": honest, "broken": broken}
-    return {"setting": [*setting], "n": n, "runs": runs, "cells": cells}
-
-
-# Regressions: rare categories, with and without an effect, 13 groups, and a slope.
-
-
-def regressions() -> Iterator[tuple[str, float, str, int]]:
-    """Yield law, epsilon, design and n."""
-    designs = [f"{few} of 600, {effect}" for few, effect in product((2, 3, 5, 20), ("no effect", "rare", "effect"))]
-    cells = [(design, 600) for design in designs] + [
-        (d, n) for d in ("separation", "13 groups", "slope") for n in (30, 600)
-    ]
-    for law, epsilon, (design, n) in product(("rr", "rr ULDP", "unary"), (1.0, 4.0), cells):
-        yield law, epsilon, design, n
-
-
-def people_of(design: str, n: int, rng: Any) -> tuple[dict[str, Any], np.ndarray, str, float]:
-    """Return covariates, the share of the first value for each person, the covariate in question, and its effect."""
-    place = np.arange(n)
-    if design == "separation":
-        return {"x": place % 2}, np.where(place % 2, 0.0, 1.0), "x", -1.0
-    if design == "13 groups":
-        columns = {f"g{group}": (place % 13 == group).astype(float) for group in range(1, 13)}
-        return columns, np.full(n, 0.3), "g5", 0.0
-    if design == "slope":
-        x = rng.uniform(-1, 1, n)
-        return {"x": x}, 0.1 + 0.1 * x, "x", 0.1
-    few, kind = int(design.split(maxsplit=1)[0]), design.split(", ")[1]
-    inside, outside = {"no effect": (0.5, 0.5), "rare": (0.02, 0.02), "effect": (0.5, 0.02)}[kind]
-    return {"x": (place < few).astype(float)}, np.where(place < few, inside, outside), "x", inside - outside
-
-
-def regressed(law: str, epsilon: float, design: str, n: int, runs: int) -> dict[str, Any]:
-    """Return the share of intervals of a coefficient that held, and of false positives."""
-    size, sensitive = (2, None) if law == "rr" else (2, [0]) if law == "rr ULDP" else (7, range(4))
-    mechanism = BLOCK_MECHANISMS[law.split(maxsplit=1)[0]](dc.Domain(range(size), sensitive=sensitive), epsilon)
-    rng, held, false, errors, found = np.random.default_rng([n, *map(ord, law + design)]), 0, 0, [], []
-    for run in range(runs):
-        columns, share, name, truth = people_of(design, n, rng)
-        codes = np.where(rng.random(n) < share, 0, rng.integers(1, size, n))
-        reports = mechanism.obfuscate_codes(codes, random=dc.SeededRandom(run))
-        result = dc.regress(mechanism, reports, columns, values=[0])
-        row = next(one for one in result.rows() if one.covariate == name)
-        held += row.lower - 1e-9 <= truth <= row.upper + 1e-9
-        false += row.p_value < 0.05
-        errors.append(row.standard_error)
-        found.append(row.coefficient)
-    spread = float(np.std(found))
-    cell = {
-        "held": held / runs,
-        "false": false / runs if truth == 0 else None,
-        "error": float(np.median(errors)) / spread,
-    }
-    return {"regression": [law, epsilon, design, n], "runs": runs, "cell": cell}
-
-
-def carry_on(runs: int, kept: Path) -> None:
-    """Measure what the kept lines lack, line by line."""
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
-    known = [json.loads(line) for line in lines]
-    done = {tuple(each.get("setting") or each["regression"]) for each in known}
-    with kept.open("a", encoding="utf-8") as file:
-        left = [each for each in settings() if tuple(each) not in done]
-        # Mixed, so that a run that is cut short is a fair part of the grid.
-        order = np.random.default_rng(1).permutation(len(left))
-        for setting in track([left[at] for at in order], description="sums"):
-            file.write(json.dumps(measured(setting, runs)) + "\n")
-            file.flush()
-        for asked in track([each for each in regressions() if each not in done], description="regressions"):
-            file.write(json.dumps(regressed(*asked, runs)) + "\n")
-            file.flush()
+        broken = float(np.isnan([low, high]).any() or (high < low).any())
+        length = float(np.mean(high - low))
+        cells[kind] = {"held": float(held), "length": length, "error": honest, "broken": broken, "n": n}
+    return cells
 
 
 class GridCell(NamedTuple):
-    """One question in one setting: where, the number of reports, the question, what was found, and the runs."""
+    """One question in one setting: the setting, the question, the numbers that were found, and the runs."""
 
     setting: GridSetting
-    n: int
     kind: str
     found: dict[str, Any]
     runs: int
 
+    @property
+    def is_large(self) -> bool:
+        """True if there are enough reports for the goals."""
+        return bool(self.found["n"] >= ENOUGH)
 
-def cells_of(known: Sequence[dict[str, Any]]) -> list[GridCell]:
-    """Return the cells of kept lines."""
-    grid = [each for each in known if "setting" in each]
+    @property
+    def place(self) -> str:
+        """The mechanism, and the notion of privacy."""
+        return f"{self.setting.law} {self.setting.notion}"
+
+
+def cells_of(known: Mapping[Setting, Found]) -> list[GridCell]:
+    """Return the cells of settings."""
     return [
-        GridCell(GridSetting(*each["setting"]), each["n"], kind, found, each["runs"])
-        for each in grid
-        for kind, found in each["cells"].items()
+        GridCell(GridSetting(*setting), kind, numbers, found.runs)
+        for setting, found in known.items()
+        for kind, numbers in found.cells.items()
     ]
+
+
+def is_doubtful(setting: Setting, found: Found) -> bool:
+    """Return true if a cell is below the goal, perhaps by chance."""
+    return any(cell["held"] < LEAST for cell in found.cells.values())
 
 
 def missed_by(cells: Sequence[GridCell]) -> list[str]:
     """Return the goals that were missed; of a cell only where chance does not explain it, among all cells."""
     missed = [f"{cell.setting}, {cell.kind}: not numbers in order" for cell in cells if cell.found["broken"]]
-    enough = [cell for cell in cells if cell.n >= ENOUGH]
-    for cell in enough:
-        least = binom.ppf(0.05 / len(enough), cell.runs, LEAST) / cell.runs
-        if cell.found["held"] < least:
-            missed.append(f"{', '.join(map(str, cell.setting))}, n = {cell.n}, {cell.kind}: {cell.found['held']:.0%}")
-    below, mean = (sum(cell.found["held"] < LEAST for cell in enough), np.mean([cell.found["held"] for cell in enough]))
-    by_chance = binom.cdf(np.ceil(LEAST * cells[0].runs) - 1, cells[0].runs, 0.95)
-    if below > len(enough) * (1 / RARE + by_chance):
-        missed.append(f"{below} of {len(enough)} cells below {LEAST:.0%}")
-    errors = [cell.found["error"] for cell in enough if cell.found["error"] is not None]
-    honest = np.mean([ERRORS[0] <= error <= ERRORS[1] for error in errors])
+    large = [cell for cell in cells if cell.is_large]
+    missed += [
+        f"{', '.join(map(str, cell.setting[1:]))}, {cell.kind}: {cell.found['held']:.0%}"
+        for cell in large
+        if cell.found["held"] < binom.ppf(0.05 / len(large), cell.runs, LEAST) / cell.runs
+    ]
+    below, mean = (sum(cell.found["held"] < LEAST for cell in large), np.mean([cell.found["held"] for cell in large]))
+    if below > sum(1 / RARE + below_by_chance(cell.runs) for cell in large):
+        missed.append(f"{below} of {len(large)} cells below {LEAST:.0%}")
+    errors = [cell.found["error"] for cell in large if cell.found["error"] is not None]
+    honest = float(np.mean([ERRORS[0] <= error <= ERRORS[1] for error in errors])) if errors else 1.0
     if honest < ERRORS_HELD:
         missed.append(f"standard errors, right in {honest:.1%} of the cells")
-    short = sum(cell.found["held"] < LEAST for cell in cells if cell.n < ENOUGH)
+    short = sum(cell.found["held"] < LEAST for cell in cells if not cell.is_large)
     if short:
         missed.append(f"cells of fewer than {ENOUGH} reports below {LEAST:.0%}: {short}")
     return missed if mean >= LEAST_MEAN else [*missed, f"the mean, {mean:.1%}"]
 
 
-def regressions_missed(known: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the goals of regressions that were missed, without an allowance for chance."""
-    cells = [each["cell"] for each in known]
-    short = sum(cell["held"] < REGRESSION_LEAST for cell in cells)
-    false = sum(cell["false"] is not None and cell["false"] > MOST_FALSE for cell in cells)
-    missed = [f"regressions with limits below {REGRESSION_LEAST:.0%}: {short}"] if short else []
-    return [*missed, *([f"regressions with false positives above {MOST_FALSE:.0%}: {false}"] if false else [])]
+def below_by_chance(runs: int) -> float:
+    """Return the probability that fewer intervals than the goal hold, if each holds with 95%."""
+    return float(binom.cdf(np.ceil(LEAST * runs) - 1, runs, 0.95))
 
 
 def row(name: str, cells: Sequence[GridCell]) -> list[str]:
     """Return the summary of some cells."""
-    enough, few = ([cell.found for cell in cells if (cell.n >= ENOUGH) == many] for many in (True, False))
-    held = [cell["held"] for cell in enough]
-    errors = [cell["error"] for cell in enough if cell["error"] is not None]
+    large, few = ([cell.found for cell in cells if cell.is_large == many] for many in (True, False))
+    held = [cell["held"] for cell in large]
+    errors = [cell["error"] for cell in large if cell["error"] is not None]
     honest = [ERRORS[0] <= error <= ERRORS[1] for error in errors]
     low, high = np.quantile(errors, [0.05, 0.95]) if errors else (np.nan, np.nan)
     spread = [f"{low:.2f} to {high:.2f}", f"{np.mean(honest):.0%}"] if errors else ["", ""]
     below, worst = f"{sum(one < LEAST for one in held)}", f"{min(cell['held'] for cell in few):.0%}" if few else ""
-    return [
-        name,
-        f"{len(enough):,}",
-        f"{np.mean(held):.1%}",
-        f"{min(held):.0%}",
-        below,
-        *spread,
-        f"{len(few):,}",
-        worst,
-    ]
+    mean, least = (f"{np.mean(held):.1%}", f"{min(held):.0%}") if held else ("", "")
+    return [name, f"{len(large):,}", mean, least, below, *spread, f"{len(few):,}", worst]
 
 
-def write(known: Sequence[dict[str, Any]], page: Path) -> list[str]:
-    """Write that part of the page; return the goals that were missed."""
-    cells, regressed_cells = cells_of(known), [each for each in known if "regression" in each]
-    places, kinds = (sorted({key(cell) for cell in cells}) for key in (_place, lambda cell: cell.kind))
-    measured_settings, every, runs = len({cell.setting for cell in cells}), len([*settings()]), cells[0].runs
-    by_chance = binom.cdf(np.ceil(LEAST * runs) - 1, runs, 0.95)
-    missed = [*missed_by(cells), *regressions_missed(regressed_cells)]
+def section(known: Mapping[Setting, Found]) -> tuple[list[str], list[str]]:
+    """Return the lines of the section, and the goals that were missed."""
+    cells, every = cells_of(known), len([*settings()])
+    places, kinds = sorted({cell.place for cell in cells}), sorted({cell.kind for cell in cells})
+    runs, missed = min(cell.runs for cell in cells), missed_by(cells)
     lines = [
-        HEADING,
-        "",
         "Limits and standard errors where 0.3, 1, 3, 10, 30 and 1,000 reports are expected to tell the truth.",
         "Epsilon is 0.3, 1 and 3. Values are uniform, Zipf, or one for all people; all are protected, or none.",
-        f"A cell is one question in one of {measured_settings:,} settings, of {every:,} in all. Each has {runs} runs.",
+        f"A cell is one question in one of {len(known):,} settings, of {every:,} in all. {runs_of(known)}",
         f"Goals from {ENOUGH} reports on: {LEAST_MEAN:.0%} on average, and at most 1 cell in {RARE} below {LEAST:.0%}.",
-        f"Of {runs} runs at 95%, fewer than {LEAST:.0%} hold by chance in {by_chance:.1%} of the cells.",
+        f"Of {runs} runs at 95%, fewer than {LEAST:.0%} hold by chance in {below_by_chance(runs):.1%} of the cells.",
         f"Median errors shall be {ERRORS[0]:g} to {ERRORS[1]:g} standard deviations in {ERRORS_HELD:.0%} of the cells.",
         "Of fewer reports limits are everything that is possible, unless a count is binomial.",
         "Made by `tools/measure_limits.py`, seeded.",
         "",
-        *table("mechanism", [row(place, [cell for cell in cells if _place(cell) == place]) for place in places]),
+        *table(["mechanism", *COLUMNS], [row(name, [cell for cell in cells if cell.place == name]) for name in places]),
         "",
-        *table("question", [row(kind, [cell for cell in cells if cell.kind == kind]) for kind in kinds]),
-        *table("", [row("all", cells)])[2:],
-        "",
-        *(regression_lines(regressed_cells) if regressed_cells else []),
-        f"**{'All met.' if not missed else f'{len(missed)} missed: ' + '; '.join(missed[:20]) + '.'}**",
-        "",
+        *table(["question", *COLUMNS], [row(kind, [cell for cell in cells if cell.kind == kind]) for kind in kinds]),
+        *table(["", *COLUMNS], [row("all", cells)])[2:],
     ]
-    text = page.read_text(encoding="utf-8")
-    before, found, part = text.partition(f"\n{HEADING}\n")
-    after = part.partition("\n## ") if found else ("", "", "")
-    page.write_text(before.rstrip("\n") + "\n\n" + "\n".join(lines) + "".join(after[1:]), encoding="utf-8")
-    return missed
+    return lines, missed
 
 
-def _place(cell: GridCell) -> str:
-    return f"{cell.setting.law} {cell.setting.notion}"
+PARTS = (
+    Part(HEADING, (SUMS,), settings, measured, is_doubtful, section),
+    limit_regressions.PART,
+    limit_shapes.PART,
+    limit_looks.PART,
+)
 
 
-def regression_lines(known: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the sentences on linear regressions."""
-    held = [each["cell"]["held"] for each in known]
-    false = [each["cell"]["false"] for each in known if each["cell"]["false"] is not None]
-    which = ", ".join(map(str, min(known, key=lambda each: each["cell"]["held"])["regression"]))
-    return [
-        f"Linear regressions, {len(known)} cells: categories of 2 to 20 of 600 people, 13 groups, slopes, separation.",
-        f"Limits of a coefficient held {np.mean(held):.1%} on average, at worst {min(held):.0%} ({which}).",
-        f"No effect was called significant at 5% in {np.mean(false):.1%}, at worst in {max(false):.0%}.",
-        "",
-    ]
+def measured_setting(setting: Setting, runs: int, first: int) -> Cells:
+    """Return the results of a setting of any part."""
+    (part,) = [part for part in PARTS if setting[0] in part.groups]
+    return part.measured(setting, runs, first)
 
 
-def table(name: str, rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table of summaries."""
-    head = [name, *COLUMNS]
-    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * len(COLUMNS)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+def write(known: Mapping[Setting, Found], page: Path) -> list[str]:
+    """Write the sections of the page; return the goals that were missed."""
+    every = []
+    for part in PARTS:
+        found = {setting: each for setting, each in known.items() if setting[0] in part.groups}
+        if found:
+            lines, missed = part.section(found)
+            verdict = "All met." if not missed else f"{len(missed)} missed: {'; '.join(missed[:20])}."
+            replace_section(part.heading, [*lines, "", f"**{verdict}**"], page)
+            every += missed
+    return every
 
 
-def main() -> int:
-    """Measure what is missing, write the part of the page, and judge."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is missing, write the sections of the page, and judge."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--again", type=int, default=600, help="runs of settings with a cell below its goal")
+    parser.add_argument("--groups", nargs="*", help="only these groups of settings, such as sums and smooth")
+    parser.add_argument("--most", type=int, default=None, help="only so many settings of each part")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--kept", type=Path, default=KEPT)
-    parser.add_argument("--write", action="store_true", help="write the page from what is kept, measuring nothing")
-    options = parser.parse_args()
-    if not options.write:
-        carry_on(options.runs, options.kept)
-    known = [json.loads(line) for line in options.kept.read_text(encoding="utf-8").splitlines()]
-    missed = write(known, PAGE)
+    parser.add_argument("--page", type=Path, default=PAGE)
+    parser.add_argument("--write", action="store_true", help="write the page from the kept runs, and measure nothing")
+    options = parser.parse_args(arguments)
+    for part in PARTS if not options.write else ():
+        if options.groups is None or set(options.groups) & set(part.groups):
+            asked = [*islice(part.settings(), options.most)]
+            carry_on(asked, measured_setting, options.runs, options.kept, options.jobs)
+            known = read_runs(options.kept)
+            doubtful = [setting for setting in asked if part.is_doubtful(setting, known[setting])]
+            carry_on(doubtful, measured_setting, options.again, options.kept, options.jobs)
+    missed = write(read_runs(options.kept), options.page)
     print("\n".join(missed) or "all goals met")
     return 1 if missed else 0
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
+from evidence_page import replace_section, table
 
 import discreet as dc
 
@@ -23,8 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from bench.windows import SPIKES, ems, square_wave  # noqa: E402
 
-PAGE = ROOT / "docs" / "evidence" / "coverage.md"
-HEADING = "## Numbers: means, deciles and distributions\n"
+HEADING = "## Numbers: means, deciles and distributions"
 EPSILONS, DECILES = (1.0, 3.0), np.arange(1, 10) / 10
 
 
@@ -111,21 +111,15 @@ def main() -> int:
             print(rows[-1], flush=True)
     head = ["data, epsilon", "mean: linear, smooth", "deciles: all, worst", "W1", "W1 / EMS", "mean / EMS"]
     lines = [
-        HEADING,
         f"{runs} runs of windows over 256 bins (years: 91). How often 95% intervals held: of the mean by `linear`",
         "and `smooth`, and of the nine deciles by `smooth`. Its Wasserstein distance in 1/1,000 of the range, and that",
         "over Square Wave's with EMS. Its mean error of the mean over that of EMS. Intervals of deciles do not hold",
         "where values are heaped and noise is large, as smoothing hides more of heaps than errors say, nor quite",
         "of ages in 256 bins, as nobody is between two years.",
         "",
-        "| " + " | ".join(head) + " |",
-        "|" + " --- |" + " ---: |" * (len(head) - 1),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
+        *table(head, rows),
     ]
-    before, _, part = PAGE.read_text(encoding="utf-8").partition(HEADING)
-    after = part.partition("\n## ")
-    PAGE.write_text(before.rstrip() + "\n\n" + "\n".join(lines) + "".join(after[1:]), encoding="utf-8")
+    replace_section(HEADING, lines)
     return 0
 
 

@@ -12,10 +12,10 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from evidence_page import replace_section, table
 from rich.progress import track
 from scipy.stats import binom
 
@@ -23,7 +23,6 @@ import discreet as dc
 from discreet.mechanisms import BLOCK_MECHANISMS
 from papers.data.drawn_tallies import can_draw, draw_tally
 
-PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "coverage.md"
 HEADING = "## Sums, conditions, differences and ratios"
 AGES, ANSWERS = [f"{10 * age}s" for age in range(2, 8)], ["ill", "well", "unsure", "other"]
 P = np.array([0.05, 0.6, 0.05, 0.01])[None] * np.array([0.3, 0.25, 0.2, 0.15, 0.07, 0.03])[:, None]
@@ -188,33 +187,23 @@ def main() -> int:
 
 def write(rows: list[list[str]], shown: list[list[str]], shown_runs: int, missed: list[str]) -> None:
     """Write that part of the page."""
-    before, part = PAGE.read_text(encoding="utf-8").split(f"\n{HEADING}\n")
-    after = part.partition("\n## ")
     lines = [
-        HEADING,
-        "",
         "A survey of 6 ages by 4 answers; under ULDP one answer is sensitive. Epsilon 0.3, 1 and 3, n = 300, 1,000 and",
         "10,000: mean over all quantities, and the worst one; then of those whose smallest set has 0.3 to 30 expected",
         f"counts, n s p. Goals: mean {MEAN:.0%}; at these counts no quantity below {WORST:.0%}. One is missed where an",
         "exact binomial test rejects this at 5%, divided by the number of quantities looked at: below the last column.",
         "Made by `tools/measure_sums.py`, seeded.",
         "",
-        *_table(["mechanism", "counts", "runs", *KINDS, "missed below"], rows, 2),
+        *table(["mechanism", "counts", "runs", *KINDS, "missed below"], rows, 2),
         "",
         f"Rows that are shown because they are the {SHOWN} largest, epsilon = 1, n = 20,000, {shown_runs} runs: the",
         "share of shown intervals that hold, and of pointwise ones in their place. Goal: 95%.",
         "",
-        *_table(["mechanism, truth", "values", "shown", "pointwise"], shown, 1),
+        *table(["mechanism, truth", "values", "shown", "pointwise"], shown),
         "",
         f"**{'All met.' if not missed else f'{len(missed)} missed: ' + '; '.join(missed) + '.'}**",
-        "",
     ]
-    PAGE.write_text(before + "\n" + "\n".join(lines) + "".join(after[1:]), encoding="utf-8")
-
-
-def _table(head: list[str], rows: list[list[str]], left: int) -> list[str]:
-    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * left + " ---: |" * (len(head) - left)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+    replace_section(HEADING, lines)
 
 
 if __name__ == "__main__":

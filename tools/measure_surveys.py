@@ -1,7 +1,7 @@
 """Measures the intervals and standard errors of surveys: of tables of pairs, by methods for all questions together.
 
 Three attributes of 2, 3 and 4 values, which depend on each other; each person answers one of the three pairs. Writes
-the last section of docs/evidence/coverage.md, and exits with 1 if a goal is missed.
+a section of docs/evidence/coverage.md, and exits with 1 if a goal is missed.
 """
 
 import argparse
@@ -9,15 +9,14 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from evidence_page import replace_section, table
 from rich.progress import track
 
 import discreet as dc
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "coverage.md"
-MARK = "\n## Surveys: pairs of three attributes\n"
+HEADING = "## Surveys: pairs of three attributes"
 METHODS = ("consistent", "joint")
 SIZES = {"a": 2, "b": 3, "c": 4}
 SENSITIVE = {"LDP": {}, "ULDP": {"a": [0], "b": [2], "c": [0, 3]}}
@@ -107,23 +106,21 @@ def missed(found: dict[PairSurvey, dict[str, SurveyCoverage]], runs: int) -> Ite
                 yield f"{cell.name}, {method}: {one.inside.mean():.1%}"
 
 
-def section(found: dict[PairSurvey, dict[str, SurveyCoverage]], runs: int) -> str:
-    """Return the section of the page."""
+def section(found: dict[PairSurvey, dict[str, SurveyCoverage]], runs: int) -> list[str]:
+    """Return the lines of the section."""
     goals = list(missed(found, runs))
     lines = [
-        MARK,
         f"{runs} runs of real reports: three attributes of 2, 3 and 4 values, each person asked about one pair. Each",
         "entry: mean over the 26 values of the three tables, worst value, and stated over true error, over all values.",
         "Limits of `joint` are those of one step from it, its standard errors those of the estimate itself. Goal: mean",
         f"93-97% but for chance. {'All met.' if not goals else 'Missed: ' + '; '.join(goals) + '.'}",
         "",
-        "| survey | " + " | ".join(f"`{method}`" for method in METHODS) + " |",
-        "| --- |" + " ---: |" * len(METHODS),
     ]
-    for cell, each in found.items():
-        entries = (f"{one.inside.mean():.1%}, {one.inside.min():.0%}, {one.stated:.2f}" for one in each.values())
-        lines.append(f"| {cell.name} | " + " | ".join(entries) + " |")
-    return "\n".join([*lines, ""])
+    rows = [
+        [cell.name, *(f"{one.inside.mean():.1%}, {one.inside.min():.0%}, {one.stated:.2f}" for one in each.values())]
+        for cell, each in found.items()
+    ]
+    return [*lines, *table(["survey", *(f"`{method}`" for method in METHODS)], rows)]
 
 
 def main() -> int:
@@ -132,8 +129,7 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=100)
     options = parser.parse_args()
     found = {cell: measure(cell, options.runs) for cell in track(CELLS, description="simulating")}
-    before = PAGE.read_text(encoding="utf-8").split(MARK)[0]
-    PAGE.write_text(before.rstrip("\n") + "\n" + section(found, options.runs), encoding="utf-8")
+    replace_section(HEADING, section(found, options.runs))
     goals = list(missed(found, options.runs))
     print("\n".join(goals) or "all goals met")
     return 1 if goals else 0

@@ -1,7 +1,7 @@
 """False positives of tests of all values at once, at known distributions: ``python tools/measure_tests.py``.
 
 People of several groups have one distribution, that of Zipf, and its homogeneity is tested; or that of one group is
-tested against the true shares. Writes the last section of docs/evidence/coverage.md, and ends with 1 where a cell lies
+tested against the true shares. Writes a section of docs/evidence/coverage.md, and ends with 1 where a cell lies
 outside 3 to 7% by more than chance explains. Tallies are drawn from their joint law where it is
 known, else reports are made.
 """
@@ -11,9 +11,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
 
 import numpy as np
+from evidence_page import replace_section, table
 from scipy.stats import binom
 
 import discreet as dc
@@ -21,8 +21,7 @@ from discreet.estimators.differences import homogeneity_test
 from discreet.mechanisms import BLOCK_MECHANISMS
 from papers.data.drawn_tallies import can_draw, draw_tally
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "evidence" / "coverage.md"
-MARK = "\n## Tests of all values at once\n"
+HEADING = "## Tests of all values at once"
 KINDS = {"two groups": (1, 1), "one ten times as large": (1, 10), "five groups": (1, 1, 1, 1, 1), "fit": (1,)}
 GOAL, CERTAIN = (0.03, 0.07), 1e-4
 
@@ -97,8 +96,8 @@ def missed(cell: Setting, share: float) -> bool:
     return not low <= share <= high
 
 
-def section(found: dict[Setting, float]) -> str:
-    """Return the section as Markdown."""
+def section(found: dict[Setting, float]) -> list[str]:
+    """Return the lines of the section."""
     shares, runs = list(found.values()), max(one.runs for one in found)
     outside = [one for one, share in found.items() if missed(one, share)]
     rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
@@ -117,11 +116,9 @@ def section(found: dict[Setting, float]) -> str:
         "",
         f"**{outcome}**",
         "",
-        "| mechanism | values | n | " + " | ".join(KINDS) + " |",
-        "| --- | ---: | ---: |" + " ---: |" * len(KINDS),
     ]
-    lines += ["| " + " | ".join([*key, *(", ".join(row[kind]) for kind in KINDS)]) + " |" for key, row in rows.items()]
-    return MARK + "\n" + "\n".join(lines) + "\n"
+    cells = [[*key, *(", ".join(row[kind]) for kind in KINDS)] for key, row in rows.items()]
+    return [*lines, *table(["mechanism", "values", "n", *KINDS], cells)]
 
 
 def main() -> int:
@@ -133,8 +130,7 @@ def main() -> int:
     for place, cell in enumerate(settings(runs)):
         found[cell] = share_rejected(cell, place)
         print(cell, f"{found[cell]:.3f}", "missed" if missed(cell, found[cell]) else "", file=sys.stderr, flush=True)
-    before = PAGE.read_text(encoding="utf-8").split(MARK)[0]
-    PAGE.write_text(before + section(found), encoding="utf-8")
+    replace_section(HEADING, section(found))
     return 1 if any(missed(cell, share) for cell, share in found.items()) else 0
 
 
