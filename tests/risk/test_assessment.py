@@ -41,7 +41,9 @@ def test_attacks_beat_guessing_and_stay_below_what_there_is_to_know(attack: str)
     assert found.success.value <= found.listed.value
     assert 0 < found.certified < found.alpha
     assert found.consistent
-    assert found.risk == min(found.success.high + found.unlearned, found.unique.limit)
+    # The upper limit of one attack's success is no risk.
+    assert found.risk is None
+    assert "risk" not in " ".join((*found.sentences, repr(found), found._repr_html_(), risk_page(found, "all")))
     assert [one.attack for one in found.tried] == [found.attack] == [attack]
     assert found.singled_out <= 60
 
@@ -69,7 +71,7 @@ def test_nothing_measured_exceeds_its_bound(mechanism: Any, reports: int) -> Non
     assert found.attack == REPORTS
     said = " ".join(found.sentences)
     assert "Attribute risk" in said
-    assert "no attack, whatever it knows" in said
+    assert "No attack, whatever it knows" in said
 
 
 def test_the_strongest_of_all_attacks_is_the_default() -> None:
@@ -83,7 +85,8 @@ def test_the_strongest_of_all_attacks_is_the_default() -> None:
     assert found.attack == found.tried[0].attack
     assert found.success.value == max(one.success.value for one in alone.values()) > alone["markov"].success.value
     assert found.scores.genuine.tolist() == alone[found.attack].scores.genuine.tolist()
-    assert f"The strongest of {len(tried)} attacks is {found.attack}" in " ".join(found.sentences)
+    assert found.risk == min(found.success.high + found.unlearned, found.unique.limit)
+    assert f"Attacks tried: {found.attack} {found.success.value:.1%}, " in " ".join(found.headline)
     assert "Only the attack markov was tried." in alone["markov"].sentences
     assert assess(split, attack=ALL, random=SeededRandom(1)).sentences == found.sentences
 
@@ -190,9 +193,9 @@ def test_an_attack_of_another_kind_stays_below_the_risk_that_is_told(world: str)
         assert found.success.high < named, "this world fools nobody"
     first = found.sentences[0] if found.is_mostly_blind else found.sentences[1]
     assert first == found.unlearned_sentence
-    assert first.startswith("Nothing was learned about")
+    assert first.startswith("Nothing was learned")
     assert f"{found.success.high:.1%}" not in " ".join(found.sentences) or not found.is_mostly_blind
-    assert "at most" not in " ".join(found.sentences)
+    assert "identifies more than" not in " ".join(found.sentences)
 
 
 def test_films_that_look_like_those_of_others_stay_below_the_risk() -> None:
@@ -204,9 +207,9 @@ def test_films_that_look_like_those_of_others_stay_below_the_risk() -> None:
 def test_where_no_attack_rewards_what_the_data_hold_the_answer_is_that_nothing_was_learned(world: str) -> None:
     found, _ = assessed(world)
     assert (found.unlearned, found.risk) == (1, 1)
-    assert found.sentences[0].startswith("Nothing was learned about the risk: ")
+    assert found.headline[0].startswith("Nothing was learned: ")
     assert found.sentences[1].endswith(" and more).")
-    assert "nothing limits what a better attack finds" in " ".join(found.sentences)
+    assert "Nothing limits a better attack." in " ".join(found.sentences)
     assert "nothing learned of 100.00%" in repr(found)
     assert "no limit" in found._repr_html_()
 
@@ -253,6 +256,6 @@ def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports:
     ]
     for text in told:
         assert not re.search(r"(at most|<=|probability|identification:) 1(\.0*)?([ ,;)<]|\.?$)", text, re.MULTILINE)
-    assert "nothing limits how often a better attack names the right one" in " ".join(found.sentences)
+    assert "Nothing limits how many people a better attack identifies." in " ".join(found.sentences)
     assert "names the right one in one guess perhaps always" in found.bounds.identification_sentence
     assert [row[2] for row in measured(found, "").cells()[1:3]] == ["no limit", "no limit"]

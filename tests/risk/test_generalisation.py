@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.errors import ParameterError
 from discreet.risk.generalisation import Step
 
 
@@ -16,12 +17,17 @@ def test_what_is_written_is_where_the_value_is() -> None:
             assert low <= value < high
             assert high - low == pytest.approx(width)
     moments = pa.array(np.array(["2001-05-03T07:20", "1969-12-31T23:00", None], "M8[s]"))
-    for step, texts in {
+    for step, starts in {
         "6-hour": ["2001-05-03T06", "1969-12-31T18"], "day": ["2001-05-03", "1969-12-31"],
-        "week": ["2001-05-03", "1969-12-25"], "month": ["2001-05", "1969-12"], "year": ["2001", "1969"],
-        "10-year": ["[2000, 2010)", "[1960, 1970)"], "*": ["*", "*"],
+        "week": ["2001-04-30", "1969-12-29"], "month": ["2001-05-01", "1969-12-01"],
+        "year": ["2001-01-01", "1969-01-01"], "10-year": ["2000-01-01", "1960-01-01"],
     }.items():  # fmt: skip
-        assert Step(step).coarsen("at", moments).to_pylist() == [*texts, "*" if step == "*" else None]
+        expected = pa.array(np.array([*starts, None], "M8[s]"))
+        assert Step(step).coarsen("at", moments).equals(expected), step
+    assert Step("*").coarsen("at", moments).to_pylist() == ["*"] * 3
     assert Step("5-digits").coarsen("zip", pa.array([2139, 94103])).to_pylist() == ["02139", "94103"]
     zoned = moments.cast(pa.timestamp("s", "Pacific/Auckland"))
-    assert Step("year").coarsen("at", zoned).to_pylist() == ["2001", "1970", None]
+    years = [moment and moment.year for moment in Step("year").coarsen("at", zoned).to_pylist()]
+    assert years == [2001, 1970, None]
+    with pytest.raises(ParameterError):
+        Step("0-hour")

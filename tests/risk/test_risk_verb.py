@@ -111,12 +111,15 @@ def test_an_alert_asks_the_upper_limit_of_the_strongest_attack(tmp_path: Path) -
     assert (facts["seed"], facts["limit"], facts["verdict"]) == (1, None, None)
     gated = run("risk", table, "--seed", 1, "--fail-above", high + 1e-9, "--json")
     assert json.loads(gated.stdout)["verdict"] == "within the limit"
-    assert told("risk", table, "--attack", "markov")["success"]["value"] <= value
+    chosen = told("risk", table, "--attack", "markov")
+    assert chosen["success"]["value"] <= value
+    assert chosen["risk"] is None
+    assert "risk" not in done("risk", table, "--attack", "markov")
     assert run("risk", table, "--seed", 1, "--fail-above", (value + high) / 2).exit_code == 1
     assert run("risk", table, "--seed", 1, "--fail-above", high + 1e-9).exit_code == 0
     text = " ".join(done("risk", table, "--seed", 1, "-o", tmp_path / "out").split())
-    assert "Identified, by each attack" in text
-    assert "How often each attack names the right user" in (tmp_path / "out" / "risk.html").read_text()
+    assert "Attacks tried: " in text
+    assert "How often each attack identifies the right user" in (tmp_path / "out" / "risk.html").read_text()
 
 
 def test_defences_are_ranked(tmp_path: Path) -> None:

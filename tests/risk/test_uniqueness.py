@@ -60,5 +60,5 @@ def test_no_attack_names_more_than_there_are_different_traces() -> None:
     found = assess(maximum_knowledge(traces), random=SeededRandom(1))
     assert found.risk <= 30 / 400
     assert found.success.value == pytest.approx(30 / 400, abs=1e-9)
-    assert "equal traces stay together" in " ".join(found.sentences)
+    assert "identical traces cannot be distinguished" in " ".join(found.sentences)
     assert found.consistent

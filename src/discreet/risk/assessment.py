@@ -20,7 +20,7 @@ from discreet.core.result_table import ResultTable
 from discreet.errors import DataError, ParameterError
 from discreet.mechanisms import BlockMechanism, Channel
 from discreet.risk.attacks.reports import match_reports
-from discreet.risk.attacks.traces import ALL, WHEN, Attacks, Attempt, Naming, level_of_each, strongest
+from discreet.risk.attacks.traces import ALL, WHEN, Attacks, Attempt, Naming, level_of_each, named_attacks, strongest
 from discreet.risk.bounds.identification import NO_LIMIT, Bound, Bounds, at_most, identification_bounds, limit
 from discreet.risk.clock import clock_sentence
 from discreet.risk.scores.pse import PSE, Information, information_of_posterior, pse_of_scores
@@ -58,6 +58,8 @@ class Assessment(ABC):
             were tried.
         tried: for traces, the attacks with their success rates; empty for reports.
         unlearned: the share of traces that the attack learned nothing about; 0 for reports.
+        complete: whether all attacks were tried that the columns allow. If attacks were chosen by name, the upper limit
+            of their success is no identification risk.
         unique: for traces, how far they differ; None for reports.
         bounds: for reports, the bounds on every attack; None for traces.
         list_bound: for reports, the bound on every attack with the longest list; None for traces.
@@ -82,6 +84,7 @@ class Assessment(ABC):
     level: float
     tried: tuple[Attempt, ...] = ()
     unlearned: float = 0.0
+    complete: bool = True
     unique: Uniqueness | None = None
     bounds: Bounds | None = None
     list_bound: Bound | None = None
@@ -90,15 +93,16 @@ class Assessment(ABC):
         return f"{type(self).__name__}({self.users} users, {self.attack}, success {self.success.value:.4g})"
 
     def _repr_html_(self) -> str:
-        facts = {"users": f"{self.users:,}", "attack": self.attack, "identification risk": limit(self.risk)}
+        facts = {"users": f"{self.users:,}", "attack": self.attack}
+        facts |= {} if self.risk is None else {"identification risk": limit(self.risk)}
         bits = f"at least {self.certified:.3g} of {log2(self.users):.3g} bits"
-        facts |= {"named right": f"{self.success.value:.2%} ({self.ends})", "information certified": bits}
+        facts |= {"identified": f"{self.success.value:.2%} ({self.ends})", "information certified": bits}
         return ResultTable.of_figures("Assessment", facts, " ".join(self.sentences)).html()
 
     @property
     @abstractmethod
-    def risk(self) -> float:
-        """The identification risk, to be compared with a limit."""
+    def risk(self) -> float | None:
+        """The identification risk, to be compared with a limit; None if attacks were chosen by name."""
 
     @property
     @abstractmethod
@@ -112,8 +116,18 @@ class Assessment(ABC):
 
     @property
     @abstractmethod
+    def headline(self) -> tuple[str, ...]:
+        """The sentences that come first: the people identified, the attacks tried, and the columns not used."""
+
+    @property
+    @abstractmethod
+    def remarks(self) -> tuple[str, ...]:
+        """All other sentences, for readers who have seen the figures."""
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The assessment as sentences."""
+        return (*self.headline, *self.remarks)
 
     @property
     def risk_note(self) -> str:
@@ -172,13 +186,17 @@ class Assessment(ABC):
         """The sentence on guessing and on lists of people."""
         return (
             f"Guessing identifies {100 / self.users:.2g}%. The right person is among the {self.largest_list} likeliest "
-            f"for {self.listed.value:.1%}."
+            f"for {self.listed.value:.1%} of the people."
         )
 
     @property
     def _bits(self) -> str:
-        takes = f"of the {log2(self.users):.3g} bits that it takes to name somebody"
-        return f"They tell at least {self.certified:.3g} {takes}" if self.certified else f"None {takes} is certified"
+        takes = f"of the {log2(self.users):.3g} bits that identify a person"
+        return (
+            f"The scores reveal at least {self.certified:.3g} {takes}"
+            if self.certified
+            else f"None {takes} is certified"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -221,13 +239,15 @@ class TraceAssessment(Assessment):
         return Assessment.__repr__(self)[:-1] + nothing
 
     @property
-    def risk(self) -> float:
-        """The identification risk: the upper limit for this attack, which a better attack may exceed.
+    def risk(self) -> float | None:
+        """The identification risk: the upper limit for the strongest attack, which a better attack may exceed.
 
         Traces that the attack learned nothing about count as identified, so that an uninformed attack supports no
-        limit. The risk is at most the limit that identical traces
-        allow.
+        limit. The risk is at most the limit that identical traces allow. It is None if attacks were chosen by name,
+        because the others may identify more.
         """
+        if not self.complete:
+            return None
         return min(self.success.high + self.unlearned, self.unique.limit)
 
     @property
@@ -256,9 +276,9 @@ class TraceAssessment(Assessment):
         # Rounded down, so that "or more" is true; nothing exceeds certainty.
         tenth = min(floor(tenth * 10_000) / 10_000, 0.9999)
         return (
-            "An average says little of single users: as the attack reckons from each trace alone, the right one has a "
-            f"probability of {tenth:.2%} or more for a tenth of the traces, and of no more than guessing would give "
-            f"for {np.mean(self.chances <= 1 / self.users):.2%}."
+            "The attack gives the right user, from each trace alone, a probability of at least "
+            f"{tenth:.2%} for a tenth of the traces, and at most the probability of a guess for "
+            f"{np.mean(self.chances <= 1 / self.users):.2%}."
         )
 
     def per_user(self) -> Any:
@@ -304,30 +324,40 @@ class TraceAssessment(Assessment):
             return ""
         if self.unlearned == 1:
             return (
-                "Nothing was learned about the risk: these attacks go by events that a trace shares with what is known "
-                "of its user, and they are not shown to name more than guessing would. Another attack may name many."
+                "Nothing was learned: these attacks are not shown to identify more than guessing would. "
+                "Another attack may identify many people."
             )
-        return (
+        nothing = (
             f"Nothing was learned about {self.unlearned:.2%} of the traces: they share no event with what is known of "
-            "their user, or are more like that of most others, and these attacks go by shared events. Another may name "
-            f"them, so that they count as named in the identification risk: {limit(self.risk)}."
+            "their user, or are more like the known events of most others. Another attack may identify them."
         )
+        counted = (
+            "" if self.risk is None else f" They count as identified in the identification risk: {limit(self.risk)}."
+        )
+        return f"{nothing}{counted}"
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """The assessment as sentences."""
-        how = f"The strongest of {len(self.tried)} attacks is {self.attack}; the interval accounts for the choice."
-        how = how if len(self.tried) > 1 else f"Only the attack {self.attack} was tried."
+    def headline(self) -> tuple[str, ...]:
+        """The sentences that come first: the people identified, the attacks tried, and the columns not used."""
         answer = (self.answer(), self.unlearned_sentence)
         answer = answer[::-1] if self.is_mostly_blind else answer
+        rates = ", ".join(f"{attempt.attack} {attempt.success.value:.1%}" for attempt in self.tried)
+        how = f"Attacks tried: {rates}. The interval accounts for the choice of the strongest."
+        how = how if len(self.tried) > 1 else f"Only the attack {self.attack} was tried."
+        chosen = "" if self.complete else "Attacks were chosen by name. Others may identify more."
         samples = (attempt.sample_sentence for attempt in self.tried)
+        return tuple(filter(None, (*answer, how, *samples, chosen, self.clock, _UNSEEN)))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All other sentences, for readers who have seen the figures."""
         finds = any(attempt.attack == WHEN and attempt.success.low > 1 / self.users for attempt in self.tried)
         adjoining = _ADJOINING if finds else ""
-        bits = f"{self._bits}; nothing limits what a better attack finds"
-        bits += "." if self.unique.limit == 1 else f", but that equal traces stay together: {limit(self.unique.limit)}."
-        facts = bits, self.unique.sentence, self.chance_sentence, _UNSEEN
-        parts = *answer, self.clock, how, adjoining, self._beside, *samples, *facts
-        return tuple(filter(None, parts))
+        above = "Nothing limits a better attack"
+        most = limit(self.unique.limit)
+        above += "" if self.unique.limit == 1 else f", except that identical traces cannot be distinguished: {most}"
+        facts = f"{self._bits}. {above}.", self.unique.sentence, self.chance_sentence
+        return tuple(filter(None, (self._beside, *facts, adjoining)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -370,18 +400,21 @@ class ReportAssessment(Assessment):
         return self.certified <= self.alpha and self.success.low <= self.risk
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """The assessment as sentences."""
-        each = f" at epsilon = {self.epsilon:.3g}"
-        what = "A report" if self.reports == 1 else f"{self.reports} reports of each person"
-        alpha, chance = at_most(self.alpha, log2(self.users)), limit(self.risk)
-        bits = self._bits + ("" if alpha == NO_LIMIT else f", and {alpha}")
-        above = "nothing limits how often a better attack names the right one."
-        if chance != NO_LIMIT:
-            often = f"more often than with probability {chance} on average over users"
-            above = f"no attack, whatever it knows, names the right one {often}."
-        how = f"{what}{each}, attacked by likelihood. {self._beside}"
-        return (self.answer(), how, f"{bits}: {above}", self.bounds.attribute_sentence, self.bounds.per_user_sentence)
+    def headline(self) -> tuple[str, ...]:
+        """The sentences that come first: the people identified, the attack tried, and the bound on every attack."""
+        each = f"at epsilon = {self.epsilon:.3g}"
+        what = "one report" if self.reports == 1 else f"{self.reports} reports"
+        chance = limit(self.risk)
+        most = f"No attack, whatever it knows, identifies more than {chance} of the people on average."
+        most = "Nothing limits how many people a better attack identifies." if chance == NO_LIMIT else most
+        return self.answer(), f"The attack compares {what} of each person {each}, by likelihood. {most}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """All other sentences, for readers who have seen the figures."""
+        alpha = at_most(self.alpha, log2(self.users))
+        bits = self._bits + ("." if alpha == NO_LIMIT else f", and {alpha}.")
+        return self._beside, bits, self.bounds.attribute_sentence, self.bounds.per_user_sentence
 
 
 def assess(
@@ -454,6 +487,7 @@ def assess(
         "det": det(scores),
         "largest_list": lists[-1],
         "level": level,
+        "complete": not named_attacks(attack),
     }
     if mechanism is not None:
         single, several = (

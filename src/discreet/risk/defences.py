@@ -298,7 +298,9 @@ def compare_defences(
 def _row(defence: Defence, after: Split, assessment: Assessment, users: int, before: float) -> DefenceRisk:
     """Return the risk with a defence, given the numbers of users and bits before it."""
     share, rate = int(np.count_nonzero(after.target.lengths)) / users, assessment.success
-    unlearned, most, bits = 0.0, assessment.risk, entropy_bits(after.target)
+    risk = assessment.risk
+    assert risk is not None
+    unlearned, most, bits = 0.0, risk, entropy_bits(after.target)
     if assessment.unique is not None:
         unlearned, most = assessment.unlearned, assessment.unique.limit
     elif defence.mechanism is not None:
@@ -309,7 +311,7 @@ def _row(defence: Defence, after: Split, assessment: Assessment, users: int, bef
         defence.name,
         replace(rate, value=rate.value * share, low=rate.low * share, high=rate.high * share, trials=users),
         unlearned * share,
-        assessment.risk * share,
+        risk * share,
         most * share,
         max(1 - bits / before, 0.0) if before else 0.0,
     )

@@ -79,17 +79,19 @@ def _with_interval(rate: Rate, assessment: Assessment) -> str:
 def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTable:
     """Return the table of measured figures and bounds for every attack, with more rows at its end."""
     bits = log2(assessment.users)
-    unique, bound = assessment.unique, assessment.list_bound
-    named = limit(assessment.risk if unique is None else unique.limit)
+    unique, bound, bounds = assessment.unique, assessment.list_bound, assessment.bounds
+    most = 1.0 if unique is None else unique.limit
+    named = limit(most if bounds is None else bounds.identification.value)
     listed = NO_LIMIT if bound is None else limit(bound.value)
     rows = [
-        ["right user named", _with_interval(assessment.success, assessment), named],
+        ["right user identified", _with_interval(assessment.success, assessment), named],
         [f"right user among {assessment.largest_list}", _with_interval(assessment.listed, assessment), listed],
         ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
     ]
     if assessment.unlearned:
         rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
-        rows += [["identification risk, these counted as named", limit(assessment.risk), ""]]
+    if assessment.unlearned and assessment.risk is not None:
+        rows += [["identification risk, including these", limit(assessment.risk), ""]]
     if unique is not None:
         fourth = unique.singled_out[3]
         rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]

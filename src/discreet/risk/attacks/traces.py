@@ -605,6 +605,21 @@ def own_attack(function: OwnAttack) -> Attack:
     return Attack(name, f"is an attack of one's own ({name})", partial(Attacker.by_function, attack=function))
 
 
+def named_attacks(asked: Attacks) -> list[str]:
+    """Return the names of the attacks that are chosen, so that others are left out; an empty list for all.
+
+    Example:
+        >>> named_attacks(["markov", "event"]), named_attacks("all")
+        (['markov', 'event'], [])
+    """
+    names = [each for each in _listed(asked) if isinstance(each, str)]
+    return [] if ALL in names else names
+
+
+def _listed(asked: Attacks) -> list[str | OwnAttack]:
+    return [asked] if isinstance(asked, str) or callable(asked) else list(asked)
+
+
 def chosen_attacks(asked: Attacks) -> list[Attack]:
     """Return attacks by name; functions are tried beside the named ones, or beside all others if none is named.
 
@@ -615,8 +630,7 @@ def chosen_attacks(asked: Attacks) -> list[Attack]:
         >>> [attack.name for attack in chosen_attacks(["markov", "learned"])]
         ['markov', 'learned']
     """
-    listed = [asked] if isinstance(asked, str) or callable(asked) else list(asked)
-    names = [each for each in listed if isinstance(each, str) and each != ALL]
+    listed, names = _listed(asked), named_attacks(asked)
     unknown = [name for name in names if name not in ATTACKS]
     if unknown or not listed:
         raise ParameterError(

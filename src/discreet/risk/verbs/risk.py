@@ -39,9 +39,9 @@ from discreet.errors import ParameterError
 from discreet.files.writing import replacing
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.risk.assessment import Assessment, TraceAssessment, assess
-from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY
+from discreet.risk.attacks.traces import ALL, ATTACKS, JOINTLY, named_attacks
 from discreet.risk.linkage import link
-from discreet.risk.pages import measured, tried_in_words, write_page
+from discreet.risk.pages import measured, write_page
 from discreet.risk.scores.biometric import Biometric, biometric
 from discreet.risk.scores.tables import read_scores
 from discreet.risk.traces import Split, Traces, split_of
@@ -145,10 +145,9 @@ class _Attack(OptionGroup):
 
     def chosen(self, *, gated: bool) -> dict[str, Any]:
         """Return the arguments of an assessment; a gate refuses an attack that would take the place of all others."""
-        named = [name for name in self.attack if ":" not in name and name != ALL]
-        if gated and named:
-            raise ParameterError("attack.one-of-many", argument="attack", attack=named[0])
         attacks = [_function_of(name) if ":" in name else name for name in self.attack]
+        if gated and (named := named_attacks(attacks)):
+            raise ParameterError("attack.one-of-many", argument="attack", attack=named[0])
         about = {"alone": self.alone, "reports": self.reports, "largest_list": self.largest_list}
         return {"attack": attacks or ALL, **about}
 
@@ -248,9 +247,9 @@ def traces(
             linkage = link(parts, mechanism=mechanism, random=random, **chosen)
             assessment = linkage.assessment
     record = _assessment_record(assessment, parts, knowledge, read) | {"seed": seed, "limit": fail_above}
-    record["verdict"] = (
-        None if fail_above is None else ("within the limit", "above the limit")[assessment.risk > fail_above]
-    )
+    # Attacks that are chosen by name have no risk, and a gate refuses them.
+    exceeds = fail_above is not None and (assessment.risk is None or assessment.risk > fail_above)
+    record["verdict"] = None if fail_above is None else ("within the limit", "above the limit")[exceeds]
     record["conditions"] = _conditions(assessment, record)
     if linkage is not None:
         record |= linkage_record(linkage, parts)
@@ -266,7 +265,7 @@ def traces(
         *([] if seed is not None else [VARIES]),
     ]
     show(record | {"files": files}, lines)
-    if fail_above is not None and assessment.risk > fail_above:
+    if exceeds:
         risk = f"{assessment.risk:.4g}{assessment.risk_note}"
         end_above(f"The identification risk, {risk}, is above {fail_above:g}.")
 
@@ -348,16 +347,15 @@ def _assessment_parts(
 ) -> Iterator[str | ResultTable]:
     """Yield the attack, the table of measured and bounding numbers, and the sentences."""
     first = assessment.answer(knowledge.partition(";")[0])
-    yield from (first if sentence == assessment.answer() else sentence for sentence in assessment.sentences)
+    yield from (first if sentence == assessment.answer() else sentence for sentence in assessment.headline)
     yield from left_out_of(read, split)
     yield f"{split.target!r}; the attacker knows {knowledge}"
-    yield measured(assessment, "Identification risk")
-    if len(assessment.tried) > 1:
-        yield "Identified, by each attack: " + "; ".join(tried_in_words(assessment)) + "."
+    yield measured(assessment, "Success of the attack, and the limit for every attack")
+    yield from assessment.remarks
     if assessment.bounds is not None:
         yield from filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     if not assessment.consistent:
-        yield "What was measured is above what bounds it: do not trust these numbers, and please report this."
+        yield "A measured figure exceeds its bound. Do not use these numbers, and please report this."
 
 
 @dataclass(frozen=True, slots=True)
