@@ -19,6 +19,7 @@ from discreet import (
     SubsetSelection,
     Tally,
     UnaryEncoding,
+    Windows,
     estimate,
 )
 from discreet.errors import ParameterError
@@ -143,6 +144,21 @@ def test_quantiles_by_inversion() -> None:
     assert repr(found.median()).startswith(f"median: {found.median().estimate}, 95% interval")
     shuffled = Domain([5, 1, 3])
     assert collected(domain=shuffled, p=[0.1, 0.8, 0.1]).median().estimate == 1
+
+
+def test_quantiles_of_numbers_have_two_digits_of_a_quarter_of_their_intervals() -> None:
+    mechanism = Windows(Domain.number(0, 10_000, bins=16), 3.0)
+    numbers = np.linspace(0, 9999, 1000)
+    found = estimate(mechanism, mechanism.obfuscate(numbers, random=SeededRandom(1)))
+    low, high = found.median().interval()
+    assert 400 <= high - low < 4000
+    ends = [round(number, -1) for number in (found.median().estimate, low, high)]
+    text = "median: {:.0f}, 95% interval {:.0f} to {:.0f} (linear".format(*ends)
+    assert repr(found.median()).startswith(text)
+    table = found.mean_and_deciles()
+    assert table is not None
+    (row,) = [line for line in table.text().splitlines() if "median" in line]
+    assert row.split()[1:] == [f"{end:.0f}" for end in ends]
 
 
 def test_other_methods_have_the_intervals_of_the_reports() -> None:

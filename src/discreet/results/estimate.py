@@ -533,11 +533,12 @@ class Estimate(TabularResult):
             return None
         named: list[Quantity | Quantile] = [self.mean(), *(self.quantile(share / 10) for share in range(1, 10))]
         numbers = np.array([[each.estimate, *each.interval(level)] for each in named]).T
+        errors = (numbers[2] - numbers[1]) / 4
         columns = [
             ResultColumn("name", [each.name for each in named], "text", "quantity"),
-            ResultColumn("estimate", numbers[0], format=".5g"),
-            ResultColumn("lower", numbers[1], heading=f"{level * 100:g}% from", format=".5g"),
-            ResultColumn("upper", numbers[2], heading="to", format=".5g"),
+            ResultColumn("estimate", numbers[0], errors=errors),
+            ResultColumn("lower", numbers[1], heading=f"{level * 100:g}% from", errors=errors),
+            ResultColumn("upper", numbers[2], heading="to", errors=errors),
         ]
         return ResultTable("Mean and deciles", columns)
 

@@ -296,7 +296,7 @@ class Quantile:
         return IntervalEnds(self._label(ends[0], most), self._label(ends[1], least))
 
     def __repr__(self) -> str:
-        low, high = self.interval()
-        digits = "" if self.borders is None else ".5g"
-        shown = f"{self.estimate:{digits}}, 95% interval {low:{digits}} to {high:{digits}}"
-        return f"{self.name}: {shown} ({self.facts})"
+        numbers: tuple[Any, ...] = (self.estimate, *self.interval())
+        if self.borders is not None:
+            numbers = tuple(rounded_by(number, (numbers[2] - numbers[1]) / 4) for number in numbers)
+        return "{}: {}, 95% interval {} to {} ({})".format(self.name, *numbers, self.facts)

@@ -167,11 +167,7 @@ def plausible_variances(
 
 def larger_of_few(errors: FloatArray, others: FloatArray, few: BoolArray) -> FloatArray:
     """Return the larger of two ``(m,)`` standard errors where ``few`` is true, and ``errors`` elsewhere."""
-    bare = np.flatnonzero(few)
-    if len(bare):
-        errors = errors.copy()
-        errors[bare] = np.maximum(errors[bare], others[bare])
-    return errors
+    return np.where(few, np.maximum(errors, others), errors)
 
 
 class Estimated(NamedTuple):
