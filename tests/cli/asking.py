@@ -1,4 +1,4 @@
-"""A folder with a key, a plan and signed collections, for the verbs ``collection`` and ``device``."""
+"""A folder with a key, a plan and signed collections, for the verbs ``collection``."""
 
 import json
 import time

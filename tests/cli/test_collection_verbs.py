@@ -108,5 +108,7 @@ def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) ->
     Path("texts.toml").write_text('[questions.income]\nquestion = "How?"\n')
     assert "income" in run(*sign, "--texts", "texts.toml", "--force").stderr
     # A simulated crowd draws too: each person answers one question.
-    crowd = [["device", "simulate", facts["output"], people, "-o", str(tmp_path / facts["name"])] for facts in signed]
+    crowd = [
+        ["collection", "simulate", facts["output"], people, "-o", str(tmp_path / facts["name"])] for facts in signed
+    ]
     assert sum(told(*verb, "--seed", "1")["devices"] for verb in crowd) == 300

@@ -150,7 +150,7 @@ ELSEWHERE = {
 }
 GROUPED = {"plan-identification": main.commands["risk"].commands["plan"]}
 """Forms of verbs that are in a group."""
-OTHER_VERBS = {"regress", "init", "risk", "collection", "device", "collector", "serve", "survey", "tally"}
+OTHER_VERBS = {"regress", "init", "risk", "collection", "collector", "serve", "survey", "tally"}
 """Whose options are proved in a file of their own."""
 
 

@@ -27,7 +27,6 @@ def imported(code: str) -> set[str]:
         ("", set()),
         ("estimate", {"numpy", "pyarrow", "msgspec", "cryptography"}),
         ("collection sign", {"numpy", "msgspec", "cryptography"}),
-        ("device join", {"numpy", "cryptography"}),
         ("collector list", {"numpy", "pyarrow", "msgspec", "cryptography"}),
     ],
 )

@@ -14,7 +14,6 @@ VERBS = {
     "collection": "Sign a plan with its terms; show, renew or withdraw it.",
     "collector": "Operate a collector: collections, tokens, seals, backups.",
     "compare": "Compare two groups of people, or one with known shares.",
-    "device": "Act as a device: join a collection, answer, and send.",
     "estimate": "Estimate the distribution behind REPORTS made under PLAN.",
     "examples": "Copy the examples of the documentation into FOLDER.",
     "init": "Propose a plan for columns of TABLE.",
@@ -34,7 +33,7 @@ VERBS = {
 
 GROUPS = {
     "Plan": "init plan verify attest examples",
-    "Collect": "obfuscate seal tally collection device",
+    "Collect": "obfuscate seal tally collection",
     "Analyse": "estimate compare regress sql simulate",
     "Surveys": "survey",
     "Risk": "risk",
@@ -49,7 +48,6 @@ _WINGS = {
     "attest": "discreet.collector.verbs.attest",
     "collection": "discreet.collector.verbs.collection",
     "collector": "discreet.collector.verbs.collector",
-    "device": "discreet.collector.verbs.device",
     "risk": "discreet.risk.verbs.risk",
     "serve": "discreet.collector.verbs.collector",
     "sql": "discreet.sql.verbs.sql",

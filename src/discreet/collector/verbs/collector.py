@@ -346,7 +346,6 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     folder = DataFolder(settings.folder)
     demo = prepare(folder, origin)
     click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME} (within another page: {origin}/embed/{NAME})")
-    click.echo(f"Or: discreet device join {origin}/v1/collections/{NAME} --trust {spelled_key(demo.key)} --simulated")
     click.echo(
         f"Estimates, when enough have answered: {origin}/collections/{NAME}/estimates (no token is asked for here)"
     )
