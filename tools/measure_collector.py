@@ -1,9 +1,8 @@
-"""Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing, slow clients.
+"""Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
     python tools/measure_collector.py kills [--kills 1000] [--work verbs | sealing | purging | backup | restore]
     python tools/measure_collector.py sealing [--reports 10000000]
-    python tools/measure_collector.py slow [--sockets 1000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
     python tools/measure_collector.py soak [--seconds 600] [--clients 32] [--load 0.5]
 
@@ -14,7 +13,6 @@ import argparse
 import json
 import os
 import random
-import socket
 import statistics
 import subprocess
 import sys
@@ -30,9 +28,6 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 import collectors  # noqa: E402
 import loads  # noqa: E402
 from collector_load import answered, bare_command, cpu_seconds, rate, rss_bytes  # noqa: E402
-
-# Of a collector without connections.
-_USUAL_FILES = 40
 
 
 def throughput(options: argparse.Namespace) -> None:
@@ -124,42 +119,6 @@ print(json.dumps(found))
 """
 
 
-def slow(options: argparse.Namespace) -> None:
-    """Print the 99% quantile of good clients beside a bare application's, and when slow sockets were all ended.
-
-    They send a part of a head, a part of a body, or a request whose answer they do not read.
-    """
-    starts = [loads.HEAD[:26], loads.HEAD + b"62\r\n\r\nDSC1", b"GET /static/device.js HTTP/1.1\r\nHost: h\r\n\r\n"]
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
-        entry = collectors.added(folder)
-        sent, port, other = [collectors.frame(entry)], loads.free_port(), loads.free_port()
-        with (
-            loads.process(loads.collector_command(folder, port), port, env=loads.environment()) as ours,
-            loads.process(bare_command(other), other),
-        ):
-            _, bare = rate(other, sent, 4.0, 8)
-            _, alone = rate(port, sent, 4.0, 8)
-            began, held = time.monotonic(), []
-            for place in range(options.sockets):
-                held.append(socket.socket())
-                held[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                held[-1].connect(("127.0.0.1", port))
-                held[-1].sendall(starts[place % len(starts)])
-            _, beside = rate(port, sent, 4.0, 8)
-            memory = rss_bytes(ours.pid)
-            while len(list(Path(f"/proc/{ours.pid}/fd").iterdir())) > _USUAL_FILES and time.monotonic() < began + 60:
-                time.sleep(0.05)
-            files = len(list(Path(f"/proc/{ours.pid}/fd").iterdir()))
-            for connection in held:
-                connection.close()
-        print(
-            f"p99 {1000 * bare:.1f} ms of a bare application, {1000 * alone:.1f} ms alone, {1000 * beside:.1f} ms "
-            f"beside {options.sockets} slow sockets ({memory / 1e6:.0f} MB)"
-        )
-        print(f"{files} files are open {time.monotonic() - began:.1f} s after the first slow socket was")
-
-
 def hostile(options: argparse.Namespace) -> None:
     """Print what the collector and the reference say of mutated frames, and the statuses of hostile requests."""
     from hostile import answers_of_requests, judged_by_reference, mutated
@@ -180,7 +139,7 @@ def hostile(options: argparse.Namespace) -> None:
             different += sum((a is None) != b for a, b in zip(check_frames(entry, submitted), wanted, strict=True))
             done, good = done + len(submitted), good + sum(wanted)
         print(f"{done:,} frames, {good:,} of them good: {different} judged otherwise than by the reference")
-        with collectors.serving(folder, limits=ServiceLimits(rate=0, burst=1, seconds=0.5)) as served:
+        with collectors.serving(folder, limits=ServiceLimits(rate=0, burst=1)) as served:
             each, before = options.requests // options.clients, rss_bytes(os.getpid())
             with ThreadPoolExecutor(options.clients) as pool:
                 counts = pool.map(
@@ -218,7 +177,7 @@ def soak(options: argparse.Namespace) -> None:
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["throughput", "kills", "sealing", "slow", "hostile", "soak"])
+    parser.add_argument("what", choices=["throughput", "kills", "sealing", "hostile", "soak"])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--load", type=float, default=0.5, help="for soak: share of what it takes as fast as it goes")
     parser.add_argument("--rounds", type=int, default=5)
@@ -226,7 +185,6 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=1000)
     parser.add_argument("--work", choices=["verbs", "sealing", "purging", "backup", "restore"], default="verbs")
     parser.add_argument("--reports", type=int, default=10_000_000)
-    parser.add_argument("--sockets", type=int, default=1000)
     parser.add_argument("--frames", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--most-seconds", type=float, default=1e9, help="for kills and frames")

@@ -272,7 +272,7 @@ def test_every_option_is_entered() -> None:
 
 def test_every_option_of_a_struct_is_read() -> None:
     """Of arguments that a verb does not read ruff says so, and not of the fields of its structs."""
-    for group in ("collection", "collector", "device", "risk", "survey"):
+    for group in ("collection", "collector", "risk", "survey"):
         assert main.commands[group].commands
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(discreet.__file__).parent.rglob("*.py"))
     structs = list(OptionGroup.__subclasses__())

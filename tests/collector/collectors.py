@@ -179,12 +179,6 @@ class Served:
     client: Client
     server: Any
 
-    @property
-    def connections(self) -> int:
-        """How many connections it has."""
-        count: int = self.server.config.app.connections
-        return count
-
 
 @contextmanager
 def serving(folder: Path, *, demo: bool = False, **settings: Any) -> Iterator[Served]:

@@ -17,7 +17,6 @@ from loads import collector_command, free_port, wait_for
 
 from discreet.cli import main
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.settings import Tls
 from discreet.collector.storage.inboxes import packed
 from discreet.collector.verbs.parameters import spelled_key
 from signed import PUBLIC, TRUST, envelope, key
@@ -231,20 +230,18 @@ def test_purging_asks_first(tmp_path: Path) -> None:
     ("options", "said"),
     [
         (["--listen", "192.0.2.1:8080", "--insecure"], "of this machine"),
-        (["--listen", "0.0.0.0:80"], "there is tls or behind_proxy"),
-        (["--listen", "0.0.0.0:80", "--demo"], "there is tls or behind_proxy"),
+        (["--listen", "0.0.0.0:80"], "there is behind_proxy"),
+        (["--listen", "0.0.0.0:80", "--demo"], "there is behind_proxy"),
         (["--listen", "0.0.0.0:80", "--insecure", "--demo"], "on this machine only"),
         (["--behind-proxy", "--demo"], "on this machine only"),
         (["--devices", "5"], "Add --demo"),
         (["--listen", "nowhere"], "HOST:PORT"),
         (["--config", "none.toml"], "does not exist"),
-        (["--config", "tls.toml"], "tls.wrong-files"),
         (["--config", "trust.toml"], "44 letters"),
     ],
 )
 def test_what_serve_refuses(options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("tls.toml").write_text("tls = { certificate = 'tls.toml', key = 'none.pem' }")
     Path("trust.toml").write_text("trust = ['abc']")
     result = run("serve", *options)
     assert (result.exit_code, said in result.stderr) == (2, True), result.output
@@ -277,33 +274,3 @@ def test_sigterm_ends_it_with_all_on_disk(tmp_path: Path) -> None:
     assert time.monotonic() - began < 10
     assert [json.loads(line)["event"] for line in log.splitlines()] == ["started", "stopped"]
     assert len(kept(tmp_path)) == 1
-
-
-def test_tls(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """With a certificate of its own; what is not TLS gets nothing, and nothing is a defect."""
-    import datetime
-    import ssl
-
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    added(tmp_path)
-    private = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(private.public_key())
-    made = made.serial_number(1).not_valid_before(now).not_valid_after(now + datetime.timedelta(days=1))
-    made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
-    pem = serialization.Encoding.PEM
-    (tmp_path / "cert.pem").write_bytes(made.sign(private, hashes.SHA256()).public_bytes(pem))
-    plain = serialization.NoEncryption()
-    (tmp_path / "key.pem").write_bytes(private.private_bytes(pem, serialization.PrivateFormat.PKCS8, plain))
-    tls = Tls(certificate=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
-    with serving(tmp_path, tls=tls) as served:
-        context = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
-        with urllib.request.urlopen(f"https://localhost:{served.client.port}/health/live", context=context) as answer:
-            assert json.load(answer) == {"live": True}
-        with pytest.raises(OSError, match=r"."):
-            served.client.get("/health/live")
-    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []

@@ -32,7 +32,7 @@ from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of
 from discreet.collector.housekeeping import Housekeeper
-from discreet.collector.intake import ANY_ORIGIN, Receive, Scope, Send, refuse
+from discreet.collector.intake import ANY_ORIGIN, Message, Receive, Scope, Send, refuse
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.operations import Control
@@ -525,14 +525,23 @@ class Application:
         """Answer a request, or begin and end with the server."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        elif scope["type"] != "http":
-            return
-        elif not scope["path"].startswith(_HEALTH) and not self._rates.allows((scope.get("client") or [""])[0]):
-            await refuse(send, RATE)
+        elif scope["type"] == "http":
+            await self._answered(scope, receive, send)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and count its status."""
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.measures.requests.labels(message["status"]).inc()
+            await send(message)
+
+        if not scope["path"].startswith(_HEALTH) and not self._rates.allows((scope.get("client") or [""])[0]):
+            await refuse(counted, RATE)
         elif scope["path"] == REPORTS:
-            await self.intake(scope, receive, send)
+            await self.intake(scope, receive, counted)
         else:
-            await self._page(scope, receive, send)
+            await self._page(scope, receive, counted)
 
     async def _page(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = False

@@ -81,8 +81,6 @@ class Measures:
         reports: acknowledged reports.
         frames: acknowledged frames.
         sealed: sealed epochs.
-        connections_refused: those beyond the limit.
-        connections_ended: those that a deadline ended.
         requests: by status.
         groups: seconds that groups of frames took.
     """
@@ -97,12 +95,6 @@ class Measures:
         self.reports = client.Counter("discreet_reports", "Reports acknowledged.", **options)
         self.frames = client.Counter("discreet_frames", "Frames acknowledged.", **options)
         self.sealed = client.Counter("discreet_sealed_epochs", "Epochs sealed.", **options)
-        self.connections_refused = client.Counter(
-            "discreet_connections_refused", "Connections beyond the limit.", **options
-        )
-        self.connections_ended = client.Counter(
-            "discreet_connections_ended", "Connections ended by a deadline.", **options
-        )
         self.requests = client.Counter("discreet_requests", "Requests by status.", ["status"], **options)
         what = "Checking and storing of a group."
         self.groups = client.Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **options)

@@ -28,20 +28,11 @@ REMOVED = {
 """Settings of earlier versions, and what to use instead."""
 
 
-class Tls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Files of the certificate and its key, in PEM."""
-
-    certificate: str
-    key: str
-
-
 class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The limits of what one collector holds and bears at once.
 
     Attributes:
-        connections: at once; others are ended.
-        requests: at once; others are answered 503.
-        seconds: within which a request must be whole.
+        connections: at once; requests on others are answered 503.
         frames: that may wait to be stored; others are answered 503.
         bytes: of frames that may wait.
         rate: requests a second from one address in the long run; 0 for any number. Off behind a proxy.
@@ -49,8 +40,6 @@ class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """
 
     connections: int = 2000
-    requests: int = 1500
-    seconds: float = 10.0
     frames: int = 4096
     bytes: int = 1 << 26
     rate: float = 50.0
@@ -58,9 +47,9 @@ class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     def __post_init__(self) -> None:
         """Refuse numbers that are none, or below what works."""
-        least = {"connections": 1, "requests": 1, "frames": 1, "bytes": 1 << 20, "rate": 0, "burst": 1}
+        least = {"connections": 1, "frames": 1, "bytes": 1 << 20, "rate": 0, "burst": 1}
         for name in self.__struct_fields__:
-            number, bound = getattr(self, name), least.get(name, 0.1)
+            number, bound = getattr(self, name), least[name]
             if not (isfinite(number) and number >= bound):
                 raise ValueError(f"{name} must be a finite number of at least {bound}")
 
@@ -72,7 +61,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         listen: address and port, ``127.0.0.1:8080`` or ``[::]:443``.
         data: the folder of the database and of sealed files.
         trust: public keys, base64, of those who may sign collections that are added.
-        tls: files of the certificate and its key; None without.
         behind_proxy: whether a proxy in front ends TLS and limits rates.
         insecure: whether other machines may send without TLS.
         limits: the limits of connections, requests and waiting frames.
@@ -86,7 +74,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     listen: str = "127.0.0.1:8080"
     data: str = "collector-data"
     trust: tuple[str, ...] = ()
-    tls: Tls | None = None
     behind_proxy: bool = False
     insecure: bool = False
     limits: ServiceLimits = ServiceLimits()
@@ -111,11 +98,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError(
                 "embed_origins must be origins such as https://www.example.org (http only on this machine)"
             )
-        if self.tls is not None and self.behind_proxy:
-            raise ValueError("tls and behind_proxy exclude each other: the proxy ends TLS, or the collector")
-        if not (is_loopback(host) or self.tls or self.behind_proxy or self.insecure):
+        if not (is_loopback(host) or self.behind_proxy or self.insecure):
             raise ValueError(
-                f"listen must be an address of this machine alone, got {host}, unless there is tls or behind_proxy "
+                f"listen must be an address of this machine alone, got {host}, unless there is behind_proxy "
                 "(or --insecure, for a network that you trust)"
             )
 

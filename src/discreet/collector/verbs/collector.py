@@ -279,7 +279,7 @@ def purge(name: str, *, yes: bool, place: _Place) -> None:
     show(facts, [f"{name} is deleted: {counts}."], whole=True)
 
 
-_NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
+_NEEDED = ("starlette", "uvicorn", "prometheus_client")
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,16 +325,16 @@ def _run(config: Path | None, flags: dict[str, Any], *, demo: bool, devices: int
     from discreet.collector.serving import bound, serve
 
     settings = load_settings(config, flags=flags)
-    if demo and (settings.behind_proxy or settings.tls or not is_loopback(settings.address[0])):
+    if demo and (settings.behind_proxy or not is_loopback(settings.address[0])):
         raise ParameterError("demo.for-this-machine", argument="demo")
-    with bound(settings) as sockets:
+    with bound(settings) as listener:
         if demo:
-            _demonstrate(settings, sockets, devices)
+            _demonstrate(settings, listener, devices)
         else:
-            serve(settings, sockets)
+            serve(settings, listener)
 
 
-def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int | None) -> None:
+def _demonstrate(settings: Settings, listener: "socket", devices: int | None) -> None:
     """Make the collection of the demonstration, say where it is, and let simulated devices answer it."""
     from msgspec.structs import replace
 
@@ -356,6 +356,6 @@ def _demonstrate(settings: Settings, sockets: "Sequence[socket]", devices: int |
     crowd = Crowd(demo.collection, lambda sentence: say([sentence]), devices=many)
     crowd.start()
     try:
-        serve(settings, sockets, demo=True)
+        serve(settings, listener, demo=True)
     finally:
         crowd.stop()
