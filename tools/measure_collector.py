@@ -1,7 +1,7 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000] [--work verbs | sealing | purging | backup | restore]
+    python tools/measure_collector.py kills [--kills 1000] [--work verbs | sealing | purging | backup]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
     python tools/measure_collector.py soak [--seconds 600] [--clients 32] [--load 0.5]
@@ -183,7 +183,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--work", choices=["verbs", "sealing", "purging", "backup", "restore"], default="verbs")
+    parser.add_argument("--work", choices=["verbs", "sealing", "purging", "backup"], default="verbs")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--frames", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=100_000)

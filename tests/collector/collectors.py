@@ -78,7 +78,7 @@ def added(folder: Path, plan: str | Mapping[str, Any] = "rr", *, version: int = 
 def added_envelope(folder: Path, signed: bytes) -> Entry:
     """Add an envelope to a folder."""
     with keeping(folder) as keeper:
-        return Entry.of_row(add(keeper, signed, [PUBLIC], actor="test")[0])
+        return Entry.of_row(add(keeper, signed, [PUBLIC])[0])
 
 
 def records(entry: Entry, n: int, seed: int = 1) -> np.ndarray:

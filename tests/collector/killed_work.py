@@ -1,4 +1,4 @@
-"""Work on a collector's data that is killed again and again: sealing, deleting, backing up, restoring.
+"""Work on a collector's data that is killed again and again: sealing, deleting, backing up.
 
 Whenever the kill comes, the next start finds the old state or the new one, each whole, and every invariant holds. How
 many kills found which state is returned: kills that all came too late would show nothing.
@@ -16,9 +16,8 @@ from typing import Any
 from collectors import added, ids, keeping, kept, put, records
 from kills import forked
 
-from discreet.collector.operations import backup, check, restore
+from discreet.collector.operations import backup, check
 from discreet.collector.sealing import seal_batch
-from discreet.collector.storage.folder import DataFolder
 
 _GROUPS, _IN_GROUP = 60, 400
 _N, _LATER = _GROUPS * _IN_GROUP, 500
@@ -43,21 +42,17 @@ def state(folder: Path) -> State:
 
 def _seal(folder: Path) -> None:
     with keeping(folder) as keeper:
-        seal_batch(keeper, keeper.entry("habits"), (1,), "test")
+        seal_batch(keeper, keeper.entry("habits"), (1,))
 
 
 def _purge(folder: Path) -> None:
     with keeping(folder) as keeper:
-        keeper.purge("habits", "test")
+        keeper.purge("habits")
 
 
 def _back_up(folder: Path) -> None:
     with keeping(folder) as keeper:
         backup(keeper, folder.with_name("copy"))
-
-
-def _restore(folder: Path) -> None:
-    assert restore(DataFolder(folder), DataFolder(folder.with_name("copy"))) == []
 
 
 @dataclass(frozen=True)
@@ -130,6 +125,5 @@ WORK = {
     "sealing": Work(_seal, False, (_WAITING, (0, 1, 1))),
     "purging": Work(_purge, True, (_SEALED, _NOTHING)),
     "backup": Work(_back_up, True, (_NOTHING, _SEALED)),
-    "restore": Work(_restore, True, (_NOTHING, _SEALED)),
 }
 """What can be killed, by name."""

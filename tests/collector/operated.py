@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from collectors import added_envelope
-from independent_count import ID, RECORD, At, Reports, asked, found_in, kept
+from independent_count import ID, RECORD, At, Reports, found_in, kept
 from kills import forked, run_verb
 from loads import Load, collector_command, environment, free_port, wait_for
 
@@ -31,7 +31,7 @@ STAGGERED, FIRST_END, BETWEEN = 5, 3, 7
 """Collections whose epochs end one after the other; seconds to the first end, and between them."""
 VERBS = (
     "add", "list", "status", "check", "token add", "token list", "token end", "seal", "seal --epoch", "backup",
-    "backup --sealed-only", "restore", "purge",
+    "backup --sealed-only", "purge",
 )  # fmt: skip
 """The verbs of ``discreet collector``, and their forms, each of which is run beside the server."""
 NOTHING = "is-sealed]"
@@ -90,7 +90,7 @@ class Left:
         verbs: how often each verb ended well.
         failed: sentences of verbs that failed though nothing was killed beside them, and of `check`; how often each.
         acknowledged: different reports that were answered 202, of collections that were not purged.
-        lost: of these, how many were missing at a count: after the last kill, after sealing, or in a restored backup.
+        lost: of these, how many were missing at a count: after the last kill, after sealing, or in a backup.
         twice: records that were there more than once.
         invented: records that were there and had never been sent.
         sealed: reports in sealed files at the end.
@@ -143,7 +143,6 @@ class Operated:
         self._server: Any = None
         self._extra: list[str] = []
         self._purged: list[bytes] = []
-        self._last: tuple[Path, dict[At, set[bytes]]] | None = None
         self._tokens: list[str] = []
         for number in range(STAGGERED):
             name, start = f"c{number}", int(time.time()) - 3 * EPOCH + FIRST_END + number * BETWEEN
@@ -277,15 +276,13 @@ class Operated:
             self._tried("seal", [name, "--epoch", str(epoch)], kill=kill, form="seal --epoch")
 
     def _backup(self, name: str, kill: bool) -> None:
+        """Back up: the copy, opened as data, has all that was acknowledged before."""
         before, target = self._taken(), self.folder / name
         if self._tried("backup", [str(target)], kill=kill):
-            self._forget_backup()
-            self._last = (target, before)
-
-    def _forget_backup(self) -> None:
-        if self._last is not None:
-            shutil.rmtree(self._last[0])
-        self._last = None
+            self._tried("check", [], data=target)
+            names = {name for name, _ in self.senders.targets.values()}
+            self.left.count(target, {at: rows for at, rows in before.items() if at[0] in names}, self.senders.sent)
+            shutil.rmtree(target)
 
     def _backup_sealed_only(self, name: str, kill: bool) -> None:
         """Back up what is sealed: all of it is there, and no id."""
@@ -295,18 +292,6 @@ class Operated:
             here = {at: records for at, records in self._taken().items() if at in sealed}
             self.left.count(target, here, self.senders.sent)
             self.left.found.update(found_in(target, self._ids()))
-            shutil.rmtree(target)
-
-    def _restore(self, name: str, kill: bool) -> None:
-        """Restore the last backup into a folder of its own: all that was acknowledged before it was begun is there."""
-        if self._last is None:
-            return
-        target, (source, before) = self.folder / name, self._last
-        if self._tried("restore", [str(source)], data=target, kill=kill):
-            # What was purged since then is in the backup, and not in what it is compared with.
-            names = {name for name, _ in self.senders.targets.values()}
-            here = {at: records for at, records in before.items() if at[0] in names}
-            self.left.count(target, here, self.senders.sent)
             shutil.rmtree(target)
 
     def _purge(self, _: str, kill: bool) -> None:
@@ -361,7 +346,7 @@ class Operated:
 
     def _sealed_alone(self) -> int:
         """Return the number of epochs that the server sealed without being told."""
-        return len(asked(self.data, "SELECT 1 FROM audit WHERE actor = 'collector' AND action = 'sealed'"))
+        return (self.folder / "server.log").read_text().count('"event": "sealed"')
 
     def _waiting(self) -> dict[str, list[str]]:
         """Return the options that name epochs with enough reports to be sealed, by collection."""

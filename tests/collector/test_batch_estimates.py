@@ -24,7 +24,8 @@ from json_rows import columns
 PATH = "/collections/habits/estimates"
 
 
-def test_page_json_and_csv_agree_with_the_sealed_file(tmp_path: Path) -> None:
+def test_page_json_and_csv_agree_with_the_sealed_file(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="discreet.collector")
     entry = sealed(tmp_path, 80, plan="unary")
     (file,) = sealed_folder(DataFolder(tmp_path), entry).glob("*.parquet")
     wanted = estimate(entry.mechanism, tally(entry.mechanism, file).tally)
@@ -44,15 +45,14 @@ def test_page_json_and_csv_agree_with_the_sealed_file(tmp_path: Path) -> None:
     assert "sha256-" in page.headers["content-security-policy"]
     assert "<script" not in page.body.decode()
     assert missing == [404, 404, 404, 404]
-    with stored(tmp_path) as store:
-        looks = [(line.actor, line.detail) for line in store.audit() if line.action == "saw estimate"]
-    assert looks == [("demo", f"habits/v1/epoch-000001.{kind}") for kind in ("json", "csv", "html")]
+    looks = [record.facts for record in caplog.records if record.getMessage() == "estimate_read"]
+    assert looks == [{"collection": 1, "epoch": 1, "holder": "demo"}] * 3
 
 
 def test_estimates_are_for_analysts_and_a_browser_sends_the_token_as_a_password(tmp_path: Path) -> None:
     sealed(tmp_path, 60)
     with stored(tmp_path) as store:
-        tokens = {role: new_token(store, role, role, days=None, actor="test") for role in ("analyst", "operator")}
+        tokens = {role: new_token(store, role, role, days=None) for role in ("analyst", "operator")}
     with serving(tmp_path) as served:
 
         def status(path: str, authorization: str) -> int:

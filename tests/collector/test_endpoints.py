@@ -22,7 +22,7 @@ from signed import PUBLIC, key
 @pytest.fixture
 def token(tmp_path: Path) -> str:
     with stored(tmp_path) as store:
-        return new_token(store, "ana", "analyst", days=None, actor="test")
+        return new_token(store, "ana", "analyst", days=None)
 
 
 # Collections
@@ -66,7 +66,7 @@ def test_only_hashes_of_tokens_are_kept(tmp_path: Path, token: str) -> None:
         (row,) = store.tokens()
         assert (row.name, row.role, len(row.digest)) == ("ana", "analyst", 32)
         with pytest.raises(ParameterError, match="in use already"):
-            new_token(store, "ana", "operator", days=None, actor="test")
+            new_token(store, "ana", "operator", days=None)
 
 
 # Pages
@@ -127,12 +127,14 @@ def test_metrics_count_reports_and_nobody(tmp_path: Path) -> None:
         for _ in range(2):
             served.client.post(sent)
         served.client.post(b"nothing")
+        served.client.post(frame(entry, epoch=0))
         found = metrics(served)
         text = served.client.get("/metrics").body
     assert found["discreet_reports_total"] == 14
     assert found["discreet_frames_total"] == 2
     assert found['discreet_requests_total{status="202"}'] == 2
     assert found['discreet_requests_total{status="400"}'] == 1
+    assert found['discreet_refused_total{reason="late"}'] == 1
     assert found["discreet_group_seconds_count"] >= 2
     assert found["discreet_open_collections"] == 1
     assert found["discreet_free_bytes"] > 0

@@ -111,7 +111,6 @@ class Collector(RuleBasedStateMachine):
         self.withdrawn: dict[str, int] = {}
         self.tokens: dict[str, bool] = {}
         self.roles: dict[str, str] = {}
-        self.refusals: Counter[tuple[int | None, int, str]] = Counter()
         self.sent: list[tuple[tuple[str, int], int, list[bytes]]] = []
         self.start()
 
@@ -208,11 +207,6 @@ class Collector(RuleBasedStateMachine):
         head = b"DSC1" + self.versions[at].entry.row.id
         return head + epoch.to_bytes(4, "little") + len(rows).to_bytes(4, "little") + b"".join(rows)
 
-    def note_refusal(self, at: tuple[str, int], epoch: int, reason: str) -> None:
-        """Count a refusal; an epoch that the collection does not have is not named."""
-        known = epoch if epoch < EPOCHS else -1
-        self.refusals[self.versions[at].entry.key, known, reason] += 1
-
     def send(self, at: tuple[str, int], epoch: int, rows: list[bytes]) -> None:
         """Send a good frame, and note what it was answered."""
         wanted = self.expected(at, epoch)
@@ -220,8 +214,6 @@ class Collector(RuleBasedStateMachine):
         if wanted[0] == 202:
             self.versions[at].waiting[epoch].add(rows)
             self.sent.append((at, epoch, rows))
-        else:
-            self.note_refusal(at, epoch, wanted[1])
 
     def of(self, name: str) -> dict[tuple[str, int], Version]:
         """Return the versions of a name."""
@@ -324,15 +316,6 @@ class Collector(RuleBasedStateMachine):
         elif wanted[0] == 202:
             wanted = 422, "reports"
         assert self.post(bad) == wanted
-        reasons = {
-            "clear": "give a sensitive value in clear",
-            "kind": "are of a kind that this collection does not have",
-            "id twice": "have the id of another report in their frame",
-        }
-        if wanted[0] == 404:
-            self.refusals[None, -1, "collection"] += 1
-        elif wanted[0] != 400:
-            self.note_refusal(at, self.epoch, reasons[harm] if wanted[0] == 422 else wanted[1])
 
     @precondition(lambda self: self.filled)
     @rule(data=st.data(), running=st.booleans())
@@ -390,8 +373,6 @@ class Collector(RuleBasedStateMachine):
         assert not any(id_ in left for part in waiting for id_ in part.records)
         self.withdrawn.pop(name, None)
         self.versions = {at: version for at, version in self.versions.items() if at[0] != name}
-        keys = {version.entry.key for version in versions.values()}
-        self.refusals = Counter({at: n for at, n in self.refusals.items() if at[0] not in keys})
 
     @rule()
     def restart(self) -> None:
@@ -427,7 +408,7 @@ class Collector(RuleBasedStateMachine):
 
     @invariant()
     def counts(self) -> None:
-        """Compare the numbers of waiting, sealed and refused reports."""
+        """Compare the numbers of waiting and sealed reports."""
         status = self.verb("status")
         rows = {
             (row["name"], row["version"], row["epoch"], row["last"]): (
@@ -442,7 +423,6 @@ class Collector(RuleBasedStateMachine):
                 counts = batch.counts["duplicates"], batch.counts["conflicts"]
                 wanted[*at, first, batch.last] = (0, batch.records.total(), *counts)
         assert rows == wanted
-        assert self.keeper.refusals() == self.refusals
 
     def compare_file(self, version: Version, first: int, batch: Batch) -> None:
         """Compare a sealed file with the model; after its time the file is gone."""

@@ -72,7 +72,7 @@ class TooManyTriesError(Exception):
     """An address has tried too many tokens that are none."""
 
 
-def new_token(store: Store, name: str, role: str, *, days: int | None, actor: str) -> str:
+def new_token(store: Store, name: str, role: str, *, days: int | None) -> str:
     """Make a token, keep its hash, and return it: it is shown this once.
 
     Raises:
@@ -86,11 +86,10 @@ def new_token(store: Store, name: str, role: str, *, days: int | None, actor: st
             raise ParameterError("token.name-in-use", argument="name", name=name)
         ends = None if days is None else now + days * 86400
         store.add_token(TokenRow(name, role, _hash(token), now, ends))
-        store.note(now, actor, "token added", f"{name} ({role})")
     return token
 
 
-def end_token(store: Store, name: str, *, actor: str) -> None:
+def end_token(store: Store, name: str) -> None:
     """End a token.
 
     Raises:
@@ -100,7 +99,6 @@ def end_token(store: Store, name: str, *, actor: str) -> None:
     with store.transaction():
         if not store.end_token(name, now):
             raise ParameterError("token.unknown", argument="name", name=name)
-        store.note(now, actor, "token ended", name)
 
 
 def _hash(token: str) -> bytes:

@@ -359,9 +359,7 @@ class _Endpoints:
             body = estimate_file(self._of.folder.sealed / seal.file, kind).read_bytes()
         except FileNotFoundError:
             raise Refused(_NO_ESTIMATE) from None
-        store = self._of.keeper.store
-        with store.transaction():
-            store.note(int(time.time()), who, "saw estimate", f"{seal.file.removesuffix('.parquet')}.{kind}")
+        log("estimate_read", collection=entry.key, epoch=epoch, holder=who)
         headers = styled_headers(body.decode()) if kind == "html" else _SAFE
         return Response(body, headers={**headers, **_PRIVATE, "content-type": KINDS[kind]})
 
@@ -516,8 +514,7 @@ class Application:
             if thread.is_alive():
                 thread.stop()
         with suppress(DiscreetError):
-            # Refusals of the last second; what the disk does not take is lost with them.
-            self.keeper.write_counts(self.keeper.clock.now())
+            self.keeper.see_clock()
         self.keeper.close()
         log("stopped")
 

@@ -152,7 +152,7 @@ def prepare(folder: DataFolder, origin: str) -> Demo:
             ):
                 return Demo(known, key)
         envelope = _signed(place, origin, 1 if newest is None else newest.version + 1)
-        add(keeper, envelope, [key], actor="demo")
+        add(keeper, envelope, [key])
         return Demo(open_envelope(envelope, [key]), key)
 
 

@@ -1,4 +1,4 @@
-"""The housekeeping of a collector: its clock, counts, epochs to be sealed, and files that have expired."""
+"""The housekeeping of a collector: its clock, epochs to be sealed, and files that have expired."""
 
 import threading
 import time
@@ -76,9 +76,8 @@ class Housekeeper(threading.Thread):
         if step := keeper.clock.look():
             log("clock_jumped", level="warning", seconds=round(step))
         self.free_bytes = keeper.folder.free_bytes
-        if keeper.refusals_wait or time.monotonic() > self._seen + _SEEN_SECONDS:
-            if not keeper.clock.doubted:
-                keeper.write_counts(keeper.clock.now())
+        if time.monotonic() > self._seen + _SEEN_SECONDS and not keeper.clock.doubted:
+            keeper.see_clock()
             self._seen = time.monotonic()
         entries = list(keeper.catalogue.by_id.values())
         due = [
@@ -126,7 +125,7 @@ class Housekeeper(threading.Thread):
             return
         began = time.monotonic()
         facts: Any = {"collection": entry.key, "epoch": batch[-1]}
-        row = seal_batch(self._keeper, entry, batch, "collector")
+        row = seal_batch(self._keeper, entry, batch)
         if row is None:
             log("too_few_to_seal", **facts)
             return
@@ -135,7 +134,7 @@ class Housekeeper(threading.Thread):
         log("sealed", **facts, seconds=round(time.monotonic() - began, 3), **counts)
 
     def _forget_batch(self, seal: SealRow) -> None:
-        if forget_reports(self._keeper, seal, "collector"):
+        if forget_reports(self._keeper, seal):
             log("expired", collection=seal.collection, epoch=seal.epoch, n=seal.n)
 
     def _forget(self) -> None:
@@ -151,5 +150,5 @@ class Housekeeper(threading.Thread):
             collection = entry.collection
             # Of collections that are over: nothing comes any more that they could be sealed with.
             if now >= collection.window(collection.epochs.count - 1)[2] + collection.retention * _DAY:
-                forget_few(keeper, entry, epoch, "collector")
+                forget_few(keeper, entry, epoch)
                 log("expired", collection=key, epoch=epoch)

@@ -1,11 +1,9 @@
 """The owner of a collector's data: one process at a time, a server or a verb, reads and writes all of it."""
 
 import shutil
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from threading import Lock, RLock
+from threading import RLock
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,8 +15,6 @@ from discreet.collector.storage.inboxes import At, Inboxes
 from discreet.collector.storage.store import SealRow, Store
 from discreet.collector.working import Workers
 from discreet.errors import ParameterError
-
-_MOST_REASONS = 10_000
 
 
 class Keeper:
@@ -50,8 +46,6 @@ class Keeper:
     def __init__(self, folder: DataFolder, *, workers: Workers | None = None) -> None:
         self.folder, self._workers = folder, workers
         self.few: dict[tuple[int, tuple[int, ...]], int] = {}
-        self._refused: Counter[tuple[int | None, int, str]] = Counter()
-        self._counting = Lock()
         self._widths: dict[int, int] = {}
         if folder.is_full:
             # The database needs room to be opened.
@@ -63,7 +57,6 @@ class Keeper:
             self._load()
             self.inboxes = Inboxes(folder.inbox, self._widths)
             opened.callback(self.inboxes.close)
-            self._tell_cuts()
             for name in set(self.store.purges().values()):
                 self.end_purge(name)
             self.tidy()
@@ -83,13 +76,6 @@ class Keeper:
             # A worker may outlive the collector that it seals for.
             pass
         return Store(self.folder.database)
-
-    def _tell_cuts(self) -> None:
-        """Note in the audit how much was cut off torn files of reports; none of it was acknowledged."""
-        if self.inboxes.cuts:
-            with self.store.transaction():
-                for name, size in self.inboxes.cuts.items():
-                    self.store.note(int(time.time()), "collector", "cut", f"inbox/{name}: {size} torn bytes")
 
     def close(self) -> None:
         """Let go of the folder; nothing the second time."""
@@ -118,38 +104,14 @@ class Keeper:
             raise ParameterError("collection.unknown", argument="name", name=name, version=which)
         return max(entries, key=lambda entry: entry.row.version)
 
-    def refuse(self, key: int | None, epoch: int, reason: str) -> None:
-        """Count a refusal; it is written with the next look of the housekeeping."""
-        with self._counting:
-            if len(self._refused) < _MOST_REASONS:
-                self._refused[key, epoch, reason] += 1
-
-    def write_counts(self, now: float) -> None:
-        """Write the counts of refusals, and that the collector was there at this time.
+    def see_clock(self) -> None:
+        """Write down that the collector was there at this time.
 
         Raises:
-            FailedStoreError: if they cannot be; they are written the next time.
+            FailedStoreError: if the disk refuses.
         """
-        with self._counting:
-            refused, self._refused = self._refused, Counter()
-        try:
-            with self.store.transaction():
-                self.store.count_refusals(refused)
-                self.store.see_clock(int(now))
-        except BaseException:
-            with self._counting:
-                self._refused += refused
-            raise
-
-    @property
-    def refusals_wait(self) -> bool:
-        """The presence of refusals that are counted and not written yet."""
-        return bool(self._refused)
-
-    def refusals(self) -> Mapping[tuple[int | None, int, str], int]:
-        """Return the counts of refusals by collection, epoch and reason, those that are not written yet among them."""
-        with self._counting:
-            return Counter(self.store.refusals()) + self._refused
+        with self.store.transaction():
+            self.store.see_clock(int(self.clock.now()))
 
     def pending(self) -> dict[At, int]:
         """Return the number of reports of each epoch that is not sealed, those that were sent again among them."""
@@ -162,13 +124,6 @@ class Keeper:
     def seals(self, entry: Entry) -> list[SealRow]:
         """Return the seals of a collection, by epoch."""
         return [seal for seal in self.store.seals() if seal.collection == entry.key]
-
-    def reasons(self) -> dict[str, int]:
-        """Return the counts of refusals by reason."""
-        counts = Counter[str]()
-        for (_, _, reason), count in self.refusals().items():
-            counts[reason] += count
-        return dict(counts)
 
     def work(self, job: Callable[..., Any], *args: Any) -> Any:
         """Do long work, in a process of its own where there are any.
@@ -200,7 +155,7 @@ class Keeper:
             if any(covers(seal, at) for seal in seals):
                 self.inboxes.remove(at)
 
-    def purge(self, name: str, actor: str) -> dict[str, int]:
+    def purge(self, name: str) -> dict[str, int]:
         """Delete all versions of a collection, with their reports and files; return how many of what there were.
 
         Raises:
@@ -218,12 +173,7 @@ class Keeper:
                     with self.store.transaction():
                         for key in keys:
                             self.store.remove_collection(key, name)
-                        detail = ", ".join(f"{count} {what}" for what, count in gone.items())
-                        self.store.note(int(time.time()), actor, "purged", f"{name}: {detail}")
                 self._load()
-                with self._counting:
-                    left = {key: count for key, count in self._refused.items() if key[0] not in keys}
-                    self._refused = Counter(left)
             self.end_purge(name)
         return gone
 

@@ -14,13 +14,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from discreet.collector.refusals import Refusal
 from discreet.extras import optional
 
 _LOGGER = logging.getLogger("discreet.collector")
 # A verb has its own words; only a server writes events.
 _LOGGER.addHandler(logging.NullHandler())
 _COUNTS = {"collections", "conflicts", "duplicates", "frames", "n", "seconds"}
-FACTS = frozenset({"collection", "epoch", "listen", "place", "reason", *_COUNTS})
+FACTS = frozenset({"collection", "epoch", "holder", "listen", "place", "reason", "verb", *_COUNTS})
 """What an event may say of itself."""
 
 
@@ -82,6 +83,7 @@ class Measures:
         frames: acknowledged frames.
         sealed: sealed epochs.
         requests: by status.
+        refused: frames that were refused, by reason.
         groups: seconds that groups of frames took.
     """
 
@@ -96,8 +98,13 @@ class Measures:
         self.frames = client.Counter("discreet_frames", "Frames acknowledged.", **options)
         self.sealed = client.Counter("discreet_sealed_epochs", "Epochs sealed.", **options)
         self.requests = client.Counter("discreet_requests", "Requests by status.", ["status"], **options)
+        self.refused = client.Counter("discreet_refused", "Frames refused, by reason.", ["reason"], **options)
         what = "Checking and storing of a group."
         self.groups = client.Histogram("discreet_group_seconds", what, buckets=_BUCKETS, **options)
+
+    def refuse(self, refusal: Refusal) -> None:
+        """Count a frame that is refused."""
+        self.refused.labels(str(refusal.facts.get("reason", refusal.code))).inc()
 
     def show(self, name: str, what: str, number: Callable[[], float]) -> None:
         """Show a number of the moment too, by a function that returns it."""

@@ -2,7 +2,7 @@
 
 Verbs beside a running collector ask it at a socket in its folder; where none runs, they hold the folder themselves.
 Nobody but one process at a time touches the data. A question is a line of JSON, and so is its answer. Backups while a
-collector runs, their restoring, and the check of every invariant are operations too.
+collector runs, and the check of every invariant, are operations too.
 """
 
 import base64
@@ -42,7 +42,6 @@ from discreet.formats.sealing import is_canonical
 from discreet.formats.tallies import read_tally
 
 _DAY = 86_400
-_RESTORING = ".restoring"
 _PIECE = 1 << 24
 
 
@@ -151,48 +150,6 @@ def _synchronize_all(folder: Path) -> int:
     return sum(path.is_file() for path in there)
 
 
-def backup_in(source: Path) -> DataFolder:
-    """Return the folder of a backup.
-
-    Raises:
-        ParameterError: if the folder is not a backup.
-    """
-    if not source.is_dir() or not (folder := DataFolder(source, make=False)).database.is_file():
-        raise ParameterError("backup.wrong-folder", path=source)
-    return folder
-
-
-def restore(backup: DataFolder, folder: DataFolder) -> list[str]:
-    """Copy a backup into a folder without a database, and check it; return a sentence per flaw.
-
-    Raises:
-        OutputExistsError: if the folder has a database.
-        HeldError: if a collector serves the folder.
-    """
-    with folder.serving():
-        if any(path.exists() for path in (folder.database, folder.sealed, folder.inbox)):
-            raise OutputExistsError("folder.not-empty", path=folder.path)
-        # Of a restoring that was killed.
-        shutil.rmtree(folder.path / _RESTORING, ignore_errors=True)
-        copy = DataFolder(folder.path / _RESTORING)
-        moved = [(backup.sealed, copy.sealed, folder.sealed), (backup.inbox, copy.inbox, folder.inbox)]
-        for source, copied, _ in moved:
-            if source.is_dir():
-                shutil.copytree(source, copied)
-        shutil.copyfile(backup.database, copy.database)
-        copy.database.chmod(0o600)
-        _synchronize_all(copy.path)
-        # The database comes last: without it the folder does not belong to a collector.
-        for _, copied, place in moved:
-            if copied.is_dir():
-                copied.rename(place)
-        copy.database.rename(folder.database)
-        copy.path.rmdir()
-        synchronize(folder.path)
-    with Keeper(folder) as keeper:
-        return check(keeper)
-
-
 def check(keeper: Keeper) -> list[str]:
     """Return a sentence for each invariant that does not hold; nothing is changed.
 
@@ -258,9 +215,6 @@ def _strays(folder: DataFolder, entries: dict[int, Entry], sealed: set[str], pen
             yield f"{name} belongs to no seal."
 
 
-_ACTOR = "command line"
-
-
 def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
     """Return public keys from base64.
 
@@ -272,14 +226,13 @@ def trusted(keys: Sequence[str]) -> tuple[bytes, ...]:
     return tuple(map(base64.b64decode, keys))
 
 
-def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) -> tuple[CollectionRow, bool]:
+def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes]) -> tuple[CollectionRow, bool]:
     """Add a collection, or a higher version of one, or the notice that it is withdrawn.
 
     Args:
         keeper: of the data.
         envelope: as it came.
         trust: public keys that may have signed it.
-        actor: who, for the audit.
 
     Returns:
         Its row, and whether it is new here.
@@ -309,14 +262,12 @@ def add(keeper: Keeper, envelope: bytes, trust: Sequence[bytes], *, actor: str) 
         if row.version < highest:
             raise RollbackError("version.not-newer", highest=highest, name=row.name, version=row.version)
         store.add_collection(row)
-        what = "added" if row.state == "open" else "withdrawn"
-        store.note(now, actor, f"collection {what}", f"{row.name} version {row.version} ({row.id.hex()})")
     keeper.load()
     return next(other for other in store.collections() if other.id == row.id), True
 
 
 def _add(keeper: Keeper, *, envelope: str, trust: list[str]) -> dict[str, Any]:
-    row, fresh = add(keeper, base64.b64decode(envelope), trusted(trust), actor=_ACTOR)
+    row, fresh = add(keeper, base64.b64decode(envelope), trusted(trust))
     return {**_named(row), "new": fresh}
 
 
@@ -334,7 +285,7 @@ def _status(keeper: Keeper) -> dict[str, Any]:
     for sealed in keeper.store.seals():
         counts = {"sealed": sealed.n, "duplicates": sealed.duplicates, "conflicts": sealed.conflicts}
         epochs.append({**_epoch(names, sealed.collection, sealed.epoch, sealed.last), **none, **counts})
-    return {"epochs": epochs, "refusals": keeper.reasons()}
+    return {"epochs": epochs}
 
 
 def _epoch(names: Mapping[int, tuple[str, int]], key: int, first: int, last: int) -> dict[str, Any]:
@@ -365,7 +316,7 @@ def _sealed(keeper: Keeper, entry: Entry, epochs: list[int]) -> Iterator[SealRow
     none is left behind.
     """
     while batches := [b for b in due_batches(keeper, entry, epochs) if not epochs or b[0] <= max(epochs)]:
-        row = seal_batch(keeper, entry, batches[0], _ACTOR)
+        row = seal_batch(keeper, entry, batches[0])
         if row is not None:
             yield row
 
@@ -375,7 +326,7 @@ def _facts(seal: SealRow) -> dict[str, Any]:
 
 
 def _add_token(keeper: Keeper, *, name: str, role: str, days: int | None) -> dict[str, Any]:
-    token = new_token(keeper.store, name, role, days=days, actor=_ACTOR)
+    token = new_token(keeper.store, name, role, days=days)
     keeper.load()
     return {"name": name, "role": role, "token": token}
 
@@ -391,7 +342,7 @@ def _list_tokens(keeper: Keeper) -> dict[str, Any]:
 
 
 def _end_token(keeper: Keeper, *, name: str) -> dict[str, Any]:
-    end_token(keeper.store, name, actor=_ACTOR)
+    end_token(keeper.store, name)
     keeper.load()
     return {"name": name, "ended": True}
 
@@ -409,7 +360,7 @@ OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
         "files": backup(keeper, Path(target), sealed_only=sealed_only),
     },
     "check": lambda keeper: {"flaws": check(keeper)},
-    "purge": lambda keeper, name: {"name": name, **keeper.purge(name, _ACTOR)},
+    "purge": lambda keeper, name: {"name": name, **keeper.purge(name)},
 }
 _FREEING = frozenset({"purge", "seal", "token add", "token end"})
 """Operations that a full disk must not prevent."""
@@ -543,6 +494,7 @@ class Control(Thread):
             answer: dict[str, Any]
             try:
                 question = json.loads(line)
+                log("verb", verb=question["operation"])
                 answer = {"answer": run(self._keeper, question["operation"], question["given"])}
             except DiscreetError as error:
                 kind = next((name for name, of in _ERRORS.items() if isinstance(error, of)), "ParameterError")

@@ -104,7 +104,7 @@ def due_batches(keeper: Keeper, entry: Entry, named: Sequence[int] = ()) -> list
     return batches
 
 
-def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -> SealRow | None:
+def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int]) -> SealRow | None:
     """Close epochs, write their file and tally, record the seal and unlink the reports.
 
     A crash leaves either the reports or the seal: a file without a seal is written anew. If it fails, epochs that were
@@ -114,7 +114,6 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
         keeper: of the data.
         entry: the collection.
         batch: the epochs, ascending.
-        actor: who, for the audit.
 
     Returns:
         The seal; None if the batch has too few different reports, and waits for the next epoch.
@@ -152,7 +151,6 @@ def seal_batch(keeper: Keeper, entry: Entry, batch: Sequence[int], actor: str) -
             else:
                 with keeper.store.transaction():
                     keeper.store.record_seal(row)
-                    keeper.store.note(row.at, actor, "sealed", f"{_title_of(entry, batch)}: {row.n} reports")
         finally:
             if row is None or not any(covers(seal, (key, batch[0])) for seal in keeper.store.seals()):
                 _reopen(keeper, key, opened)
@@ -329,7 +327,7 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
+def forget_reports(keeper: Keeper, seal: SealRow) -> bool:
     """Delete the sealed reports of a batch, whose time has come; the tally stays.
 
     Returns:
@@ -340,22 +338,15 @@ def forget_reports(keeper: Keeper, seal: SealRow, actor: str) -> bool:
         # Once a second for each batch that ever was.
         return False
     with keeper.upkeep:
-        # Said first: a crash leaves a file that is deleted the next time, never one that is gone without a word.
-        with keeper.store.transaction():
-            keeper.store.note(int(time.time()), actor, "expired", f"{seal.file}: {seal.n} reports")
         path.unlink(missing_ok=True)
         synchronize(path.parent)
     return True
 
 
-def forget_few(keeper: Keeper, entry: Entry, epoch: int, actor: str) -> None:
+def forget_few(keeper: Keeper, entry: Entry, epoch: int) -> None:
     """Delete reports that were too few to be sealed with any others, and whose time has come."""
     with keeper.upkeep, keeper.inboxes.turn:
-        n = keeper.pending().get((entry.key, epoch), 0)
         with keeper.store.transaction():
             keeper.store.close_epoch(entry.key, epoch)
-            keeper.store.note(
-                int(time.time()), actor, "expired", f"{_title_of(entry, [epoch])}: {n} reports, never published"
-            )
         keeper.load()
         keeper.inboxes.remove((entry.key, epoch))

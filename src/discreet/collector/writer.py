@@ -17,7 +17,6 @@ from discreet.collector.logs import Measures, log, place_of
 from discreet.collector.refusals import BUSY, DEFECT, STOPPING, STORE, UNKNOWN, Refusal, Refused, out_of_time
 from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.inboxes import At
-from discreet.collector.storage.store import NO_EPOCH
 
 Frame = Submission[Entry]
 Outcome = Refusal | None
@@ -156,8 +155,7 @@ class Writer(threading.Thread):
                 if refusal is None:
                     by_epoch.setdefault((frame.entry.key, frame.epoch), []).append(frame.reports)
                 else:
-                    key, epoch = (None, NO_EPOCH) if refusal is UNKNOWN else (frame.entry.key, frame.epoch)
-                    self._keeper.refuse(key, epoch, str(refusal.facts.get("reason", refusal.code)))
+                    self._measures.refuse(refusal)
             failed = self._keeper.inboxes.append(by_epoch) if by_epoch else set()
         for place, frame in enumerate(group):
             if outcomes[place] is None and (frame.entry.key, frame.epoch) in failed:
@@ -185,7 +183,7 @@ class OwnIntake(Intake[Entry]):
 
     def __init__(self, keeper: Keeper, measures: Measures, **queue: Any) -> None:
         super().__init__(self._entry, self._written)
-        self._keeper, self._catalogue = keeper, keeper.catalogue
+        self._keeper, self._catalogue, self._measures = keeper, keeper.catalogue, measures
         self._loop: asyncio.AbstractEventLoop | None = None
         self.writer = Writer(keeper, measures, answer=self._answer, **queue)
 
@@ -217,15 +215,16 @@ class OwnIntake(Intake[Entry]):
             # Until an operator mends it: a device drops a report after a final refusal.
             raise Refused(STORE)
         if entry is None:
-            self._keeper.refuse(None, NO_EPOCH, UNKNOWN.code)
-            raise Refused(UNKNOWN)
+            raise self._refused(UNKNOWN)
         now = self._keeper.clock.now()
         why = self._catalogue.obstacle(entry, epoch, now)
         if why is not None:
-            known = epoch if epoch < entry.collection.epochs.count else NO_EPOCH
-            self._keeper.refuse(entry.key, known, why)
-            raise Refused(out_of_time(why, now))
+            raise self._refused(out_of_time(why, now))
         return entry
+
+    def _refused(self, refusal: Refusal) -> Refused:
+        self._measures.refuse(refusal)
+        return Refused(refusal)
 
     def _answer(self, outcomes: Sequence[tuple[Frame, Refusal | None]]) -> None:
         """Hand outcomes over to the loop; called by the writer."""

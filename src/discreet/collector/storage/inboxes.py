@@ -74,13 +74,11 @@ class Inboxes:
     Attributes:
         turn: held while a group is written; whoever holds it keeps the writer of this process waiting.
         is_paused: whether nothing is written, because a verb needs the last room of a full disk.
-        cuts: bytes of torn records that were cut off files when they were taken over, by name.
         strangers: names of files that belong to no collection, or are no files of reports.
     """
 
     def __init__(self, folder: Path, widths: Mapping[int, int]) -> None:
         self.turn, self.is_paused, self._said = RLock(), False, ""
-        self.cuts: dict[str, int] = {}
         folder.mkdir(mode=0o700, exist_ok=True)
         self._folder, self._widths = folder, widths
         self._parts: dict[At, list[Part]] = {}
@@ -96,10 +94,7 @@ class Inboxes:
                 self.strangers.append(path.name)
                 continue
             at = int(named[1]), int(named[2])
-            part, torn = _part_of(path, widths[at[0]])
-            self._parts.setdefault(at, []).append(part)
-            if torn:
-                self.cuts[path.name] = torn
+            self._parts.setdefault(at, []).append(_part_of(path, widths[at[0]]))
         synchronize(folder)
 
     def close(self) -> None:
@@ -314,12 +309,12 @@ def _order(path: Path) -> tuple[int, int, int, str]:
     return (int(named[1]), int(named[2]), int(named[3] or 1), "") if named else (-1, 0, 0, path.name)
 
 
-def _part_of(path: Path, width: int) -> tuple[Part, int]:
-    """Return a file as an earlier process left it, flushed, and the size of the torn last record that was cut off."""
+def _part_of(path: Path, width: int) -> Part:
+    """Return a file as an earlier process left it, flushed; a torn last record is cut off."""
     part = _scanned(path, width)
     if part.flaw:
         log("inbox_damaged", level="error", reason=part.flaw)
-        return part, 0
+        return part
     place = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
     try:
         torn = os.fstat(place).st_size - part.end
@@ -329,7 +324,7 @@ def _part_of(path: Path, width: int) -> tuple[Part, int]:
         os.fsync(place)
     finally:
         os.close(place)
-    return part, torn
+    return part
 
 
 def _scanned(path: Path, width: int, end: int | None = None) -> Part:

@@ -1,4 +1,4 @@
-"""The database of a collector: collections, seals, tokens, refusals and the audit; no report.
+"""The database of a collector: collections, seals and tokens; no report.
 
 One process opens the file, once, and nothing else ever opens it. Closing any descriptor of the file would drop SQLite's
 locks. Another process would then believe that it is the last one, and would delete SQLite's write-ahead log.
@@ -7,7 +7,7 @@ locks. Another process would then believe that it is the last one, and would del
 import os
 import secrets
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -17,11 +17,8 @@ from typing import Any
 from discreet.device.protocol.envelope import KEY_BYTES
 from discreet.errors import DataError, DiscreetError, ParameterError
 
-VERSION = 3
+VERSION = 4
 """Of the tables; kept in the database."""
-
-NO_EPOCH = -1
-"""In place of an epoch that the collection does not have: whoever sends one could name any number."""
 
 _SETTINGS = (
     "PRAGMA locking_mode = EXCLUSIVE",
@@ -63,13 +60,6 @@ CREATE TABLE purges (
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL
 ) STRICT;
-CREATE TABLE refusals (
-    collection INTEGER,
-    epoch INTEGER NOT NULL,
-    reason TEXT NOT NULL,
-    count INTEGER NOT NULL
-) STRICT;
-CREATE UNIQUE INDEX refusals_of ON refusals (ifnull(collection, -1), epoch, reason);
 CREATE TABLE tokens (
     name TEXT PRIMARY KEY,
     role TEXT NOT NULL CHECK (role IN ('analyst', 'operator')),
@@ -85,15 +75,6 @@ CREATE TABLE clock (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     seen INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE audit (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
-    at INTEGER NOT NULL,
-    actor TEXT NOT NULL,
-    action TEXT NOT NULL,
-    detail TEXT NOT NULL
-) STRICT;
-CREATE TRIGGER audit_stays BEFORE UPDATE ON audit BEGIN SELECT raise(ABORT, 'the audit is append-only'); END;
-CREATE TRIGGER audit_remains BEFORE DELETE ON audit BEGIN SELECT raise(ABORT, 'the audit is append-only'); END;
 """
 
 
@@ -180,17 +161,6 @@ class TokenRow:
         return self.ends is None or self.ends > now
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRow:
-    """A line of the audit: who did what, when."""
-
-    seq: int
-    at: int
-    actor: str
-    action: str
-    detail: str
-
-
 class Store:
     """The database of a collector in a file, which one process opens; threads of this process use it in turns.
 
@@ -229,12 +199,8 @@ class Store:
     def _make_tables(self) -> None:
         """Make the tables of this version, within a transaction."""
         # Not executescript, which ends the transaction that it runs in.
-        statement = ""
-        for line in _TABLES.splitlines(keepends=True):
-            statement += line
-            if sqlite3.complete_statement(statement):
-                self._write(statement)
-                statement = ""
+        for statement in _TABLES.split(";\n")[:-1]:
+            self._write(statement)
         self._write("INSERT INTO identity VALUES (1, ?)", secrets.token_hex(8))
         self._write(f"PRAGMA user_version = {VERSION}")
 
@@ -262,19 +228,6 @@ class Store:
     def _write(self, text: str, *values: Any) -> int:
         with told("written to"):
             return self._connection.execute(text, values).rowcount
-
-    def count_refusals(self, refusals: Mapping[tuple[int | None, int, str], int]) -> None:
-        """Add to the counts of refusals, within a transaction; a deleted collection has none."""
-        for key, count in refusals.items():
-            self._write(
-                "INSERT INTO refusals SELECT ?1, ?2, ?3, ?4 WHERE ?1 IS NULL OR ?1 IN (SELECT key FROM collections) "
-                "ON CONFLICT (ifnull(collection, -1), epoch, reason) DO UPDATE SET count = count + excluded.count",
-                *(*key, count),
-            )
-
-    def refusals(self) -> dict[tuple[int | None, int, str], int]:
-        """Return the counts of refusals by collection, epoch and reason."""
-        return {tuple(row[:3]): row[3] for row in self._rows("SELECT * FROM refusals")}
 
     def collections(self) -> list[CollectionRow]:
         """Return all collections, in the order in which they were added."""
@@ -314,7 +267,7 @@ class Store:
 
     def remove_collection(self, key: int, name: str) -> None:
         """Delete a collection with all of its rows, within a transaction; its files are then to be deleted."""
-        for table in ("closed", "seals", "refusals"):
+        for table in ("closed", "seals"):
             self._write(f"DELETE FROM {table} WHERE collection = ?", key)
         self._write("DELETE FROM collections WHERE key = ?", key)
         self._write("INSERT INTO purges VALUES (?, ?)", key, name)
@@ -353,15 +306,6 @@ class Store:
         rows = self._rows("SELECT seen FROM clock")
         return int(rows[0][0]) if rows else None
 
-    def note(self, at: int, actor: str, action: str, detail: str) -> None:
-        """Write a line of the audit, within a transaction."""
-        self._write("INSERT INTO audit (at, actor, action, detail) VALUES (?, ?, ?, ?)", at, actor, action, detail)
-
-    def audit(self, *, most: int = 1000) -> list[AuditRow]:
-        """Return the last lines of the audit, in order."""
-        rows = self._rows("SELECT seq, at, actor, action, detail FROM audit ORDER BY seq DESC LIMIT ?", most)
-        return [AuditRow(*row) for row in reversed(rows)]
-
     def copy(self, target: Path) -> None:
         """Copy everything into a new file, as it is now."""
         with self._lock, told("copied"):
@@ -380,12 +324,6 @@ class Store:
             "deleted collections still have files": "purges",
         }
         counts = {what: self._rows(f"SELECT count(*) FROM {rows}")[0][0] for what, rows in asked.items()}
-        ((triggers,),) = self._rows("SELECT count(*) FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
-        ((gaps,),) = self._rows("SELECT ifnull(max(seq), 0) - count(*) FROM audit")
-        counts |= {
-            "triggers of the database are missing": 2 - int(triggers),
-            "lines of the audit are missing": gaps,
-        }
         damage = [] if sound else ["the database is damaged (integrity_check)"]
         return [*damage, *(f"{count} {what}" for what, count in counts.items() if count)]
 

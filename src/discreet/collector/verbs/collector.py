@@ -132,16 +132,11 @@ def list_collections(*, place: _Place) -> None:
 @collector.command(epilog="Example: discreet collector status --data collector-data")
 @_Place.options
 def status(*, place: _Place) -> None:
-    """Show how many reports wait, are sealed, or were refused.
-
-    Waiting and sealed reports are counted by epoch, refused ones by reason.
-    """
+    """Show how many reports wait and are sealed, by epoch."""
     facts = place.asked("status")
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
-    counts = [[reason, str(count)] for reason, count in sorted(facts["refusals"].items())]
-    tables = [ResultTable.of("Epochs", headings, cells, left=2), ResultTable.of("Refused", ["reason", "count"], counts)]
-    show(facts, tables)
+    show(facts, [ResultTable.of("Epochs", headings, cells, left=2)])
 
 
 def _spelled(batch: dict[str, Any]) -> str:
@@ -229,21 +224,6 @@ def backup(target: Path, *, sealed_only: bool, place: _Place) -> None:
     """
     facts = place.asked("backup", target=str(target.absolute()), sealed_only=sealed_only)
     show(facts, [f"{facts['files']} files are in {target}."], whole=True)
-
-
-@collector.command(epilog="Example: discreet collector restore /backup/today --data collector-data")
-@click.argument("source", type=InputFile())
-@_Place.options
-def restore(source: Path, *, place: _Place) -> None:
-    """Copy the backup SOURCE into a folder without data.
-
-    The copy is checked. The exit code is 1 if a check fails.
-
-    Epochs that were sealed after the backup are open again, with the reports of the backup.
-    """
-    # Before a folder is made for it.
-    backup = operations.backup_in(source)
-    _judged(operations.restore(backup, place.folder(make=True)))
 
 
 @collector.command(epilog="Example: discreet collector check --data collector-data")
