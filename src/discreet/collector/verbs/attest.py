@@ -13,8 +13,7 @@ from discreet.cli.output import InputFile, OutputFile, OutputPlace, written
 from discreet.cli.results import CommandResult
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.signing import plan_of
-from discreet.collector.verbs.collection import TRUST, opened_file
-from discreet.collector.verbs.parameters import spelled_key
+from discreet.collector.verbs.parameters import TRUST, opened_file, spelled_key
 from discreet.device.protocol.envelope import signers
 from discreet.files.paths import PAGES, checked_output
 from discreet.files.writing import replacing

@@ -23,10 +23,10 @@ from discreet.cli.output import InputFile, OutputFile, alike_in, prints_json
 from discreet.cli.output import show as print_result
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
-from discreet.collector.verbs.parameters import KEY, length, spelled_key, timestamp
+from discreet.collector.verbs.parameters import TRUST, length, opened_file, spelled_key, timestamp
 from discreet.collector.verbs.simulate import simulate
-from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope, rebuild
-from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, public_key, signers
+from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope
+from discreet.device.protocol.envelope import public_key, signers
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.notice import notice
 from discreet.device.protocol.wording import LANGUAGES
@@ -39,9 +39,6 @@ from discreet.surveys.documents import load as load_document
 _ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
-
-TRUST = click.option("--trust", multiple=True, **KEY, help="Trusted public key of a signer. May be repeated.")
-
 
 _LISTED = "Public: collectors list it for everybody."
 _UNLISTED = "Not public: collectors do not list it, and people need its name to find it. --listed makes it public."
@@ -310,21 +307,6 @@ def withdraw(file: Path, by: _Signing, *, trust: tuple[bytes, ...]) -> None:
     """
     before = opened_file(file, (*trust, *by.public), is_known=True)
     by.write(signing.withdraw(before.envelope, by.private, trust=trust))
-
-
-def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
-    """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
-    try:
-        with file.open("rb") as source:
-            envelope = source.read(MOST_ENVELOPE_BYTES + 1)
-    except FileNotFoundError:
-        raise ParameterError("file.missing", path=file) from None
-    try:
-        collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
-        rebuild(collection)
-    except CollectionError as error:
-        raise error.at(file) from None
-    return collection
 
 
 def _shown(

@@ -16,10 +16,9 @@ from discreet.cli.output import InputFile, OutputFile, say, show
 from discreet.collector import operations
 from discreet.collector.settings import Settings, is_loopback, load_settings
 from discreet.collector.storage.folder import DataFolder
-from discreet.collector.verbs.collection import opened_file
-from discreet.collector.verbs.parameters import KEY, spelled_key
+from discreet.collector.verbs.parameters import KEY, TRUST, opened_file, spelled_key
 from discreet.core.result_table import ResultTable
-from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, signers
+from discreet.device.protocol.envelope import signers
 from discreet.errors import ParameterError
 from discreet.extras import optional
 from discreet.formats.sealed_files import SEALED_REPORTS
@@ -95,7 +94,7 @@ def collector() -> None:
 
 @collector.command(epilog="Example: discreet collector add habits.json --data collector-data")
 @click.argument("collection", type=InputFile())
-@click.option("--trust", multiple=True, **KEY, help="Trusted public key of a signer. May be repeated.")
+@TRUST
 @_Place.options
 def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     """Add a signed COLLECTION, or the notice of a withdrawal.
@@ -106,12 +105,7 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     the keys in its settings.
     """
     keys = [spelled_key(key) for key in trust] or list(load_settings(place.config).trust)
-    try:
-        with collection.open("rb") as file:
-            envelope = file.read(MOST_ENVELOPE_BYTES + 1)
-    except OSError as error:
-        raise ParameterError("collection.not-readable", path=collection, reason=error.strerror) from None
-    spelled = base64.b64encode(envelope).decode()
+    spelled = base64.b64encode(opened_file(collection, trust).envelope).decode()
     facts = place.asked("add", make=True, envelope=spelled, trust=keys)
     what = "withdrawn" if facts["state"] == "withdrawn" else "open"
     sentence = f"{facts['name']} version {facts['version']} is {what}" + (

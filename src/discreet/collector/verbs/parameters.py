@@ -1,12 +1,18 @@
-"""Values of options of a collector's verbs: lengths of time, times and public keys."""
+"""Values of options of a collector's verbs: lengths of time, times, public keys and signed collections."""
 
 import re
 from base64 import b64decode, b64encode
 from binascii import Error
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
+
+from discreet.device.protocol.collection import Collection, open_envelope, rebuild
+from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, signers
+from discreet.errors import ParameterError
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
@@ -51,3 +57,19 @@ def spelled_key(key: bytes) -> str:
 
 KEY: dict[str, Any] = {"type": key_of, "metavar": "KEY"}
 """An option that takes a public key."""
+TRUST = click.option("--trust", multiple=True, **KEY, help="Trusted public key of a signer. May be repeated.")
+
+
+def opened_file(file: Path, trust: Sequence[bytes], *, is_known: bool = False) -> Collection:
+    """Return the collection in a file, rebuilt; errors name the file; see `open_envelope`."""
+    try:
+        with file.open("rb") as source:
+            envelope = source.read(MOST_ENVELOPE_BYTES + 1)
+    except FileNotFoundError:
+        raise ParameterError("file.missing", path=file) from None
+    try:
+        collection = open_envelope(envelope, list(trust) or signers(envelope), is_known=is_known)
+        rebuild(collection)
+    except CollectionError as error:
+        raise error.at(file) from None
+    return collection

@@ -10,6 +10,7 @@ import click
 from discreet.cli.commands import Subcommand
 from discreet.cli.options import Count, OptionGroup, PeopleColumns, option
 from discreet.cli.output import InputFile, OutputFolder, notes_on_errors, read_as_record, read_as_table, show
+from discreet.collector.verbs.parameters import opened_file
 from discreet.device.protocol.collection import Collection
 from discreet.errors import DataError, ParameterError
 from discreet.files.writing import replacing
@@ -45,7 +46,6 @@ def simulate(file: Path, values: Path, crowd: _Crowd, people: PeopleColumns, *, 
     from discreet.cli.verbs.obfuscate import secrets, value_columns, value_source
     from discreet.collector.documents.signing import plan_of
     from discreet.collector.simulated_devices import chosen, frames
-    from discreet.collector.verbs.collection import opened_file
     from discreet.core.random import SeededRandom, fresh_words
     from discreet.engines.obfuscation import codes_of
     from discreet.tables.values import ReadAs
