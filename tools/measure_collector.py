@@ -109,7 +109,7 @@ def sealing(options: argparse.Namespace) -> None:
 _SEAL = """
 import json, sys, time
 from pathlib import Path
-from discreet.collector.operations import ask
+from discreet.collector.control import ask
 from discreet.collector.storage.folder import DataFolder
 wall, cpu = time.perf_counter(), time.process_time()
 ((found,),) = [ask(DataFolder(Path(sys.argv[1])), "seal", name="habits", epochs=[1], version=None)["sealed"]]

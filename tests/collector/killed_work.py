@@ -16,7 +16,8 @@ from typing import Any
 from collectors import added, ids, keeping, kept, put, records
 from kills import forked
 
-from discreet.collector.operations import backup, check
+from discreet.collector.backups import backup
+from discreet.collector.invariants import check
 from discreet.collector.sealing import seal_batch
 
 _GROUPS, _IN_GROUP = 60, 400

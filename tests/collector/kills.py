@@ -9,7 +9,7 @@ from typing import Any
 def forked() -> Any:
     """Return a way to start processes that have imported everything already."""
     context = multiprocessing.get_context("forkserver")
-    verbs = ["discreet.collector.verbs.collector", "discreet.collector.operations"]
+    verbs = ["discreet.collector.verbs.collector", "discreet.collector.control"]
     context.set_forkserver_preload(["discreet.collector.serving", "discreet.collector.sealing", "collectors", *verbs])
     return context
 

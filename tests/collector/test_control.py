@@ -5,17 +5,18 @@ import json
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import Client
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from collectors import added, added_envelope, current, frame, ids, keeping, kept, put, records, serving
 
-from discreet.collector import operations
+from discreet.collector import control, operations
+from discreet.collector.control import ask
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.keeper import Keeper
-from discreet.collector.operations import OPERATIONS, ask
+from discreet.collector.operations import OPERATIONS
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import DataError, OutputExistsError, ParameterError
@@ -24,7 +25,7 @@ from signed import PUBLIC, TRUST, envelope, key
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operations, "WAIT_SECONDS", 0.3)
+    monkeypatch.setattr(control, "WAIT_SECONDS", 0.3)
 
 
 def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
@@ -81,12 +82,10 @@ def test_a_defect_is_told_without_what_was_asked(tmp_path: Path, monkeypatch: py
         with pytest.raises(DataError, match="this is a defect of the collector") as caught:
             ask(DataFolder(tmp_path), "list")
         assert "secret" not in str(caught.value)
-        for line in (b"", b"{", b"[]\n", b'{"operation": 3}\n', b'{"operation": "none", "given": {}}\n'):
-            with socket.socket(socket.AF_UNIX) as connection:
-                connection.connect(str(tmp_path / "collector.sock"))
-                connection.sendall(line)
-                connection.shutdown(socket.SHUT_WR)
-                assert json.loads(connection.makefile("rb").read())["kind"] == "DataError"
+        for question in (b"", b"{", b"[]", b'{"operation": 3}', b'{"operation": "none", "given": {}}'):
+            with Client(str(tmp_path / "collector.sock"), "AF_UNIX") as connection:
+                connection.send_bytes(question)
+                assert json.loads(connection.recv_bytes())["kind"] == "DataError"
 
 
 def test_many_verbs_at_once_are_all_answered(tmp_path: Path) -> None:
@@ -133,27 +132,25 @@ def test_a_socket_that_a_killed_collector_left_is_in_nobodys_way(tmp_path: Path)
 
 
 @pytest.mark.usefixtures("impatient")
-@pytest.mark.parametrize("case", ["long path", "no sockets", "not made"])
+@pytest.mark.parametrize("case", ["long path", "not made"])
 def test_without_a_socket_it_serves_and_verbs_say_why_they_cannot_ask(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / ("x" * 100 if case == "long path" else "data")
     entry = added(folder)
-    why = {"long path": "more than 103 bytes", "no sockets": "has no Unix sockets", "not made": "does not answer"}[case]
+    why = {"long path": "path too long", "not made": "does not answer"}[case]
     with monkeypatch.context() as patched:
-        if case == "no sockets":
-            patched.setattr(operations, "socket", SimpleNamespace(socket=None))
         if case == "not made":
 
-            def refused(_: str) -> None:
+            def refused(*_: Any) -> None:
                 raise OSError(95, "Operation not supported")
 
-            patched.setattr(operations, "listening_socket", refused)
+            patched.setattr(control, "Listener", refused)
         with serving(folder) as served:
             assert served.client.post(frame(entry)).status == 202
             with pytest.raises(ParameterError, match=why) as caught:
                 ask(DataFolder(folder), "list")
-            assert caught.value.code == ("folder.busy" if case == "not made" else "socket.missing")
+            assert caught.value.code == ("folder.busy" if case == "not made" else "socket.not-usable")
     assert len(kept(folder)) == 1
 
 

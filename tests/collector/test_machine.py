@@ -28,7 +28,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from discreet import read_reports
 from discreet.collector.app import Application
 from discreet.collector.documents.signing import withdraw
-from discreet.collector.operations import OPERATIONS, check
+from discreet.collector.invariants import check
+from discreet.collector.operations import OPERATIONS
 from discreet.collector.settings import Settings
 from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.clock import Clock

@@ -25,7 +25,7 @@ from collectors import (
 )
 
 from discreet import read_reports
-from discreet.collector.operations import ask
+from discreet.collector.control import ask
 from discreet.collector.sealing import due_batches, seal_batch, sealed_folder
 from discreet.collector.storage.catalogue import Entry
 from discreet.collector.storage.clock import Clock
@@ -162,7 +162,7 @@ def test_a_failure_leaves_the_inbox_and_opens_the_epoch_again(tmp_path: Path, mo
     def failing(*_: Any, **__: Any) -> Any:
         raise FailedStoreError("the disk is full")
 
-    steps = [(sealing, "put_sealed"), (sealing, "write_tally"), (Store, "record_seal"), (Store, "note")]
+    steps = [(sealing, "put_sealed"), (sealing, "write_tally"), (Store, "record_seal")]
     for place, name in steps:
         with monkeypatch.context() as patched:
             patched.setattr(place, name, failing)

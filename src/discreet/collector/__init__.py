@@ -6,6 +6,7 @@ A wing on the core and on `discreet.device`. Files in reading order:
 - `settings.py`, `serving.py`, `app.py`: the service
 - `intake.py`: frames of reports, in this collector or in a service of a team; `writer.py`, `outside.py`
 - `keeper.py` (the one owner of the data), `access.py`, `storage/`: where reports wait
-- `sealing.py`, `batch_estimates.py`, `housekeeping.py`: epochs end; `operations.py`: what verbs ask
+- `sealing.py`, `batch_estimates.py`, `housekeeping.py`: epochs end
+- `operations.py`, `backups.py`, `invariants.py`: what verbs ask; `control.py`: where they ask it
 - `demo.py`, `simulated_devices.py`: a collector to try; `pages/`, `verbs/`
 """

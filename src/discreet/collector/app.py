@@ -28,6 +28,7 @@ from starlette.staticfiles import StaticFiles
 
 from discreet.collector.access import ANALYST, OPERATOR, Rates, TooManyTriesError
 from discreet.collector.batch_estimates import KINDS, estimate_file
+from discreet.collector.control import Control
 from discreet.collector.documents.attestation import Attestation
 from discreet.collector.documents.publications import facts_on_published, sentences_on_published
 from discreet.collector.documents.signing import plan_of
@@ -35,7 +36,6 @@ from discreet.collector.housekeeping import Housekeeper
 from discreet.collector.intake import ANY_ORIGIN, Message, Receive, Scope, Send, refuse
 from discreet.collector.keeper import Keeper
 from discreet.collector.logs import Measures, log, place_of
-from discreet.collector.operations import Control
 from discreet.collector.refusals import DEFECT, NOT_HERE, RATE, Refusal, Refused
 from discreet.collector.settings import Settings
 from discreet.collector.storage.catalogue import Catalogue, Entry

@@ -13,7 +13,7 @@ import click
 from discreet.cli.commands import Subcommand, SubcommandGroup
 from discreet.cli.options import Count, OptionGroup, option
 from discreet.cli.output import InputFile, OutputFile, say, show
-from discreet.collector import operations
+from discreet.collector.control import ask
 from discreet.collector.settings import Settings, is_loopback, load_settings
 from discreet.collector.storage.folder import DataFolder
 from discreet.collector.verbs.parameters import KEY, TRUST, opened_file, spelled_key
@@ -44,7 +44,7 @@ class _Place(OptionGroup):
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
-        return operations.ask(self.folder(make=make), operation, **given)
+        return ask(self.folder(make=make), operation, **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def purge(name: str, *, yes: bool, place: _Place) -> None:
     folder = place.folder()
     if not yes:
         click.confirm(f"Delete {name} with all of its reports, for good?", abort=True)
-    facts = operations.ask(folder, "purge", name=name)
+    facts = ask(folder, "purge", name=name)
     counts = ", ".join(f"{facts[what]:,} {what}" for what in ("versions", "reports", "sealed"))
     show(facts, [f"{name} is deleted: {counts}."], whole=True)
 
