@@ -1,4 +1,4 @@
-"""Operations on a collector's data, by name: what verbs ask of whoever holds the folder."""
+"""Operations on a collector's data, by name: verbs ask whoever holds the folder for them."""
 
 import base64
 import time
