@@ -1,4 +1,4 @@
-"""The invariants of a collector's data, each of which is checked without changing anything."""
+"""Checks of every invariant of a collector's data, which change nothing."""
 
 from collections.abc import Iterator, Sequence, Set
 
