@@ -63,9 +63,9 @@ def _asked(folder: DataFolder, question: dict[str, Any]) -> dict[str, Any] | Non
         except (EOFError, ConnectionError):
             raise ParameterError("collector.ended") from None
     if "error" in answer:
-        error = _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
-        error.code = answer.get("code", "")
-        raise error
+        refused = _ERRORS.get(answer["kind"], ParameterError)(answer["error"])
+        refused.code = answer.get("code", "")
+        raise refused
     facts: dict[str, Any] = answer["answer"]
     return facts
 
