@@ -72,8 +72,8 @@ class Contributions(ABC):
 
     @property
     @abstractmethod
-    def sum_to_1(self) -> bool:
-        """True if the estimates of all values always sum to 1."""
+    def need_control(self) -> bool:
+        """True if the estimates of all values need not sum to 1, so that sums have a control variate."""
 
     @property
     def single(self) -> "Contributions":
@@ -126,10 +126,6 @@ class OutcomeContributions(Contributions):
         """Return the ``(..., outcomes)`` probabilities of the outcomes under ``(..., |X|)`` distributions."""
 
     @abstractmethod
-    def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return, for each value, the sum over outcomes of a number times the outcome's contribution."""
-
-    @abstractmethod
     def given(self, numbers: FloatArray) -> FloatArray:
         """Return the ``(..., |X|)`` conditional means of ``(..., outcomes)`` numbers, given the person's value."""
 
@@ -148,11 +144,6 @@ class OutcomeContributions(Contributions):
         added = self.of_outcomes(weights.each) + weights.constant[:, None]
         return self.given(np.exp(slopes[:, :, None] * added[:, None]))
 
-    @cached_property
-    def sum_to_1(self) -> bool:
-        """True if the estimates of all values always sum to 1."""
-        return bool(np.abs(self.of_outcomes(np.ones((1, self.size))) - 1).max() < _ROUNDING)
-
     def powers(self, weights: GroupWeights, at: FloatArray) -> FloatArray:
         """Return the ``(3, d, m)`` moments of contributions to m sums under d distributions; see `Contributions`."""
         moments, power = [], self.chances(at)
@@ -167,14 +158,13 @@ class OutcomeContributions(Contributions):
         added, mean = self.of_outcomes(rows), rows @ p
         return np.asarray((added * self.chances(p)) @ added.T - np.outer(mean, mean))
 
-    def with_all(self, p: FloatArray) -> FloatArray:
-        """Return n times the covariances of each estimate with the sum of all estimates; see `Contributions`."""
-        return self.decoded(self.chances(p) * self.of_outcomes(np.ones((1, self.size)))[0]) - p
-
 
 @dataclass(frozen=True, eq=False)
 class MatrixContributions(OutcomeContributions):
     """The contributions of the outputs of an explicit channel.
+
+    The decoder is a least-squares estimate. The sum of all estimates is 1, or its covariances with the estimates are
+    nearly 0. Then their ratios, from which a control variate is made, would be noise.
 
     Attributes:
         matrix: ``(|X|, |Y|)`` Q(y|x).
@@ -183,6 +173,8 @@ class MatrixContributions(OutcomeContributions):
 
     matrix: FloatArray
     inverse: FloatArray
+
+    need_control = False
 
     @property
     def size(self) -> int:
@@ -196,10 +188,6 @@ class MatrixContributions(OutcomeContributions):
     def chances(self, at: FloatArray) -> FloatArray:
         """Return the ``(..., |Y|)`` probabilities of the outputs under ``(..., |X|)`` distributions."""
         return at @ self.matrix
-
-    def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return, for each value, the sum over outputs of a number times the output's contribution."""
-        return numbers @ self.inverse
 
     def given(self, numbers: FloatArray) -> FloatArray:
         """Return the conditional means of numbers of outputs, given the value; see `OutcomeContributions`."""
@@ -254,15 +242,20 @@ class BlockContributions(OutcomeContributions):
         blocks = self.noise * (numbers.noisy + numbers.truth / numbers.kinds[0].inclusion * self._dot(chosen))
         return np.concatenate([blocks, numbers.truth * at[..., self.domain.clear_codes]], axis=-1)
 
-    def decoded(self, numbers: FloatArray) -> FloatArray:
-        """Return, for each value, the sum over outcomes of a number times the outcome's contribution."""
+    @cached_property
+    def need_control(self) -> bool:
+        """True if the estimates of all values need not sum to 1; see `Contributions`."""
+        return bool(np.abs(self.of_outcomes(np.ones((1, self.size))) - 1).max() >= _ROUNDING)
+
+    def with_all(self, p: FloatArray) -> FloatArray:
+        """Return n times the covariances of each estimate with the sum of all estimates; see `Contributions`."""
+        numbers = self.chances(p) * self.of_outcomes(np.ones((1, self.size)))[0]
         (inside, outside, _), count = self.coefficients.kinds[0].contributions, len(self.noise)
         blocks, clear = numbers[:count], numbers[count:]
         silent, _, reported = self.coefficients.clear_contributions
         common = outside * blocks.sum() + silent * clear.sum()
-        return self.domain.arrange(
-            (inside - outside) * self.membership.transpose_dot(blocks) + common, reported * clear
-        )
+        sensitive = (inside - outside) * self.membership.transpose_dot(blocks) + common
+        return self.domain.arrange(sensitive, reported * clear) - p
 
     def given(self, numbers: FloatArray) -> FloatArray:
         """Return the conditional means of numbers of outcomes, given the value; see `OutcomeContributions`."""
@@ -292,16 +285,16 @@ class SymmetricContributions(Contributions):
     in_groups = True
 
     @cached_property
-    def sum_to_1(self) -> bool:
-        """True if all blocks of one kind have one size, and every report has a block or a value in clear."""
+    def need_control(self) -> bool:
+        """True unless all blocks of one kind have one size, and every report has a block or a value in clear."""
         if not self.domain.sensitive_count:
-            return self.coefficients.truth == 1
+            return self.coefficients.truth < 1
         v = self.domain.sensitive_count
         spreads = [
             1 + (v - 1) * each[1] / each[0] - v * kind.inclusion
             for kind, each in zip(self.coefficients.kinds, self.joint, strict=True)
         ]
-        return not self.coefficients.clear_blocks and max(map(abs, spreads)) < _ROUNDING
+        return self.coefficients.clear_blocks or max(map(abs, spreads)) >= _ROUNDING
 
     def covariances(self, p: FloatArray, codes: IntArray) -> FloatArray:
         """Return n times the covariances of m values' estimates, from cross moments; see `Contributions`."""
@@ -587,7 +580,7 @@ class ReportLaw:
         They are computed at the plausible distribution; for limits at all looks at the uniform distribution, which does
         not depend on the reports.
         """
-        if self.contributions.sum_to_1:
+        if not self.contributions.need_control:
             return np.zeros(len(self.p))
         return self.contributions.with_all(np.full(len(self.p), 1 / len(self.p)) if self.always else self.p) / self.n
 

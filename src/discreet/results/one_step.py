@@ -151,7 +151,7 @@ class OneStepContributions(Contributions):
     shares: FloatArray
     truth: float
 
-    sum_to_1 = True
+    need_control = False
 
     def _condensed(self, each: FloatArray) -> FloatArray:
         """Return ``(..., k)`` weights: of each value that blocks cover, and the mean weight of the values in clear."""

@@ -255,7 +255,7 @@ class Sums(Functionals):
         binomial = self._in_clear | self._by_complement
         if law.binomial is not None:
             alone = (self.total(_COVERED) == 1) & (self.total(_CLEAR) == 0)
-            every = alone & law.contributions.sum_to_1 & bool(law.sensitive.all())
+            every = alone & (not law.contributions.need_control) & bool(law.sensitive.all())
             binomial = binomial | every | law.single
         return binomial & ~self.known
 

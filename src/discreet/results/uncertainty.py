@@ -353,10 +353,10 @@ class ValueUncertainty(Uncertainty):
         return of_values
 
     def total(self, mask: BoolArray) -> Bounded:
-        """Return the sum over one set; a set of one value has the value's limits if the estimates sum to 1."""
+        """Return the sum over one set; a set of one value has the value's limits if sums need no control variate."""
         total, row, law = super().total(mask), int(np.argmax(mask)), self.known_law
         alone = np.count_nonzero(mask) == 1 < len(mask) and law.linear[row] == self.estimates[row]
-        if alone and law.contributions.sum_to_1:
+        if alone and not law.contributions.need_control:
             return Bounded(total.estimate, total.error, lambda alpha: _limits_at(row, self.ends(alpha)))
         return total
 
