@@ -17,8 +17,8 @@ from starlette.responses import HTMLResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from discreet.collector.app import scripts
 from discreet.collector.intake import OpenCollection, intake
+from discreet.collector.served_pages import scripts
 
 FOLDER, KEY = Path(os.environ["SERVICE_FOLDER"]), os.environ["SERVICE_KEY"]
 SURVEY = OpenCollection.of((FOLDER / "survey.json").read_bytes(), [b64decode(KEY)])

@@ -31,10 +31,10 @@ def test_page_json_and_csv_agree_with_the_sealed_file(tmp_path: Path, caplog: py
     wanted = estimate(entry.mechanism, tally(entry.mechanism, file).tally)
     with serving(tmp_path, demo=True) as served:
         answer = served.client.get(f"{PATH}/1.json")
-        (row,) = served.client.get(PATH).json["batches"]
+        (row,) = served.client.get(f"{PATH}.json").json["batches"]
         written = served.client.get(f"{PATH}/1.csv").body.decode()
         page = served.client.get(f"{PATH}/1.html")
-        listed = served.client.get(PATH, Accept="text/html").body.decode()
+        listed = served.client.get(PATH).body.decode()
         missing = [
             served.client.get(f"{PATH}/{name}").status for name in ("2.html", "1.png", "x.html", "1.html?version=2")
         ]
@@ -129,7 +129,7 @@ def test_a_collection_with_too_many_values_is_sealed_without_an_estimate(
     sealed(tmp_path, 60)
     with serving(tmp_path, demo=True) as served:
         answer = served.client.get(f"{PATH}/1.html")
-    assert (answer.status, answer.json["error"]) == (404, "estimate")
+    assert (answer.status, "too many values" in answer.body.decode()) == (404, True)
 
 
 def test_each_estimate_states_all_batches_that_were_sealed_before_it(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_a_backup_is_taken_while_reports_come_in_and_can_be_restored(tmp_path: P
     assert (len(kept(source)), len(kept(tmp_path / "back"))) == (12, 11)
     with serving(tmp_path / "back", demo=True) as served:
         assert served.client.post(frame(entry)).status == 202
-        assert served.client.get("/collections/habits/estimates").json["batches"][0]["n"] == 60
+        assert served.client.get("/collections/habits/estimates.json").json["batches"][0]["n"] == 60
 
 
 def test_a_backup_of_what_is_sealed_holds_nothing_else(tmp_path: Path) -> None:

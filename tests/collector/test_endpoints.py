@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from collectors import Served, added, added_envelope, frame, serving, stored, wait_until
 
-from discreet.collector import app
+from discreet.collector import served_pages
 from discreet.collector.access import new_token
 from discreet.collector.documents.signing import withdraw
 from discreet.collector.storage.folder import DataFolder
@@ -80,12 +80,12 @@ def test_the_survey_page_and_its_scripts(tmp_path: Path) -> None:
     entry = added(tmp_path)
     with serving(tmp_path) as served:
         page = served.client.get("/take/habits")
-        assert (page.status, page.body.decode()) == (200, app.survey_page(entry.collection, entry.row.trust))
-        assert app.survey_headers(entry.collection).items() <= page.headers.items()
+        assert (page.status, page.body.decode()) == (200, served_pages.survey_page(entry.collection, entry.row.trust))
+        assert served_pages.survey_headers(entry.collection).items() <= page.headers.items()
         for script in ("index.js", "survey/take.js", "survey/take.css"):
             found = served.client.get(f"/static/{script}")
             assert (found.status, found.headers["x-content-type-options"]) == (200, "nosniff")
-            assert found.body == (app.scripts() / script).read_bytes()  # type: ignore[operator]
+            assert found.body == (served_pages.scripts() / script).read_bytes()  # type: ignore[operator]
         assert served.client.get("/take/unknown").status == served.client.get("/embed/habits").status == 404
         added_envelope(tmp_path, withdraw(entry.row.envelope, [key()]))
         wait_until(lambda: b"was withdrawn" in served.client.get("/take/habits").body)
@@ -143,7 +143,7 @@ def test_metrics_count_reports_and_nobody(tmp_path: Path) -> None:
 
 
 def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture) -> None:
-    from discreet.collector import app
+    from discreet.collector import endpoints
     from discreet.collector.logs import write_logs
 
     added(tmp_path)
@@ -153,7 +153,7 @@ def test_a_defect_shows_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         raise ValueError("the secret of somebody")
 
     with serving(tmp_path, demo=True) as served:
-        monkeypatch.setattr(app, "attestation_of", broken)
+        monkeypatch.setattr(endpoints, "attestation_page", broken)
         answer = served.client.get("/collections/habits/about")
     assert (answer.status, answer.json["error"]) == (500, "defect")
     printed = "".join(capfd.readouterr())

@@ -395,7 +395,7 @@ class Collector(RuleBasedStateMachine):
         version, token = self.versions[name, number], data.draw(st.sampled_from(["", *self.tokens, made, made]))
         good = self.tokens.get(token, False)
         given = {"authorization": f"Bearer {token}"} if token else {}
-        status, body = self.request("GET", f"/collections/{name}/estimates?version={number}", **given)
+        status, body = self.request("GET", f"/collections/{name}/estimates.json?version={number}", **given)
         if not good:
             # Five wrong tokens a minute.
             assert status in {401, 429}

@@ -11,7 +11,7 @@ from collectors import added, ids, put, records
 from test_sealing import seal
 
 from chances import beyond_among
-from discreet.collector import app
+from discreet.collector import served_pages
 from discreet.collector.documents.publications import collection_publication as planned
 from discreet.collector.documents.publications import most_answers, sentences_on_published
 from discreet.collector.sealing import sealed_folder
@@ -102,7 +102,7 @@ def test_later_versions_say_that_earlier_ones_add_to_it() -> None:
 
 def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     entry = added(tmp_path, least=1000)
-    text = " ".join(app.survey_page(entry.collection, entry.row.trust).split())
+    text = " ".join(served_pages.survey_page(entry.collection, entry.row.trust).split())
     assert "use at least 1,000 answers" in text
     found = re.search(r"which of two protected answers is yours can be at most (\d+)% sure .* 1 in 1,000,000", text)
     assert found is not None
@@ -114,7 +114,7 @@ def test_people_read_a_chance_before_they_answer(tmp_path: Path) -> None:
     assert "You must trust the collector" in text
     assert "all your answers" not in text
     again = added(tmp_path / "fresh", least=1000, answers="fresh", lifetime=2.0)
-    assert "all your answers together, at most 2." in app.survey_page(again.collection, again.row.trust)
+    assert "all your answers together, at most 2." in served_pages.survey_page(again.collection, again.row.trust)
 
 
 def test_a_sealed_folder_says_itself_how_people_are_in_it(tmp_path: Path) -> None:

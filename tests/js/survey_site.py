@@ -14,7 +14,7 @@ from msgspec import structs
 
 from collector_double import served
 from discreet import Domain, Question, Questionnaire, RandomizedResponse, Survey
-from discreet.collector import app
+from discreet.collector import served_pages
 from discreet.collector.documents.publications import facts_on_published
 from discreet.collector.documents.signing import Terms, sign, sign_survey, withdraw
 from discreet.core.random import WORD_RANGE
@@ -150,8 +150,8 @@ class SurveySite:
             collection = self.collection(name)
             return (
                 200,
-                app.survey_page(collection, [public_key(self.key)]).encode(),
-                app.survey_headers(collection),
+                served_pages.survey_page(collection, [public_key(self.key)]).encode(),
+                served_pages.survey_headers(collection),
             )
         if kind == "static" and (JS / name).is_file():
             return 200, (JS / name).read_bytes(), {"content-type": mimetypes.guess_type(name)[0] or ""}
