@@ -66,7 +66,6 @@ def test_from_a_signature_to_a_withdrawal() -> None:
     assert "signature.not-trusted" in refusal(*second)
     done("collection", "withdraw", "next.json", "--key", "key.pem", "-o", "gone.json")
     assert (document("gone.json")["state"], document("gone.json")["version"]) == ("withdrawn", 3)
-    assert "spread.on-page" in refusal(*SIGN, "--page", "--spread", "10m", "-o", "page.json")
 
 
 def test_a_document_does_not_steer_the_terminal() -> None:

@@ -27,7 +27,7 @@ def imported(code: str) -> set[str]:
         ("", set()),
         ("estimate", {"numpy", "pyarrow", "msgspec", "cryptography"}),
         ("collection sign", {"numpy", "msgspec", "cryptography"}),
-        ("collector list", {"numpy", "pyarrow", "msgspec", "cryptography"}),
+        ("collector status", {"numpy", "pyarrow", "msgspec", "cryptography"}),
     ],
 )
 def test_help_imports_little(verb: str, needed: set[str]) -> None:

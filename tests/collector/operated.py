@@ -30,7 +30,7 @@ EPOCH, LEAST = 60, 100
 STAGGERED, FIRST_END, BETWEEN = 5, 3, 7
 """Collections whose epochs end one after the other; seconds to the first end, and between them."""
 VERBS = (
-    "add", "list", "status", "check", "token add", "token list", "token end", "seal", "seal --epoch", "backup",
+    "add", "status", "check", "token add", "token list", "token end", "seal", "seal --epoch", "backup",
     "backup --sealed-only", "purge",
 )  # fmt: skip
 """The verbs of ``discreet collector``, and their forms, each of which is run beside the server."""
@@ -301,7 +301,7 @@ class Operated:
         name, targets = self._extra.pop(), self.senders.targets
         self.senders.targets = {id_: (other, start) for id_, (other, start) in targets.items() if other != name}
         done = self._tried("purge", [name, "--yes"], kill=kill) is not None or not kill
-        if not done and name in {one["name"] for one in self._tried("list", [])["collections"]}:
+        if not done and name in {one["name"] for one in self._tried("status", [])["collections"]}:
             self._tried("purge", [name, "--yes"])
         for at in [at for at in list(self.senders.sent.of) if at[0] == name]:
             rows = self.senders.sent.of[at].copy()

@@ -55,11 +55,11 @@ def test_adding_listing_and_withdrawing(tmp_path: Path, signed: Path) -> None:
     notice.write_bytes(withdraw(signed.read_bytes(), [key()], trust=TRUST))
     assert told("collector", "add", notice, *TRUSTED, *data)["state"] == "withdrawn"
     assert "version.not-newer" in run("collector", "add", other, *TRUSTED, *data).stderr
-    assert [(one["version"], one["state"]) for one in told("collector", "list", *data)["collections"]] == [
+    assert [(one["version"], one["state"]) for one in told("collector", "status", *data)["collections"]] == [
         (1, "open"),
         (2, "withdrawn"),
     ]
-    assert "withdrawn" in run("collector", "list", *data).stdout
+    assert "withdrawn" in run("collector", "status", *data).stdout
     assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
 
 

@@ -33,7 +33,7 @@ def test_the_collector_answers_as_the_verb_itself_would(tmp_path: Path) -> None:
     folder = DataFolder(tmp_path)
     entry = added(tmp_path)
     put(tmp_path, entry, [(ids(60), records(entry, 60))])
-    alone = {name: ask(folder, name) for name in ("list", "status", "token list", "check")}
+    alone = {name: ask(folder, name) for name in ("status", "token list", "check")}
     with serving(tmp_path) as served:
         assert {name: ask(folder, name) for name in alone} == alone
         token = ask(folder, "token add", name="ana", role="analyst", days=None)["token"]
@@ -78,9 +78,9 @@ def test_a_defect_is_told_without_what_was_asked(tmp_path: Path, monkeypatch: py
         raise RuntimeError("secret of somebody")
 
     with serving(tmp_path):
-        monkeypatch.setattr(operations, "OPERATIONS", {**OPERATIONS, "list": broken})
+        monkeypatch.setattr(operations, "OPERATIONS", {**OPERATIONS, "status": broken})
         with pytest.raises(DataError, match="this is a defect of the collector") as caught:
-            ask(DataFolder(tmp_path), "list")
+            ask(DataFolder(tmp_path), "status")
         assert "secret" not in str(caught.value)
         for question in (b"", b"{", b"[]", b'{"operation": 3}', b'{"operation": "none", "given": {}}'):
             with Client(str(tmp_path / "collector.sock"), "AF_UNIX") as connection:
@@ -113,7 +113,7 @@ def test_a_verb_waits_for_another_verb(tmp_path: Path) -> None:
     thread.start()
     held.wait(20)
     threading.Timer(0.3, go.set).start()
-    assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+    assert len(ask(DataFolder(tmp_path), "status")["collections"]) == 1
     thread.join()
 
 
@@ -124,11 +124,11 @@ def test_a_socket_that_a_killed_collector_left_is_in_nobodys_way(tmp_path: Path)
     stale = socket.socket(socket.AF_UNIX)
     stale.bind(str(tmp_path / "collector.sock"))
     stale.close()
-    assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+    assert len(ask(DataFolder(tmp_path), "status")["collections"]) == 1
     with keeping(tmp_path), pytest.raises(ParameterError, match=r"folder.busy"):
-        ask(DataFolder(tmp_path), "list")
+        ask(DataFolder(tmp_path), "status")
     with serving(tmp_path):
-        assert len(ask(DataFolder(tmp_path), "list")["collections"]) == 1
+        assert len(ask(DataFolder(tmp_path), "status")["collections"]) == 1
 
 
 @pytest.mark.usefixtures("impatient")
@@ -149,7 +149,7 @@ def test_without_a_socket_it_serves_and_verbs_say_why_they_cannot_ask(
         with serving(folder) as served:
             assert served.client.post(frame(entry)).status == 202
             with pytest.raises(ParameterError, match=why) as caught:
-                ask(DataFolder(folder), "list")
+                ask(DataFolder(folder), "status")
             assert caught.value.code == ("folder.busy" if case == "not made" else "socket.not-usable")
     assert len(kept(folder)) == 1
 
@@ -164,11 +164,11 @@ def test_a_file_system_or_system_without_locks_is_said(tmp_path: Path, monkeypat
     with monkeypatch.context() as patched:
         patched.setattr(fcntl, "flock", refused)
         with pytest.raises(ParameterError, match=r"folder\.not-lockable"):
-            ask(DataFolder(tmp_path), "list")
+            ask(DataFolder(tmp_path), "status")
     with monkeypatch.context() as patched:
         patched.setitem(sys.modules, "fcntl", None)
         with pytest.raises(ParameterError, match=r"system.without-locks"):
-            ask(DataFolder(tmp_path), "list")
+            ask(DataFolder(tmp_path), "status")
 
 
 def test_a_collector_that_ends_before_it_answers_is_not_asked_again(

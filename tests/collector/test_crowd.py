@@ -28,8 +28,8 @@ def test_the_devices_answer(demo: Demo, tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     said: list[str] = []
     crowd = Crowd(demo.collection, said.append, devices=PEOPLE)
-    crowd.start()
     with serving(tmp_path / "data", demo=True, listen=demo.collection.collectors[0].removeprefix("http://")) as served:
+        crowd.start()
         crowd.join(60)
         assert sum(served.app.keeper.pending().values()) == PEOPLE
     assert said[0].startswith(f"{PEOPLE} of {PEOPLE} simulated devices have answered. ")

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from discreet.collector.access import Rates
-from discreet.collector.settings import REMOVED, Settings, load_settings
+from discreet.collector.settings import Settings, load_settings
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
 from packing import each
-from refusals import refused
 
 
 def test_flags_go_over_environment_and_these_over_the_file(tmp_path: Path) -> None:
@@ -60,15 +59,6 @@ def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> N
     path.write_text(text)
     with pytest.raises(ParameterError, match=said):
         load_settings(path, environment={})
-
-
-@pytest.mark.parametrize("name", REMOVED)
-def test_settings_that_were_removed_are_refused_by_name(tmp_path: Path, name: str) -> None:
-    path = tmp_path / "collector.toml"
-    path.write_text(f'{name} = "https://user:secret@example.org"')
-    for given in ({"path": path, "environment": {}}, {"environment": {f"DISCREET_COLLECTOR_{name.upper()}": "x"}}):
-        message = refused(ParameterError, lambda given=given: load_settings(**given), "secret")
-        assert message == f"The setting {name} was removed. {REMOVED[name]}. [setting.removed]"
 
 
 @pytest.mark.parametrize("given", [{"behind_proxy": True}, {"insecure": True}])

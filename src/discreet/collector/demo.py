@@ -7,10 +7,8 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.request import ProxyHandler, build_opener
 
 import msgspec
 import numpy as np
@@ -22,7 +20,7 @@ from discreet.collector.operations import add
 from discreet.collector.simulated_devices import frames
 from discreet.collector.storage.folder import DataFolder
 from discreet.core.random import SeededRandom
-from discreet.device.protocol.collection import OPEN, SHORTEST_EPOCH, Collection, Epochs, open_envelope
+from discreet.device.protocol.collection import SHORTEST_EPOCH, Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key
 from discreet.device.sending import post
 from discreet.errors import DataError, DiscreetError
@@ -30,7 +28,6 @@ from discreet.formats.plan import Plan, PlanDocument
 
 DEVICES = 300
 
-_READY_SECONDS, _LOOK_SECONDS, _SEAL_SECONDS = 30.0, 0.25, 30.0
 # Devices that send at a time.
 _AT_ONCE = 8
 # Sensitive answers are rarer than others.
@@ -58,30 +55,13 @@ class Crowd(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Answer when the collector is ready, and say when the estimate follows."""
+        """Answer, and say when the estimate follows. Its socket takes requests before the collector has started."""
         try:
-            if not self._until(self._is_ready, _READY_SECONDS) and not self._ended.is_set():
-                raise DataError("collector.not-ready", seconds=_READY_SECONDS)
             self._answer()
         except DiscreetError as error:
             log("demonstration_failed", level="error", reason=str(error))
         except Exception as error:
             log("defect", level="error", place=place_of(error))
-
-    def _until(self, holds: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something holds; return False if the end or the deadline came first."""
-        deadline = time.monotonic() + seconds
-        while not holds():
-            if self._ended.wait(_LOOK_SECONDS) or time.monotonic() > deadline:
-                return False
-        return True
-
-    def _is_ready(self) -> bool:
-        # No proxy knows this machine by that name.
-        opened, address = build_opener(ProxyHandler({})), f"{self._collection.collectors[0]}/health/ready"
-        with suppress(OSError), opened.open(address, timeout=1) as answer:
-            return bool(answer.status == 200)
-        return False
 
     def _answer(self) -> None:
         """Let every device answer and send, unless the end comes first."""
@@ -99,7 +79,7 @@ class Crowd(threading.Thread):
         packed = frames(self._collection, people, epoch, SeededRandom(int(generator.integers(1 << 62))), most=1)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             sent = sum(pool.map(send, packed))
-        if not self._ended.is_set():
+        if sent and not self._ended.is_set():
             seconds = self._collection.window(epoch)[2] - time.time()
             self._say(
                 f"{sent} of {self._devices} simulated devices have answered. The collector seals their reports in "
@@ -136,24 +116,14 @@ class Demo:
 
 
 def prepare(folder: DataFolder, origin: str) -> Demo:
-    """Return the collection of a demonstration at an origin; the one of before, if it still runs there."""
+    """Return the collection of a demonstration at an origin, a next version if the folder has one already."""
     place = folder.path / "demo-key.pem"
     key = public_key(read_key(place)) if place.exists() else new_key(place)
     with Keeper(folder) as keeper:
-        rows = [row for row in keeper.store.collections() if row.name == NAME]
-        newest = max(rows, key=lambda row: row.version, default=None)
-        if newest is not None:
-            known = open_envelope(newest.envelope, newest.trust)
-            if (
-                known.state == OPEN
-                and known.listed
-                and known.collectors == (origin,)
-                and known.epochs.end > time.time() + SHORTEST_EPOCH
-            ):
-                return Demo(known, key)
-        envelope = _signed(place, origin, 1 if newest is None else newest.version + 1)
+        before = max((row.version for row in keeper.store.collections() if row.name == NAME), default=0)
+        envelope = _signed(place, origin, before + 1)
         add(keeper, envelope, [key])
-        return Demo(open_envelope(envelope, [key]), key)
+    return Demo(open_envelope(envelope, [key]), key)
 
 
 def _signed(key: Path, origin: str, version: int) -> bytes:

@@ -91,7 +91,7 @@ def _status(keeper: Keeper) -> dict[str, Any]:
     for sealed in keeper.store.seals():
         counts = {"sealed": sealed.n, "duplicates": sealed.duplicates, "conflicts": sealed.conflicts}
         epochs.append({**_epoch(names, sealed.collection, sealed.epoch, sealed.last), **none, **counts})
-    return {"epochs": epochs}
+    return {"collections": [_named(row) for row in keeper.store.collections()], "epochs": epochs}
 
 
 def _epoch(names: Mapping[int, tuple[str, int]], key: int, first: int, last: int) -> dict[str, Any]:
@@ -155,7 +155,6 @@ def _end_token(keeper: Keeper, *, name: str) -> dict[str, Any]:
 
 OPERATIONS: Mapping[str, Callable[..., dict[str, Any]]] = {
     "add": _add,
-    "list": lambda keeper: {"collections": [{**_named(row), "added": row.added} for row in keeper.store.collections()]},
     "status": _status,
     "seal": _seal,
     "token add": _add_token,

@@ -4,7 +4,7 @@ import base64
 import ipaddress
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +19,6 @@ _PREFIX = "DISCREET_COLLECTOR_"
 _SEPARATOR = "__"
 _KEY_BYTES = 32
 _LISTS = ("trust", "embed_origins")
-REMOVED = {
-    "database": "A collector stores reports in files of the folder that the setting data names",
-    "copies": "Copy the folder sealed/ with the program of your object store, such as aws s3 sync",
-    "log_key": "People compare the collection's number, which the survey page and discreet collection show print",
-    "gateway": "Run a proxy that hides addresses in front of the collector, at another party",
-}
-"""Settings of earlier versions, and what to use instead."""
 
 
 class ServiceLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -148,7 +141,6 @@ def load_settings(
         ParameterError: if there is no such file, a setting is unknown, or one cannot be used; it names the place.
     """
     table = _from_file(path)
-    refuse_removed(table)
     try:
         # Judged first, so that text is taken for a number from the environment only.
         msgspec.convert(table, Settings)
@@ -157,17 +149,6 @@ def load_settings(
         return msgspec.convert(table, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise ParameterError("settings.wrong-value", reason=error) from None
-
-
-def refuse_removed(names: Iterable[str]) -> None:
-    """Refuse settings that were removed.
-
-    Raises:
-        ParameterError: if there is one; it says what to use instead.
-    """
-    for name in names:
-        if name in REMOVED:
-            raise ParameterError("setting.removed", name=name, instead=REMOVED[name])
 
 
 def _from_file(path: Path | None) -> dict[str, Any]:
@@ -187,7 +168,6 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if not variable.startswith(_PREFIX):
             continue
         name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
-        refuse_removed([name])
         if name not in Settings.__struct_fields__:
             raise ParameterError("setting.unknown", name=variable, near=suggestion(name, Settings.__struct_fields__))
         part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text

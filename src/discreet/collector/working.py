@@ -1,18 +1,15 @@
-"""Work in a process of its own: sealing and checks, so that intake neither waits nor grows.
+"""Work in a process of its own: sealing and checks, so that intake neither waits nor grows."""
 
-A job is a function with its arguments. Both are pickled, and so is the answer. They go through pipes that only this
-process and the process it started have.
-"""
-
+import multiprocessing
 import os
-import pickle
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from typing import Any
 
 from discreet.errors import DiscreetError
+
+_CONTEXT = multiprocessing.get_context("spawn")
 
 
 class JobError(DiscreetError, RuntimeError):
@@ -23,7 +20,7 @@ class Workers:
     """Processes of jobs, which end when this one does."""
 
     def __init__(self) -> None:
-        self.running: set[subprocess.Popen[bytes]] = set()
+        self.running: set[Any] = set()
         # A signal may come while this thread stops them already.
         self._lock = threading.RLock()
         self._stopped = False
@@ -34,31 +31,24 @@ class Workers:
         Raises:
             JobError: if it fails, or is stopped.
         """
+        ours, theirs = _CONTEXT.Pipe(duplex=False)
+        process = _CONTEXT.Process(target=_work, args=(theirs, job, args))
         with self._lock:
             if self._stopped:
                 raise JobError("job.stopped")
-            # Nobody writes to this pipe: it ends with this process, however that ends.
-            theirs, ours = os.pipe()
-            process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(theirs)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[theirs],
-            )
-            os.close(theirs)
+            process.start()
             self.running.add(process)
+        theirs.close()
         try:
-            written, _ = process.communicate(pickle.dumps((job, args)))
+            answer, refusal = ours.recv()
+        except EOFError:
+            raise JobError("job.failed") from None
         finally:
             process.kill()
-            process.communicate()
-            os.close(ours)
+            process.join()
+            ours.close()
             with self._lock:
                 self.running.discard(process)
-        if process.returncode:
-            raise JobError("job.failed")
-        answer, refusal = pickle.loads(written)
         if refusal:
             raise JobError("job.refused", reason=refusal)
         return answer
@@ -71,24 +61,24 @@ class Workers:
                 process.kill()
 
 
-def _end_with(pipe: int) -> None:
-    """End this process when the other end of a pipe is closed."""
-    os.read(pipe, 1)
+def _end_with_parent() -> None:
+    """End this process when the process that started it has ended, however that ends."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)
 
 
-if __name__ == "__main__":
-    threading.Thread(target=_end_with, args=[int(sys.argv[1])], daemon=True).start()
-    # What a library prints goes nowhere, and not into the answer.
-    answers = os.dup(sys.stdout.fileno())
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    answer, refusal = None, ""
+def _work(answers: Connection, job: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Do a job, and send its answer; nothing that a library prints, or an error quotes, gets into a log."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (1, 2):
+        os.dup2(nowhere, stream)
     try:
-        job, args = pickle.load(sys.stdin.buffer)
-        answer = job(*args)
+        answers.send((job(*args), ""))
     except DiscreetError as error:
-        refusal = error.sentence()
+        answers.send((None, error.sentence()))
     except OSError as error:
         refusal = f"the system refused to read or write: {error.strerror or type(error).__name__}."
-    with os.fdopen(answers, "wb") as file:
-        pickle.dump((answer, refusal), file)
+        answers.send((None, refusal))

@@ -82,7 +82,6 @@ class Terms:
         people: devices expected; needed for permanent answers.
         linkable: allow permanent reports that are as good as names.
         listed: whether collectors list it for everybody.
-        page: whether people answer on a page; it is not in the document.
         language: of the texts, and of the plan's labels.
         question: that is asked; empty for the title.
         languages: the texts in other languages; see `read_texts`.
@@ -105,7 +104,6 @@ class Terms:
     people: int | None = None
     linkable: bool = False
     listed: bool = False
-    page: bool = False
     language: str = BASE
     question: str = ""
     languages: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -213,15 +211,13 @@ def sign(
         survey: the survey, if the collection is one of its questions; None for a single question.
 
     Raises:
-        ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many,
-            permanent reports would be as good as names, or a page would have to send when it is closed.
+        ParameterError: if the plan protects nobody or does not keep its promise, the terms allow no answer or too many
+            or permanent reports would be as good as names.
         FieldError: if what people read has invisible characters.
         SamplerError: if devices cannot draw under the plan.
     """
     mechanism = plan.mechanism()
     _refuse_unkept(mechanism)
-    if terms.page and terms.spread:
-        raise ParameterError("spread.on-page", argument="spread", spread=terms.spread)
     memo = {} if terms.memo is None else _memo_of(terms, mechanism)
     lifetime = _lifetime(terms, terms.memo or mechanism.epsilon)
     _refuse_names(terms, mechanism)
@@ -389,7 +385,7 @@ def _without_none(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def terms_of(collection: Collection) -> Terms:
-    """Return the terms of a collection, for a next version; ``people`` and ``page`` are not among them."""
+    """Return the terms of a collection, for a next version; ``people`` is not among them."""
     names = ("name", "title", "purpose", "contact", "answers", "epochs", "collectors", "lifetime", "late", "spread")
     more = ("least", "retention", "simulated", "linkable", "listed", "language", "question", "languages")
     memo = None if collection.memo is None else collection.memo.epsilon

@@ -82,8 +82,6 @@ class _Terms(OptionGroup):
     listed: bool | None = option(
         "--listed/--unlisted", default=None, help="List this collection publicly. [default: unlisted]"
     )
-    page: bool = option("--page", is_flag=True, help="People answer on a web page, without --spread.")
-
     texts: Path | None = option(
         "--texts", type=InputFile(), help="TOML file with a question, and tables such as [languages.de]. [none]"
     )
@@ -182,7 +180,7 @@ def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of terms to a verb; a term without an option stays as it was."""
     decorated: Any = _Terms.options(verb)
     for term in decorated.__click_params__[-len(fields(_Terms)) :]:
-        term.help = term.help if term.name == "page" else f"{term.help.partition(' [')[0]} [the same]"
+        term.help = f"{term.help.partition(' [')[0]} [the same]"
     return decorated  # type: ignore[no-any-return]
 
 

@@ -114,23 +114,16 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     show(facts, [sentence], whole=True)
 
 
-@collector.command("list", epilog="Example: discreet collector list --data collector-data")
-@_Place.options
-def list_collections(*, place: _Place) -> None:
-    """List the collections, all versions."""
-    facts = place.asked("list")
-    cells = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
-    show(facts, [ResultTable.of("Collections", ["name", "version", "state", "id"], cells, left=4)])
-
-
 @collector.command(epilog="Example: discreet collector status --data collector-data")
 @_Place.options
 def status(*, place: _Place) -> None:
-    """Show how many reports wait and are sealed, by epoch."""
+    """List the collections, and how many reports wait and are sealed, by epoch."""
     facts = place.asked("status")
+    rows = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
     cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
-    show(facts, [ResultTable.of("Epochs", headings, cells, left=2)])
+    known = ResultTable.of("Collections", ["name", "version", "state", "id"], rows, left=4)
+    show(facts, [known, ResultTable.of("Epochs", headings, cells, left=2)])
 
 
 def _spelled(batch: dict[str, Any]) -> str:
