@@ -60,13 +60,13 @@ def page_headers(style: str = "'self'", **sources: str) -> dict[str, str]:
 
     Args:
         style: the source of its style.
-        sources: further sources, by the kind of what is loaded, with _ for -.
+        sources: further sources, by directive of the policy, with _ for -.
     """
     none = dict.fromkeys(("base_uri", "form_action", "frame_ancestors"), "'none'")
     policy = {"default_src": "'none'", "style_src": style, "img_src": "data:", **sources, **none}
     return {
         "content-type": "text/html; charset=utf-8",
-        "content-security-policy": "; ".join(f"{name.replace('_', '-')} {found}" for name, found in policy.items()),
+        "content-security-policy": "; ".join(f"{name.replace('_', '-')} {origins}" for name, origins in policy.items()),
         "cross-origin-opener-policy": "same-origin",
         "referrer-policy": "no-referrer",
         "x-content-type-options": "nosniff",
