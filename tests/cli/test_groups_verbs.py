@@ -62,7 +62,7 @@ def reports_of(folder: Path) -> tuple[Any, Any]:
     return mechanism, mechanism.obfuscate(VALUES, random=dc.SeededRandom(1))
 
 
-@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+@pytest.mark.filterwarnings("ignore:These columns are not read")
 @pytest.mark.parametrize("method", ["linear", "mle"])
 def test_groups_are_those_of_python(folder: Path, method: str) -> None:
     line = f"estimate plan.toml all.parquet --by region --small leave-out --method {method}"
@@ -100,11 +100,11 @@ def test_two_collections_two_groups_and_known_shares_are_compared(folder: Path, 
     assert columns(given)["second"] == [0.5, 0.0, 0.5]
     forest = tmp_path / "forest.svg"
     printed = run(*placed(folder, "compare plan.toml north.parquet south.parquet"), "--plot", forest).stdout
-    assert "2 of 3 values differ significantly (fdr, 0.05)" in printed
+    assert "2 of 3 values differ significantly (FDR at most 0.05)" in printed
     assert forest.read_text().startswith("<svg")
 
 
-@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+@pytest.mark.filterwarnings("ignore:These columns are not read")
 def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     """Every option of the verb regress shows in what it prints or writes."""
     mechanism, reports = reports_of(folder)
@@ -137,10 +137,10 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
     pq.write_table(pq.read_table(folder / "all.parquet").replace_schema_metadata(None), bare)
     words = ["regress", folder / "plan.toml", bare, "--on", "age"]
     assert "--trust-plan" in refusal(*words)
-    assert "caller's word" in run(*words, "--trust-plan").stdout
+    assert "because the caller states this" in run(*words, "--trust-plan").stdout
 
 
-@pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+@pytest.mark.filterwarnings("ignore:These columns are not read")
 @each(
     "line, words",
     [
@@ -158,7 +158,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("compare plan.toml all.parquet", "reports.wrong-number"),
         (
             "compare plan.toml all.parquet --by age --groups 1 9",
-            "The groups are 1, 2. [groups.unknown]",
+            "Groups with enough reports: 1, 2. [groups.unknown]",
         ),
         ("compare plan.toml all.parquet --by sex --given shares.csv", "option.not-here"),
         ("compare plan.toml all.parquet --groups f m", "option.idle"),

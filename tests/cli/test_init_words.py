@@ -42,7 +42,7 @@ def test_protection_spreads_to_labels_that_read_alike(tmp_path: Path, name: str)
         done("init", source, "--column", "x", "--sensitive", "krank", "--epsilon", 1, "-o", tmp_path / "a.toml").split()
     )
     assert "Also protected in x, because they read like a protected label: 'Krank'." in text
-    assert "--merge makes one label of those that read alike; --exact keeps" in text
+    assert "--merge makes one label of labels that read alike; --exact treats" in text
     assert "60 of 360 rows write a label of x differently; obfuscate --as-read reads them as the label." in text
 
 

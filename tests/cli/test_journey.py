@@ -131,7 +131,7 @@ def test_verify_says_what_was_recomputed(tmp_path: Path, name: str) -> None:
 
 def test_the_verdict_says_that_blocks_were_not_counted(tmp_path: Path) -> None:
     """Translates modulo 2^24 are too many blocks even of two values; modulo 7 they are few."""
-    stated = "The promise holds as stated: its blocks were not counted."
+    stated = "The promise holds if pi and rho are as the law states: the blocks were not counted."
     for modulus, said in ((1 << 24, stated), (7, "The promise holds.")):
         mechanism = dc.TranslateResponse(dc.Domain(["yes", "no"]), 2.0, modulus=modulus, base=[0, 1, 3])
         plan = tmp_path / f"{modulus}.toml"

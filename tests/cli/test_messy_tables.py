@@ -65,7 +65,7 @@ def test_values_are_refused_or_taken_as_they_read_and_counted(name: str, tmp_pat
     codes, facts = clear(tmp_path, domain, table, "--column", APART, "--as-read")
     assert codes == [1, 1, 1, 0, 2, 2]
     assert [(read["label"], read["values"]) for read in facts["read_as"]] == [(COMPOSED, 1), ("krank", 2)]
-    assert facts["left_out"] == {"are taken for the label that they read like": 3}
+    assert facts["left_out"] == {"count as the label that reads alike": 3}
 
 
 def test_surveys_take_values_as_they_read(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_values_on_standard_input(text: str, form: str, tmp_path: Path) -> None:
 
 # Numbers that were float32
 
-NOTE = "were float32 before they were float64"
+NOTE = "were float32 before they became float64"
 NUMBERS = "number = { low = 0, high = 1, bins = 10 }\nsensitive = [[0.7, 1]]\n"
 
 

@@ -113,7 +113,7 @@ def test_kept_columns_are_stated_beside_the_estimate_alone(files: Files) -> None
     assert facts["publication"]["n"] == 600
     assert (facts["publication_with_columns"]["n"], facts["publication_with_columns"]["batches"]) == (100, 3)
     shown = statement("estimate", files.plan, files.reports)
-    assert "Readers of this estimate and the columns beside the reports too (region), or the files" in shown
+    assert "Readers of this estimate with the columns beside the reports (region) or the files" in shown
     ages = [*range(20, 50)] * 20
     drawn(files, region=REGIONS, age=ages)
     by = stated("estimate", files.plan, files.reports, "--by", "region")
@@ -159,7 +159,7 @@ def test_sealed_batches_of_a_tally_are_batches_still(files: Files) -> None:
 
 
 def test_reports_of_no_known_batch_have_their_condition(files: Files) -> None:
-    unnamed = "Some of the reports belong to no batch with a name"
+    unnamed = "Some reports belong to no named batch"
     reports = drawn(files)
     lines = files.folder / "r.jsonl"
     write_reports(lines, files.mechanism, dc.read_reports(reports, files.mechanism))
@@ -176,5 +176,5 @@ def test_files_on_somebodys_word_are_a_condition(files: Files) -> None:
     assert result.exit_code == 0
     shown = " ".join(result.output.split())
     assert "As you state, 2 of 5 values are protected with epsilon 1.5" in shown
-    assert "and that none is simulated, is your statement: --trust-plan." in shown
+    assert "With --trust-plan, you state that the files hold reports of this plan" in shown
     assert "This assumes 600 different people" in shown

@@ -71,10 +71,10 @@ def flawed_frames(entry: Any) -> dict[str, bytes]:
     """Frames of three reports, of which the second is flawed each time, under its reason."""
     good = records(entry, 3)
     flaws = {
-        "are of a kind that this collection does not have": [7, 0],
+        "have an unknown tag byte, or a tag that this collection does not use": [7, 0],
         "have a symbol outside 0..1": [1, 2],
         "have a clear outside 0..3": [2, 4],
-        "give a sensitive value in clear": [2, 3],
+        "have a sensitive value in clear": [2, 3],
     }
     made = {}
     for reason, record in flaws.items():

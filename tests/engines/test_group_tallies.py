@@ -24,7 +24,7 @@ ULDP = dc.Domain(["flu", "hiv", "none", "cold"], sensitive=["hiv", "flu"])
 
 
 RR = dc.RandomizedResponse(ULDP, 1.0)
-pytestmark = pytest.mark.filterwarnings("ignore:Columns that reports of this plan do not have are not read")
+pytestmark = pytest.mark.filterwarnings("ignore:These columns are not read")
 PEOPLE = 3000
 RANDOM = np.random.default_rng(4)
 REGION = RANDOM.choice(["east", "north", "süd"], PEOPLE)

@@ -106,7 +106,7 @@ def test_values_that_blocks_do_not_tell_apart_have_the_tallys_intervals() -> Non
     reports = mechanism.obfuscate_codes(np.arange(600) % 12, random=SeededRandom(4))
     linear, mle = (estimate(mechanism, reports, method=method) for method in ("linear", "mle"))
     np.testing.assert_array_equal(mle.limits(), linear.limits())
-    assert mle.remark == "The blocks do not tell all values apart; intervals are those of the tally."
+    assert mle.remark == "The blocks do not distinguish all values, so intervals come from the tally."
     assert mle.remark in repr(mle)
     assert linear.remark == ""
 

@@ -79,7 +79,7 @@ def test_errors_of_values_say_how_much_the_method_scatters(mechanism: Mechanism)
     away = np.sqrt(((estimates - P) ** 2).mean(axis=0))
     assert np.median(stated / estimates.std(axis=0)) > 0.9
     assert 0.7 < np.median(stated / away) < 1.5
-    assert found[0].remark.startswith("Standard errors of single values say how much the method scatters")
+    assert found[0].remark.startswith("Standard errors of single values only measure")
     linear = dc.estimate(mechanism, tally_of(mechanism, 20_000, 0))
     np.testing.assert_array_equal(found[0].interval(), linear.interval())
     plain = dc.estimate(mechanism, tally_of(mechanism, 20_000, 0), method="smooth", limits="linear")

@@ -193,6 +193,6 @@ def test_sums_of_values_with_shared_bots_are_those_of_the_intermediate_estimate(
     found = estimate_personalized(plan, plan.common.obfuscate_codes(codes, random=SeededRandom(1)))
     for ask in (lambda: found.estimate.total(np.arange(found.estimate.domain.size) < 2), found.estimate.covariance):
         said = refused(ParameterError, ask)
-        assert "take `intermediate` of the result" in said
+        assert "Use `intermediate` of the result" in said
         assert "hash" not in said
     assert found.intermediate.total(np.arange(found.intermediate.domain.size) < 2).standard_error > 0

@@ -60,7 +60,7 @@ def test_a_long_line_is_one_bad_row(read: Any, tmp_path: Path) -> None:
     assert "Report 30 is not valid JSON" in refused(DataError, lambda: read(REPORTING, path))
     found = read(REPORTING, Sources(path, bad_share=0.1))
     left_out = found.left_out if isinstance(found, TallyResult) else found[1]
-    assert left_out == {"are no reports of this form": 2}
+    assert left_out == {"do not have the form of a report": 2}
 
 
 def test_what_compressed_reports_take_in_memory_is_what_they_say(tmp_path: Path) -> None:

@@ -56,44 +56,44 @@ GOOD: dict[str, dict[str, Any]] = {
 BAD: list[tuple[str, dict[str, Any], str]] = [
     ("rr", {"symbol": 300}, "have a symbol outside 0..299"),
     ("rr", {"symbol": 65_001}, "have a symbol outside 0..299"),
-    ("unary", {"bits": bytes(37) + b"\x10"}, "hold a block that no device can send"),
-    ("unary", {"bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
-    ("clear-bits", {"bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
-    ("clear-bits", {"clear": CLEAR, "bits": bytes(37) + b"\x80"}, "hold a block that no device can send"),
-    ("clear-bits", {"clear": CLEAR}, "lack their block"),
-    ("clear-bits", {}, "lack their block"),
+    ("unary", {"bits": bytes(37) + b"\x10"}, "have a block that no device can send"),
+    ("unary", {"bits": bytes(37) + b"\x80"}, "have a block that no device can send"),
+    ("clear-bits", {"bits": bytes(37) + b"\x80"}, "have a block that no device can send"),
+    ("clear-bits", {"clear": CLEAR, "bits": bytes(37) + b"\x80"}, "have a block that no device can send"),
+    ("clear-bits", {"clear": CLEAR}, "have no block"),
+    ("clear-bits", {}, "have no block"),
     ("subset", {"members": [131, 207, 300]}, "have a members outside 0..299"),
     ("subset", {"members": [131, 207, 65_001]}, "have a members outside 0..299"),
-    ("subset", {"members": [207, 131, 271]}, "hold a block that no device can send"),
-    ("subset", {"members": [131, 207, 207]}, "hold a block that no device can send"),
-    ("hashing", {"alpha": 0, "beta": 607, "bucket": 811}, "hold a block that no device can send"),
+    ("subset", {"members": [207, 131, 271]}, "have a block that no device can send"),
+    ("subset", {"members": [131, 207, 207]}, "have a block that no device can send"),
+    ("hashing", {"alpha": 0, "beta": 607, "bucket": 811}, "have a block that no device can send"),
     ("hashing", {"alpha": 1009, "beta": 607, "bucket": 811}, "have a alpha outside 0..1008"),
     ("hashing", {"alpha": 911, "beta": 1009, "bucket": 811}, "have a beta outside 0..1008"),
     ("hashing", {"alpha": 911, "beta": 607, "bucket": 1009}, "have a bucket outside 0..1008"),
     ("hashing", {"alpha": 911, "beta": 4_000_000_007, "bucket": 811}, "have a beta outside 0..1008"),
-    ("hashing", {"alpha": 911, "bucket": 811}, "hold neither a whole block nor a value in clear"),
-    ("hashing", {"beta": 607, "bucket": 811}, "hold neither a whole block nor a value in clear"),
-    ("hashing", {"clear": CLEAR, "beta": 607}, "hold both a block and a value in clear"),
+    ("hashing", {"alpha": 911, "bucket": 811}, "have neither a whole block nor a value in clear"),
+    ("hashing", {"beta": 607, "bucket": 811}, "have neither a whole block nor a value in clear"),
+    ("hashing", {"clear": CLEAR, "beta": 607}, "have both a block and a value in clear"),
     ("hadamard", {"column": 512}, "have a column outside 0..511"),
     *[
         row
         for name in ("rr", "unary", "subset", "hashing", "hadamard")
         for row in (
-            (name, {"clear": SENSITIVE}, "give a sensitive value in clear"),
+            (name, {"clear": SENSITIVE}, "have a sensitive value in clear"),
             (name, {"clear": 100_000}, "have a clear outside 0..99999"),
             (name, {"clear": 4_000_000_007}, "have a clear outside 0..99999"),
-            (name, {}, "hold neither a whole block nor a value in clear"),
-            (name, {"clear": CLEAR, **GOOD[name]}, "hold both a block and a value in clear"),
+            (name, {}, "have neither a whole block nor a value in clear"),
+            (name, {"clear": CLEAR, **GOOD[name]}, "have both a block and a value in clear"),
         )
     ],
-    ("clear-bits", {"clear": SENSITIVE, "bits": BITS}, "give a sensitive value in clear"),
+    ("clear-bits", {"clear": SENSITIVE, "bits": BITS}, "have a sensitive value in clear"),
 ]
-NO_LIST = "hold a list of members with nothing in some place"
+NO_LIST = "have a list of members with a missing entry"
 # Of tables without a stamp, in types of their writers.
 UNTYPED: list[tuple[str, dict[str, Any], str]] = [
     ("rr", {"symbol": -1}, "have a symbol outside 0..299"),
     ("rr", {"symbol": 300.0}, "have a symbol outside 0..299"),
-    ("rr", {"clear": float(SENSITIVE)}, "give a sensitive value in clear"),
+    ("rr", {"clear": float(SENSITIVE)}, "have a sensitive value in clear"),
     ("unary", {"bits": b""}, UNREADABLE),
     ("unary", {"bits": bytes(37)}, UNREADABLE),
     ("unary", {"bits": bytes(39)}, UNREADABLE),

@@ -160,7 +160,7 @@ def test_metadata_say_the_plan_whatever_the_types_and_the_columns_beside(tmp_pat
     assert pq.read_schema(path).field("alpha").type == pa.int64()
     with notes() as said:
         found = tally(HASHING, path)
-    assert said == ["Columns that reports of this plan do not have are not read: 'region'."]
+    assert said == ["These columns are not read, because reports of this plan do not have them: 'region'."]
     assert (found.tally, found.tally.batches) == (HASHING.tally(reports), reports.batches)
     assert found.tally.simulated
 
@@ -198,7 +198,7 @@ def test_a_table_that_does_not_say_its_plan_needs_the_word(holder: str, tmp_path
     with notes() as said:
         found = read_reports(Sources(HOLDERS[holder](bare(RR), tmp_path), trust_plan=True), RR)
     assert (found.n, found.simulated) == (N, False)
-    assert [note.split()[4:7] for note in said] == [["do", "not", "say"]] * 2
+    assert [note.split()[4:7] for note in said] == [["do", "not", "name"], ["do", "not", "say"]]
 
 
 PLANS: dict[str, Callable[[list[str | None]], Any]] = {
@@ -216,7 +216,7 @@ def test_one_row_of_another_plan_is_refused_whatever_the_caller_says(kind: str, 
     path = save_table(tmp_path / "r.arrow", bare(UNARY).append_column("plan", PLANS[kind](plans)))
     with notes() as said:
         assert tally(UNARY, path).tally.n == N
-    assert said == ["1 of 1 files do not say whether their reports are simulated; they count as real."]
+    assert said == ["1 of 1 files do not say whether their reports are simulated. They count as real."]
     other = dc.UnaryEncoding(DOMAIN, 2.0).fingerprint
     for stranger in (other, None, UNARY.fingerprint.upper(), UNARY.fingerprint[:-1], "", "secret"):
         save_table(path, bare(UNARY).append_column("plan", PLANS[kind]([*plans[:-1], stranger])))
@@ -284,7 +284,7 @@ def test_lines_are_read_as_devices_write_them(mechanism: Any, tmp_path: Path) ->
     assert "report.without-plan" in refused(DataError, lambda: tally(mechanism, other))
     with notes() as said:
         assert tally(mechanism, trusted).tally == mechanism.tally(reports_of(mechanism))
-    assert [note[:40] for note in said] == ["1 of 1 files do not say which plan their"]
+    assert [note[:40] for note in said] == ["1 of 1 files do not name the plan of the"]
 
 
 # Tables in memory
@@ -347,7 +347,7 @@ def test_a_file_with_a_plan_may_have_a_public_column_count(tmp_path: Path) -> No
     beside = table.append_column("count", pa.array(np.arange(N) % 3))
     stamp = table.schema.metadata[b"discreet"].replace(b"{", b'{"public": ["count"], ', 1)
     path = save_table(tmp_path / "kept.parquet", beside.replace_schema_metadata({b"discreet": stamp}))
-    with pytest.warns(SourceWarning, match="Column 'count' is public"):
+    with pytest.warns(SourceWarning, match="Column 'count' is read as a public column"):
         assert tally(YES_NO, path).tally.n == N
     with notes():
         assert sum(one.n for one in LocalEngine().tally_by(YES_NO, path, ["count"]).values()) == N

@@ -90,7 +90,7 @@ def test_numbers_have_the_share_and_the_error_of_their_mean_whatever_their_unit(
     moments = [second_moment(q.mechanism) for q in plans[0].survey.questions]
     assert plans[0].survey.questions[0].share / WORD_RANGE == pytest.approx(best_shares(moments, 1)[0], abs=1e-6)
     assert plans[0].options[0].error == pytest.approx((moments[0] ** 0.5 + moments[1] ** 0.5) ** 2, rel=1e-4)
-    assert "as a share of their range" in plans[0].reason
+    assert "divided by the range" in plans[0].reason
 
 
 def test_no_share_is_above_one_and_none_could_be_better():

@@ -112,9 +112,9 @@ def test_the_verb_states_both_and_warns_above_the_limit(tmp_path):
     assert 0 < pairs["diagnosis", "sex,diagnosis"]["bits"] < pairs["diagnosis", "sex,diagnosis"]["entropy"]
     assert pairs["age", "diagnosis"]["bits"] is None
     text = " ".join(done("survey", "risk", SURVEY, tmp_path / "r", "--users", 1000, "--limit", 0.2).split())
-    assert "ABOVE 0.2 BITS, questions about attributes: diagnosis about diagnosis" in text
+    assert "MORE THAN 0.2 BITS in values in clear: diagnosis about diagnosis" in text
     assert "no answered question has both: diagnosis about age" in text
-    assert "Give REPORTS too" in done("survey", "risk", SURVEY, "--users", 1000)
+    assert "give REPORTS too" in done("survey", "risk", SURVEY, "--users", 1000)
     failed = run("survey", "risk", SURVEY, "--users", 1000, "--fail-above", 0.001, "--json")
     assert failed.exit_code == 1
     assert json.loads(failed.stdout)["identification_at_most"] > 0.001

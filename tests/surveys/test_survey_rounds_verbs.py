@@ -109,7 +109,7 @@ def test_a_plan_has_ways_to_ask_in_rounds_side_by_side(tmp_path):
         assert curve[-1] <= 2
         assert row["first"] is None or curve[0] <= row["first"]
     text = " ".join(done("survey", "plan", plan, "--users", PEOPLE, "--rounds", 12).split())
-    assert "Ways to ask in 12 rounds" in text
+    assert "Schedules of 12 rounds" in text
     assert text.count("Changes are hidden only if") == 1
 
 

@@ -113,7 +113,7 @@ def pipe_closed() -> int:
 
 
 _DEBUG = "discreet.debug"
-_LOOK = "look through it for people's values before you send it."
+_LOOK = "Look through it for people's values before you send it."
 
 
 def debug_option() -> click.Option:
@@ -147,7 +147,7 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
     """
     path = ctx.meta.get(_DEBUG)
     if path is None:
-        return f"The same with --debug FILE keeps the whole traceback; {_LOOK}"
+        return f"To keep the whole traceback in a file, run the command again with --debug FILE. {_LOOK}"
     try:
         # Only the owner can read the file.
         created = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -155,7 +155,7 @@ def keep_traceback(ctx: click.Context, error: Exception) -> str:
             file.writelines(traceback.format_exception(error))
     except OSError as refused:
         return f"The traceback cannot be written to {path} ({type(refused).__name__})."
-    return f"Its traceback is in {path}; {_LOOK}"
+    return f"Its traceback is in {path}. {_LOOK}"
 
 
 def place_of(error: Exception) -> str:
@@ -358,7 +358,7 @@ class SubcommandGroup(click.Group):
 
             close = get_close_matches(name, self.commands, n=1)
             meant = f"; did you mean {close[0]!r}?" if close else "."
-            ctx.fail(f"No such verb {name!r}{meant} There are {', '.join(sorted(self.commands))}.")
+            ctx.fail(f"There is no command {name!r}{meant} The commands are {', '.join(sorted(self.commands))}.")
         return super().resolve_command(ctx, args)
 
 

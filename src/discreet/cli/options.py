@@ -65,7 +65,7 @@ class Count(_Whole):
         # 1.5e0 is not a whole number. 1.0 is an error too, because measured numbers are written like that.
         point = "." in value and "e" not in value.lower()
         if not number.is_finite() or point or number != number.to_integral_value():
-            self.fail(f"{value!r} is no whole number; write it as 100000, 100_000 or 1e5.", param, ctx)
+            self.fail(f"{value!r} is not a whole number. Write it as 100000, 100_000 or 1e5.", param, ctx)
         if self.least is not None and number < self.least:
             self.fail(f"it must be at least {self.least}, got {value}.", param, ctx)
         return int(number)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 _ON_REQUEST = "Use --statement to see what publishing this reveals."
 
 _MOST_CELLS = 100_000
-VOUCHED = "That the files hold reports of this plan, and that none is simulated, is your statement: --trust-plan."
-_NOT_COUNTED = "Columns beside the reports are not counted here: each cell of them that is published is a batch."
+VOUCHED = "With --trust-plan, you state that the files hold reports of this plan, and that no report is simulated."
+_NOT_COUNTED = "Columns beside the reports are not counted here. Each published combination of their labels is a batch."
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,9 @@ def _with_columns(
     if not set(beside) - set(known):
         return None
     cells, names = scan.cells(beside, _MOST_CELLS), ", ".join(beside)
-    shown = f"{alone.shown} and the columns beside the reports too ({names}), or the files"
+    shown = f"{alone.shown} with the columns beside the reports ({names}) or the files"
     if not cells:
-        why = f"the columns {names} have many values, and a cell of one report is a name"
+        why = f"combinations of labels in the columns {names} are so rare that they identify people"
         return replace(alone, dependence=why, shown=shown)
     return replace(alone, batches=cells, shown=shown, not_trusted=alone.not_trusted + left_out)
 

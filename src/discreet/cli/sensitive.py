@@ -59,8 +59,8 @@ class SensitiveLabels:
             for name, values in spread.items()
         ]
         if stated and self.join != "exact":
-            apart = "; --exact keeps them apart and protects only the labels of --sensitive" if self.marks else ""
-            stated.append(f"--merge makes one label of those that read alike{apart}.")
+            apart = "; --exact treats them as different, and protects only --sensitive" if self.marks else ""
+            stated.append(f"--merge makes one label of labels that read alike{apart}.")
         return [*sentences, *stated], record | ({"also_sensitive": spread} if spread else {})
 
 

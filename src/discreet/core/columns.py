@@ -27,7 +27,7 @@ OUTSIDE = -1
 """Code of a value that is not in the domain."""
 CLIPPED = "lie outside the range, and count as its nearest end"
 """Text about clipped numbers in the summary of a run."""
-READ = "are taken for the label that they read like"
+READ = "count as the label that reads alike"
 """Text in the summary of a run about texts that count as the label that they read like."""
 
 

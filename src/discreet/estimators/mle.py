@@ -201,7 +201,7 @@ def _step_uncertainty(start: LinearStart, step: OneStep | None) -> ValueUncertai
     """
     if step is None:
         return replace(
-            start.intervals, about="The blocks do not tell all values apart; intervals are those of the tally."
+            start.intervals, about="The blocks do not distinguish all values, so intervals come from the tally."
         )
     codes, centre, tally = np.flatnonzero(start.evidence.covered), start.linear.copy(), start.tally
     others, shares = np.flatnonzero(~start.evidence.covered), tally.clear / max(tally.clear_total, 1)

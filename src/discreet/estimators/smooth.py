@@ -53,7 +53,7 @@ _ROUNDING, _RIDGE = 1e-14, 1e-13
 _PATIENCE = 30
 # Cells below leave the system, and stay at this share at least: the next step may raise them again.
 _VANISHED, _LEAST_SHARE = 1e-12, 1e-13
-_SCATTER = "Standard errors of single values say how much the method scatters; intervals are those of the reports."
+_SCATTER = "Standard errors of single values only measure how much the method varies. Intervals come from the reports."
 _BY_RATIO = "Limits of sums, means and quantiles follow from the likelihood ratio."
 # Bins up to which likelihood ratios give the limits by default, and at most.
 _FEW_BINS, _MOST_BINS = 64, 128
@@ -341,8 +341,8 @@ def _warn_of_spikes(start: LinearStart, problem: Smoother, point: FloatArray) ->
     ratio = 2 * start.n * (problem.log_likelihood(best) - problem.log_likelihood(point))
     if ratio > allowed:
         warnings.warn(
-            f"the likelihood ratio of mle and smooth is {ratio:.0f}, above {allowed:.0f}: smoothing hides more than "
-            "noise explains, such as values that are heaped; choose a smaller one (1/256), or method mle.",
+            f"the likelihood ratio of mle and smooth is {ratio:.0f}, above {allowed:.0f}. Smoothing hides more than "
+            "noise explains, such as heaped values. Choose a smaller smoothing (1/256), or method mle.",
             UserWarning,
             stacklevel=4,
         )

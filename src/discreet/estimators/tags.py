@@ -167,8 +167,8 @@ def _known(domain: Domain, tag: str, background: Any) -> Any:
     if misplaced > 0:
         # A warning shows this line of code.
         warnings.warn(
-            f"{misplaced:.3g} of the background of {tag!r} is on values sensitive for everybody, which never become "
-            "placeholders; give the distribution over the others.",
+            f"the background of {tag!r} has a share of {misplaced:.3g} on values that are sensitive for everybody. "
+            "These never become placeholders. Give the distribution over the other values.",
             stacklevel=1,
         )
     return known
@@ -222,8 +222,8 @@ class SharedCounts(CountLaw):
     factors: FloatArray
 
     no_sums: ClassVar[str] = (
-        "sums of values that placeholders were shared among have no known error, as the shares are themselves "
-        "estimated; take `intermediate` of the result, whose sums are over values and placeholders."
+        "sums over values that a placeholder may stand for have no known error, because the shares of these values "
+        "are estimated. Use `intermediate` of the result, whose sums are over values and placeholders."
     )
 
     @property

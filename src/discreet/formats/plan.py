@@ -187,7 +187,7 @@ def _advice(message: str) -> str:
         advice = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
         return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
     signed = message.endswith("unknown field `document`")
-    return " A signed collection is no plan: `discreet attest` checks it." if signed else ""
+    return " This is a signed collection, not a plan. Check it with discreet attest." if signed else ""
 
 
 @dataclass(frozen=True)

@@ -96,8 +96,8 @@ class JsonRows:
         return nullables
 
 
-_KIND = "are of a kind that this collection does not have"
-_PADDING = "hold bytes that are not zero where nothing may be"
+_KIND = "have an unknown tag byte, or a tag that this collection does not use"
+_PADDING = "have bytes other than zero in the padding"
 
 
 @dataclass(frozen=True)

@@ -147,7 +147,7 @@ class _Compilations(event.Listener):  # type: ignore[misc]
 
     def on_start(self, _: event.Event) -> None:
         """Log that the compilation of a kernel starts."""
-        _LOGGER.info("compiling for this machine, about 10 s; only once where that can be kept.")
+        _LOGGER.info("compiling for this machine (about 10 s); the result is cached if the cache folder is writable.")
 
     def on_end(self, _: event.Event) -> None:
         """Do nothing when the compilation of a kernel ends."""

@@ -127,7 +127,7 @@ class OutcomeContributions(Contributions):
 
     @abstractmethod
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the ``(..., |X|)`` conditional means of ``(..., outcomes)`` numbers, given the person's value."""
+        """Return ``(..., |X|)`` means of ``(..., outcomes)`` numbers, one per outcome, given the person's value."""
 
     @property
     @abstractmethod
@@ -190,13 +190,13 @@ class MatrixContributions(OutcomeContributions):
         return at @ self.matrix
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the conditional means of numbers of outputs, given the value; see `OutcomeContributions`."""
+        """Return the means of numbers, one per output, given the person's value; see `OutcomeContributions`."""
         return numbers @ self.matrix.T
 
 
 @dataclass(frozen=True, eq=False)
 class BlockContributions(OutcomeContributions):
-    """The contributions of all blocks of a law, and of values in clear, by products with the membership matrix.
+    """The contributions of blocks and of values in clear, computed from products with the membership matrix.
 
     Attributes:
         domain: the values.
@@ -258,7 +258,7 @@ class BlockContributions(OutcomeContributions):
         return self.domain.arrange(sensitive, reported * clear) - p
 
     def given(self, numbers: FloatArray) -> FloatArray:
-        """Return the conditional means of numbers of outcomes, given the value; see `OutcomeContributions`."""
+        """Return the means of numbers, one per outcome, given the person's value; see `OutcomeContributions`."""
         rows = numbers.reshape(-1, numbers.shape[-1])
         blocks, truth = self.noise * rows[:, : len(self.noise)], self.coefficients.truth
         means = np.repeat(self.coefficients.noisy * blocks.sum(axis=1, keepdims=True), self.size, axis=1)

@@ -171,7 +171,7 @@ class SimulatedTags:
         if not replaceable.all():
             # A warning shows a line of code: this line, not the caller's line, which may contain users' values.
             warnings.warn(
-                "some user's secret value is sensitive for everybody; it stays itself and is as protected as before.",
+                "a secret value is sensitive for everybody. It gets no placeholder, and its protection stays the same.",
                 stacklevel=1,
             )
         keys = owner * personalized.domain.size + codes

@@ -314,7 +314,7 @@ def form_of(
         raise DataError("report-table.other-plan", clear=CLEAR)
     refuse_counts(extra)
     if count is None and (other := next(filter(is_count, schema.names), None)) is not None:
-        note = f"Column {other!r} is public, and each row is one report. If it counts reports, name it (count)."
+        note = f"Column {other!r} is read as a public column, not as the number of reports of a row (count)."
         warnings.warn(note, SourceWarning, stacklevel=2)
     return Form(facts, facts is None and not named, named, marked, extra, count)
 
@@ -446,17 +446,17 @@ def warn_about_tables(forms: Collection[Form], fingerprint: str, *, kind: str = 
     notes = []
     if trusted:
         notes.append(
-            f"{trusted} of {len(forms)} {kind} do not say which plan their reports belong to; that it is "
-            f"{fingerprint[:12]} is the caller's word (trust_plan)."
+            f"{trusted} of {len(forms)} {kind} do not name the plan of their reports. They count as reports of plan "
+            f"{fingerprint[:12]}, because the caller states this (trust_plan)."
         )
     if unmarked:
         notes.append(
-            f"{unmarked} of {len(forms)} {kind} do not say whether their reports are simulated; they count as real."
+            f"{unmarked} of {len(forms)} {kind} do not say whether their reports are simulated. They count as real."
         )
     if extra:
         shown = ", ".join(repr(name[:40]) for name in extra[:_NAMES_SHOWN])
         more = f" and {len(extra) - _NAMES_SHOWN} others" if len(extra) > _NAMES_SHOWN else ""
-        notes.append(f"Columns that reports of this plan do not have are not read: {shown}{more}.")
+        notes.append(f"These columns are not read, because reports of this plan do not have them: {shown}{more}.")
     for note in notes:
         warnings.warn(note, SourceWarning, stacklevel=2)
 

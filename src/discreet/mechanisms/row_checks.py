@@ -27,13 +27,13 @@ class ArrowTable(Protocol):
         ...
 
 
-UNREADABLE = "are no reports of this form"
-GAP = "hold a list of members with nothing in some place"
-_LACKING = "lack their block"
-_BOTH = "hold both a block and a value in clear"
-_NEITHER = "hold neither a whole block nor a value in clear"
-_SENSITIVE = "give a sensitive value in clear"
-_IMPOSSIBLE = "hold a block that no device can send"
+UNREADABLE = "do not have the form of a report"
+GAP = "have a list of members with a missing entry"
+_LACKING = "have no block"
+_BOTH = "have both a block and a value in clear"
+_NEITHER = "have neither a whole block nor a value in clear"
+_SENSITIVE = "have a sensitive value in clear"
+_IMPOSSIBLE = "have a block that no device can send"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

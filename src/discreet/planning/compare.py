@@ -161,7 +161,7 @@ class MechanismComparison(TabularResult):
         if self.error(best) > self.error(least) * _SAME:
             less = 1 - self.error(least) / self.error(best)
             size = _bytes(least.largest_bytes)
-            sentences.append(f"{least.title} has {less:.1%} less error, with reports of up to {size}.")
+            sentences.append(f"{least.title} has an error that is {less:.1%} smaller, with reports of up to {size}.")
         if wanted.standard_error is not None:
             needed = "No number of" if best.users_needed is None else f"{best.users_needed:,}"
             sentences.append(f"{needed} users give every value a standard error of at most {wanted.standard_error:g}.")

@@ -19,7 +19,7 @@ Curves = dict[str, list[tuple[float, float]]]
 
 
 def against_epsilon(requirements: Requirements) -> Curves:
-    """Return the error under the target for epsilon from 0.1 to 10, a curve per mechanism within the limits.
+    """Return curves of the target's error for epsilon from 0.1 to 10, one per mechanism within the limits.
 
     Example:
         >>> import discreet as dc
@@ -37,7 +37,7 @@ def against_epsilon(requirements: Requirements) -> Curves:
 
 
 def against_users(requirements: Requirements) -> Curves:
-    """Return the errors as in `against_epsilon`, for a tenth to ten times the number of users.
+    """Return curves as `against_epsilon` does, for a tenth of the number of users to ten times this number.
 
     Example:
         >>> import discreet as dc

@@ -162,6 +162,6 @@ class NumberPlan(TabularResult):
         )
         windows, plain = (f"{error:.4g}" for error in errors)
         return (
-            f"Use windows (k={mechanism.law.width}): the mean has a standard error of {windows}, and of {plain} with "
-            "randomized response. Estimate with method smooth, because single bins are noisy."
+            f"Use windows (k={mechanism.law.width}). The mean has a standard error of {windows}, compared with {plain} "
+            "for randomized response. Estimate with method smooth, because single bins are noisy."
         )

@@ -87,7 +87,7 @@ class Audit:
 
     def __str__(self) -> str:
         verdict = (
-            "nothing speaks against the promise" if self.holds else "THE PROMISE IS BROKEN: do not use this mechanism"
+            "the draws do not refute the promise" if self.holds else "THE PROMISE IS BROKEN: do not use this mechanism"
         )
         return (
             f"With confidence {self.confidence:.6g}, epsilon is at least {rounded_down(self.lower_bound, _DIGITS)} "

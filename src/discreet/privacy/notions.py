@@ -99,7 +99,7 @@ def required(protection: Protection, what: str) -> Protection:
     """
     if protection.blocking is not None:
         reason = "can come from some values only" + (
-            ", and does not tell a single value that is not sensitive" if protection.notion == "ULDP" else ""
+            ", and not from exactly one value that is not sensitive" if protection.notion == "ULDP" else ""
         )
         raise ParameterError(
             "channel.no-epsilon", what=what, notion=protection.notion, blocking=protection.blocking, reason=reason

@@ -72,9 +72,9 @@ def posterior_text(pair: str, epsilon: float, chance: float, *, first: bool = Fa
         chance: the probability, in (0, 1).
         first: whether the percentage is for the first possibility, which is protected, and not for either of them.
     """
-    of = " for the protected one" if first else ""
+    of = "the protected one" if first else "one of them"
     return (
-        f"A reader who thought 50:50 between {pair} can reach at most {posterior_percent(epsilon)}%{of}, except with a "
+        f"A reader who gave {pair} 50% each can reach at most {posterior_percent(epsilon)}% for {of}, except with a "
         f"chance of 1 in {floor((1 + 1e-9) / chance):,}."
     )
 
@@ -256,7 +256,7 @@ protected values of a person can reach at most 54%, except with a chance of 1 in
         sentences = list(self.remarks)
         if self.answers == "unknown":
             sentences.insert(
-                0, f"These are {sum(self.batches):,} different people with one report each, which no file shows."
+                0, f"These are {sum(self.batches):,} different people with one report each. No file shows this."
             )
         sentences += [self._of_batches(), trust_sentence(self.not_trusted), HONEST]
         if self.chance * max(self.batches) >= 1:

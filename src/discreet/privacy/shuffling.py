@@ -94,7 +94,7 @@ def _against(first: FloatArray, second: FloatArray, others: FloatArray, weights:
 
 
 def _joint_laws(mechanism: BlockMechanism) -> Iterator[FloatArray]:
-    """Yield ``(8,)`` probabilities: for each subset of three values, that a noise block contains just these."""
+    """Yield ``(8,)`` probabilities that a noise block contains each subset of three values and no others of them."""
     law = mechanism.law
     covariance = triple_covariance(law)
     if covariance is not None:

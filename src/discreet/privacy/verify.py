@@ -28,8 +28,8 @@ _WORDS = 1 << 64
 _MATRIX_TOLERANCE = 1e-9
 _COUNTED = {
     "all": "counted from all blocks",
-    "few values": "as stated; counted over few values",
-    "none": "as stated; never counted",
+    "few values": "as the law states; counted only for few values",
+    "none": "as the law states; not counted",
 }
 
 
@@ -71,7 +71,7 @@ class Verification:
         if not self.holds:
             return "THE PROMISE IS BROKEN: do not use this mechanism."
         return (
-            "The promise holds as stated: its blocks were not counted."
+            "The promise holds if pi and rho are as the law states: the blocks were not counted."
             if self.counted == "none"
             else "The promise holds."
         )

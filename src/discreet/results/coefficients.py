@@ -87,7 +87,7 @@ class LeastSquaresLaw(CoefficientLaw):
         return variance, cubes @ (a**3 * (third - 3 * p * second + 2 * p**3)) / variance**1.5
 
     def tail(self, combinations: FloatArray, place: int, t: FloatArray) -> FloatArray:
-        """Return ``(r,)`` probabilities of combinations at least as large as estimated, if the true ones are t."""
+        """Return ``(r,)`` probabilities of estimates at least as large as these if the true combinations are t."""
         variance, skewness = self.shape(combinations, place, t)
         return tail_above((combinations @ self.coefficients[place] - t) / np.sqrt(variance), skewness)
 

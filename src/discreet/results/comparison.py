@@ -119,7 +119,7 @@ class Comparison(TabularResult):
         """One line with both titles, the numbers of reports, and the test over all values."""
         sizes = [f"{title}, n={size}" if size else title for title, size in zip(self.titles, self.sizes, strict=True)]
         test = (
-            "" if self.overall is None else f"; no difference at all: p{p_value_text(self.overall.p_value, sign=True)}"
+            "" if self.overall is None else f"; test of no difference: p{p_value_text(self.overall.p_value, sign=True)}"
         )
         return f"Comparison({sizes[0]}; {sizes[1]}; {self.domain.size} values{test})"
 
@@ -135,7 +135,7 @@ class Comparison(TabularResult):
         methods = " and ".join(dict.fromkeys(self.methods))
         return (
             f"Differences outside their intervals: {names}. Method {methods} moves frequencies away from the unbiased "
-            "estimates, and intervals and p-values are of these; compare estimates of method linear to see them."
+            "estimates. Intervals and p-values belong to the unbiased estimates, which method linear shows."
         )
 
     def view(self) -> ResultTable:
@@ -232,4 +232,4 @@ class Comparison(TabularResult):
         ]
         kind = "simultaneous " if self.simultaneous else ""
         legend = f"dot: difference; bar: {self.level * 100:g}% {kind}interval; filled: interval excludes 0"
-        return forest_chart(Differences(f"{sizes[0]} less {sizes[1]}", legend, [row._asdict() for row in rows]))
+        return forest_chart(Differences(f"{sizes[0]} minus {sizes[1]}", legend, [row._asdict() for row in rows]))

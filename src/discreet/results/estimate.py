@@ -215,7 +215,7 @@ class Estimate(TabularResult):
         chosen = "" if simultaneous else f"Intervals allow for the choice of the {count:,} largest of {size:,} values. "
         noun = "1 value is" if above == 1 else f"{above:,} values are" if above else "No value is"
         noise = "" if above == size else "; the others may be noise" if above else "; each of them may be noise"
-        return f"{chosen}{noun} above 0 with {level * 100:g}% confidence, all at once{noise}."
+        return f"{chosen}{noun} above 0 with {level * 100:g}% confidence for all values together{noise}."
 
     def interval(
         self, level: float = DEFAULT_LEVEL, simultaneous: bool = False, *, shown: int | None = None
@@ -267,7 +267,7 @@ class Estimate(TabularResult):
     def remark(self) -> str:
         """Sentences on intervals that do not come from the method, and on noisy bins; empty if neither applies."""
         noisy = self.domain.numbers is not None and self.method.startswith("linear")
-        bins = "Single bins of numbers are noisy; the mean is not, and method smooth is for the distribution."
+        bins = "Single bins of numbers are noisy, but the mean is not. Use method smooth for the distribution."
         return " ".join(filter(None, [self.uncertainty.remark, bins if noisy else ""]))
 
     @cached_property
@@ -316,9 +316,9 @@ class Estimate(TabularResult):
             return ""
         named = self.domain.names(where[:_NAMED])
         more = [f"{len(where) - _NAMED:,} more values"] if len(where) > _NAMED else []
-        reason = f"Method {self.method} contradicts the reports here, its frequencies lie outside their intervals"
+        reason = f"Method {self.method} contradicts the reports where its frequencies lie outside their intervals"
         if self.method.startswith("linear"):
-            reason = "Unbiased estimates need not be shares, which sum to 1; these lie outside their intervals"
+            reason = "Unbiased estimates need not sum to 1, so some can lie outside their intervals"
         return f"{reason}: {', '.join([*named, *more])}."
 
     def __len__(self) -> int:

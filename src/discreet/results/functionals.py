@@ -194,9 +194,9 @@ class Quantity:
         return self.estimate
 
     def __repr__(self) -> str:
-        reason = "of this method lies outside, so that it contradicts the reports"
+        reason = "lies outside the interval, so the method contradicts the reports"
         if self.facts.startswith("linear"):
-            reason = "lies outside, as unbiased estimates need not sum to 1 and shares do"
+            reason = "lies outside the interval, because unbiased estimates need not sum to 1"
         away = "" if self.fits else f"; the estimate {reason}"
         return f"{self.name}: {self._figures}{away} ({self.facts})"
 

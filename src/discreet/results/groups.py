@@ -98,7 +98,7 @@ class GroupedEstimate(TabularResult):
         """
         if group not in self.estimates:
             known = ", ".join(str(label)[:40] for label in list(self.estimates)[:_GROUPS])
-            raise KeyError(f"no group of this name was estimated; there are {known}")
+            raise KeyError(f"there is no estimate of this group; the groups are {known}")
         return self.estimates[group]
 
     def __iter__(self) -> Iterator[Any]:

@@ -106,8 +106,8 @@ class Regression(TabularResult):
         named = [f"{self.values[row]} on {self.covariates[column]}" for row, column in where] or ["all coefficients"]
         shown = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
         return (
-            f"The reports alone do not determine {shown}: some share is fitted best by 0. So the estimate has a weak "
-            "prior. Merge labels or values for shorter intervals."
+            f"The reports alone do not determine {shown}, because the best fit has a share of 0. Therefore the "
+            "estimate has a weak prior. Merge labels or values to get shorter intervals."
         )
 
     @property
@@ -117,8 +117,8 @@ class Regression(TabularResult):
         if not apart:
             return None
         return (
-            f"{apart} of {len(self.starts)} starts of the search ended at a lower likelihood than the best, which is "
-            "shown; others may be better still."
+            f"{apart} of {len(self.starts)} searches ended at a lower likelihood than the best search, whose result is "
+            "shown. Another search could find a better result."
         )
 
     @property

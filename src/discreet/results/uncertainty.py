@@ -371,7 +371,7 @@ class AlwaysUncertainty(ValueUncertainty):
     @property
     def remark(self) -> str:
         """A sentence that says that the limits hold at all looks at once."""
-        return " ".join(["Intervals hold at all looks at growing reports at once.", *filter(None, [self.about])])
+        return " ".join(["Intervals hold together for all looks at growing reports.", *filter(None, [self.about])])
 
     @property
     def always(self) -> bool:

@@ -25,8 +25,8 @@ PARTS = ("n", "flawed", "clear", "block")
 _N, _FLAWED, _CLEAR, _BLOCK = range(len(PARTS))
 _MOST = 1 << 62
 _UNSEEN = (
-    "The counts come from a warehouse. Whether reports are simulated, or are counted twice, is not known here. "
-    "That they belong to the plan is the word of whoever made the query."
+    "The counts come from a warehouse. It is not known whether reports are simulated, counted twice, or reports of "
+    "another plan. The author of the query must make sure of this."
 )
 
 

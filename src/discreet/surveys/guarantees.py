@@ -195,7 +195,7 @@ of 1 in 1,000,000.
         few = min(least, key=lambda name: least[name])
         yield from dict.fromkeys(remark for part in self.parts.values() for remark in part.remarks)
         for reason in dict.fromkeys(filter(None, (part.dependence for part in self.parts.values()))):
-            yield f"No more is promised than of each report: {reason}."
+            yield f"There is no guarantee beyond the guarantee of each report: {reason}."
         yield f"The smallest batch is of question {few!r}, with {number_of(least[few], 'report')}."
         yield trust_sentence(self.not_trusted)
         yield HONEST

@@ -174,10 +174,10 @@ class SurveyPlan(TabularResult):
             + ("" if abs(option.record - chosen.record) < 1e-9 else f" (whole records: epsilon {option.record:.3g})")
             for option in others
         )
-        beside = f" Errors of other ways, relative to it: {listed}." if listed else ""
-        least = "with a question for each table, this way has the smallest summed squared error"
+        beside = f" Errors of other designs, relative to this design: {listed}." if listed else ""
+        least = "with a question for each table, this design has the smallest summed squared error"
         if any(question.mechanism.of_neighbours for question in self.survey.questions):
-            least += "; for numbers, the error of their mean, as a share of their range"
+            least += "; for numbers this is the error of the mean, divided by the range"
         return f"{chosen.name[:1].upper()}{chosen.name[1:]}: {least}.{beside}"
 
 

@@ -390,7 +390,7 @@ class _Counted:
         self._random = SeededRandom(_SEED)
 
     def words(self, n: int) -> WordArray:
-        """Return ``(n,)`` new words."""
+        """Return ``(n,)`` new random words."""
         self.calls.append(n)
         return self._random.words(n)
 

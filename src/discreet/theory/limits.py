@@ -109,7 +109,7 @@ class Moments:
         return variance, np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED)
 
     def tail(self, estimate: FloatArray, t: FloatArray) -> FloatArray:
-        """Return the probabilities of estimates of at least ``estimate`` if the true sums are t; ``(..., m)``."""
+        """Return ``(..., m)`` probabilities that an estimate is at least ``estimate`` if the true sum is t."""
         variance, skewness = self.shape(t)
         away = np.where(np.abs(estimate - t) <= _EQUAL, 0.0, estimate - t)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -207,11 +207,11 @@ def _parts(comparison: Comparison, tests: Tests, largest: int) -> Iterator[str |
         f"{title} ({n:,} reports)" if n else title for title, n in zip(comparison.titles, comparison.sizes, strict=True)
     ]
     methods = " and ".join(dict.fromkeys(comparison.methods))
-    title = f"{sizes[0]} less {sizes[1]}: {len(codes)} of {comparison.domain.size} values; method {methods}"
+    title = f"{sizes[0]} minus {sizes[1]}: {len(codes)} of {comparison.domain.size} values; method {methods}"
     mark = ResultColumn("significant", significant, "mark")
     yield comparison.values_table(title, codes, [mark]).without("sensitive")
     some = f"{np.count_nonzero(significant)} of {comparison.domain.size} values differ significantly"
-    yield f"{some} ({tests.control}, {tests.rate:g})."
+    yield f"{some} ({tests.control.upper()} at most {tests.rate:g})."
     if comparison.overall is not None:
         statistic, degrees, p_value = comparison.overall
         p = p_value_text(p_value, sign=True)

@@ -67,7 +67,7 @@ Data = Reports | Tally | StoredBlocks
 
 _NOT_BY_GROUP = {GROUPS: NOT_WITH_GROUPS}
 _OF_GROUPS = {"by": "{} needs groups. Name their columns with --by."}
-_UNNAMED = "Some of the reports belong to no batch with a name, so that a copy of them would not be recognised."
+_UNNAMED = "Some reports belong to no named batch, so a copy of these reports would not be recognised."
 # The number of groups that are printed, the largest ones first.
 _GROUPS_SHOWN = 40
 
@@ -370,7 +370,7 @@ def estimate_parts(result: Estimate, shown: TableOptions, about: str = "") -> It
     if (quantities := result.mean_and_deciles(shown.level)) is not None:
         yield quantities
     if result.gap is not None:
-        yield f"Log-likelihood certified to {result.gap:.1e} nats per report."
+        yield f"The log-likelihood is within {result.gap:.1e} nats per report of its maximum (certified)."
 
 
 def backgrounds(plan: Plan, texts: tuple[str, ...]) -> Any:
@@ -418,8 +418,8 @@ def _placeholder_parts(tagged: TagEstimate, largest: int) -> Iterator[str | Resu
     table = _placeholders(tagged, f"{len(ranked)} largest of {len(shares)} placeholders")
     yield replace(table, contents=[column.at(ranked) for column in table.contents])
     yield (
-        "The values behind placeholders are assumed, not measured. At worst the assumption misplaces "
-        f"{tagged.worst_case / 2:.4%} of the people."
+        "The values behind placeholders are assumed, not measured. A wrong assumption puts at most "
+        f"{tagged.worst_case / 2:.4%} of the people on wrong values."
     )
 
 
@@ -546,7 +546,7 @@ def _groups_parts(estimates: GroupedEstimate, shown: TableOptions, *, same_peopl
         if noise := everybody.selected(len(codes), **shown.limits):
             yield noise
     else:
-        yield f"{everybody.n:,} reports, with several of each person, which are not added up."
+        yield f"{everybody.n:,} reports, several of each person. They are not pooled."
     if estimates.left_out[0]:
         few, people = estimates.left_out
         small, sent = number_of(few, "group"), number_of(people, "report")

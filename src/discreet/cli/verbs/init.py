@@ -141,7 +141,7 @@ def _of_numbers(
     beyond = sum(count for value, count in summary.counts.items() if not low <= value <= high)
     sentences = [
         f"Protected: {plan.mechanism().guarantee.sensitive_names}.",
-        f"{beyond:,} of {summary.rows:,} rows hold numbers outside {low:g} to {high:g}. They count as the nearest end.",
+        f"Numbers outside {low:g} to {high:g} count as the nearest end: {beyond:,} of {summary.rows:,} rows.",
         f"The plan is public: it reveals that at least {least} rows of {summary.name} are about {low:g} or below, "
         f"and as many about {high:g} or above.",
     ]

@@ -123,7 +123,7 @@ def seal_reports(
         if beside is not None:
             sources.refuse_output(output)
         sealed = running.seal(mechanism, sources, target, name=batch.name, least=batch.least, force=force)
-    shown = "the sealed file, or anything made of it"
+    shown = "the sealed file or anything computed from it"
     publication = replace(
         published(document.maker, sealed.n, not_trusted=batch.not_trusted, shown=shown),
         simulated=sealed.simulated,
@@ -175,7 +175,7 @@ def tally(
 ) -> None:
     """Add SEALED batches to a tally, each exactly once.
 
-    The batches must be made under PLAN. Batches that the tally has are skipped.
+    The batches must be made under PLAN. Batches that are already in the tally are skipped.
 
     SEALED are sealed files of a collector, tallies of such files, and folders of both, on this machine or at URLs. The
     tally lists the names of its batches, so you can run this command every night on the whole folder. A batch with

@@ -88,7 +88,7 @@ class Batches(OptionGroup):
             return None
         from discreet.privacy.publication import published
 
-        shown = "the reports without names and order, or anything made of them"
+        shown = "the reports without names and order or anything computed from them"
         about: dict[str, Any] = {"not_trusted": self.not_trusted, "delta": self.delta, "shown": shown}
         answers: Literal["unknown", "fresh"] = "unknown" if self.rounds == 1 else "fresh"
         publication = published(plan.maker, [self.statement] * self.rounds, answers=answers, **about)

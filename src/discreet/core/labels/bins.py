@@ -25,8 +25,8 @@ from discreet.errors import DataError, ParameterError
 SCALES = ("linear", "log1p")
 MOST_BINS = 4096
 _WIDENED = (
-    "these numbers were float32 before they were float64, and a float32 may lie below the border that it was written "
-    "as; --float32 (float32=True) reads them as float32."
+    "these numbers were float32 before they became float64. A float32 can lie just below the border that it stands "
+    "for. Use --float32 (float32=True) to read these numbers as float32."
 )
 # Share of a bin by which a range may be narrower than the bin.
 _ON_BORDER = 1e-9

@@ -101,7 +101,7 @@ def init(
         document.save(output, force=force)
     where = f" written to {output}." if output else "."
     words, named = proposal.sensitive.sentences_and_record(proposal.labels, document.attributes)
-    missing = f"they are {_NO_ANSWER!r} in the survey, or refused where labels are numbers"
+    missing = f"they count as {_NO_ANSWER!r} in the survey, or are refused if the labels are numbers"
     sentences = [heading[0] + where, *heading[1:], *words, *proposal.sentences(missing)]
     sizes = {"questions": len(document.document.question)}
     facts = proposal_facts(document.fingerprint, document.fields(), sizes, proposal.columns, output)
@@ -151,7 +151,7 @@ _OUTPUT = click.option("-o", "--output", type=OutputFile("plans", PLANS), help=f
 @click.option("--users", required=True, type=Count(), help="Number of people.")
 @click.option("--epsilon", type=float, help="Promised epsilon, in nats. [the survey's]")
 @click.option(
-    "--rounds", type=Count(2), help="Compare ways to ask in this many rounds, with epsilon for all. [the survey's]"
+    "--rounds", type=Count(2), help="Compare schedules of this many rounds. Epsilon is for all rounds. [the survey's]"
 )
 @ReportLimits.options
 @_OUTPUT
@@ -205,8 +205,8 @@ _WAYS = (
     "permanent reports; with a second coin, noise replaces them in some rounds. 1 round, ..., all: largest epsilon of "
     "one person's reports after these rounds. error: summed squared error of one round, relative to asking once with "
     "all of epsilon. The mean over all rounds of a memo is no better than one round without a second coin. bits: log2 "
-    "of the largest number of blocks of a question. With many blocks, equal reports in several rounds of a memo show "
-    "that they are from the same person."
+    "of the largest number of blocks of a question. With many blocks, equal reports of a memo in several rounds "
+    "reveal that one person sent them."
 )
 
 
@@ -223,7 +223,7 @@ def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
     curve = [partial(lambda place, option: rounded_up(option.epsilons[place]), place) for place in range(len(ends) + 1)]
     column = partial(ResultColumn.of, options)
     columns = [
-        column("", name, "way", kind="text"),
+        column("", name, "schedule", kind="text"),
         column("how", "rounds.how"),
         column("first", "rounds.first"),
         column("answers", "rounds.answered"),
@@ -233,5 +233,5 @@ def _schedules_table(options: Sequence[SurveySchedule]) -> ResultTable:
         column("block_bits", "block_bits", "bits", ".3g"),
         column("", lambda option: "no" if option.rounds.is_permanent else "yes", "hides changes"),
     ]
-    title = f"Ways to ask in {options[0].rounds.number:,} rounds; error of a round, in units of asking once"
+    title = f"Schedules of {options[0].rounds.number:,} rounds; error of one round, relative to asking once"
     return ResultTable(title, columns)

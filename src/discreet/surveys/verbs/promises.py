@@ -74,7 +74,7 @@ def _verification(survey: Survey) -> CommandResult:
         column("", "from_matrix", "from the matrix", epsilon_text),
         column("holds", "holds"),
     ]
-    table = ResultTable("The sampler's own integers, question by question", columns)
+    table = ResultTable("The integers of the samplers, question by question", columns)
     record, each = logarithm(verification.record), {n: logarithm(r) for n, r in verification.attributes.items()}
     names = {"promise": survey.promise, "promised": survey.epsilon, "record": record, "attributes": each}
     result = {"plan": survey.fingerprint, **names, "questions": table.records()}
@@ -167,10 +167,10 @@ def _risk_parts(
     )
     known = [each for each in clear if each.bits is not None]
     if clear and not known:
-        yield "Give REPORTS too, to estimate what values in clear reveal about other attributes."
+        yield "To estimate what values in clear reveal about other attributes, give REPORTS too."
     if known:
         yield _clear_table(known)
     above = [f"{each.question} about {each.attribute}" for each in known if (each.bits or 0.0) > limit]
-    yield from [f"ABOVE {limit:g} BITS, questions about attributes: {'; '.join(above)}."] if above else []
+    yield from [f"MORE THAN {limit:g} BITS in values in clear: {'; '.join(above)}."] if above else []
     unknown = [f"{each.question} about {each.attribute}" for each in clear if each.bits is None]
-    yield from ([f"Unknown, because no answered question has both: {'; '.join(unknown)}."] if unknown and known else [])
+    yield from ([f"Unknown, as no answered question has both: {'; '.join(unknown)}."] if unknown and known else [])
