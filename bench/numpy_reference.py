@@ -124,20 +124,6 @@ def hashing(codes: Codes, prime: int, buckets: int, epsilon: float, rng: np.rand
     return HashReports(a, b, np.where(rng.random(n) < truth, hashed, noise), prime, buckets)
 
 
-def pooled_hashing(
-    codes: Codes, pool: NDArray[np.uint64], prime: int, buckets: int, epsilon: float, rng: np.random.Generator
-) -> tuple[Codes, Codes]:
-    """Obfuscate by local hashing with a pool of cubic polynomials, whose coefficients are the rows of ``pool``."""
-    n = len(codes)
-    cohorts = rng.integers(len(pool), size=n, dtype=np.uint32)
-    c0, c1, c2, c3 = pool[cohorts].T
-    x, modulus = codes.astype(np.uint64), np.uint64(prime)
-    hashed = ((((c3 * x + c2) % modulus) * x + c1) % modulus * x + c0) % modulus % np.uint64(buckets)
-    truth = (exp(epsilon) - 1) / (buckets + exp(epsilon) - 1)
-    noise = rng.integers(buckets, size=n, dtype=np.uint32)
-    return cohorts, np.where(rng.random(n) < truth, hashed, noise)
-
-
 def hashing_counts(reports: HashReports, size: int) -> Codes:
     """Count, for every value, the reports whose hash function sends it to their bucket.
 
@@ -180,19 +166,6 @@ def subsets(codes: Codes, size: int, count: int, epsilon: float, rng: np.random.
 def subset_counts(members: NDArray[np.uint16], size: int) -> Codes:
     """Count, for every value, the subsets that it is in."""
     return np.bincount(members.reshape(-1), minlength=size)
-
-
-def pooled_counts(
-    cohorts: NDArray[np.uint32], buckets: NDArray[np.uint32], pool: NDArray[np.uint32], size: int, g: int
-) -> NDArray[np.int64]:
-    """Count, for every value, the reports whose function sends it to their bucket; ``pool`` holds c0 to c3 of each."""
-    tables = np.zeros((len(pool), g), np.int64)
-    np.add.at(tables.reshape(-1), cohorts.astype(np.int64) * g + buckets, 1)
-    counts, x, prime = np.zeros(size, np.int64), np.arange(size, dtype=np.uint64), np.uint64((1 << 31) - 1)
-    for table, (c0, c1, c2, c3) in zip(tables, pool.astype(np.uint64), strict=True):
-        hashed = (((c3 * x + c2) % prime * x + c1) % prime * x + c0) % prime % np.uint64(g)
-        counts += table[hashed]
-    return counts
 
 
 def hadamard(codes: Codes, order: int, epsilon: float, rng: np.random.Generator) -> NDArray[np.uint32]:

@@ -12,7 +12,6 @@ from discreet import (
     Domain,
     HadamardResponse,
     LocalHashing,
-    PooledHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -34,7 +33,6 @@ _FEW = 100_000
 _SUBSETS = 50_000
 # NumPy needs tens of microseconds for each of these.
 _COUNTED_N = 400
-_FUNCTIONS = 1024
 _SMALLEST_N = 400
 _ASKED = 1 << 15
 
@@ -189,14 +187,6 @@ def _clients_of_sets(share: float) -> Iterator[Task]:
         most_ns=15,
         least_peer_ratio=150,
     )
-    pooled = PooledHashing(everything, EPSILON, functions=_FUNCTIONS).law
-    pool = pooled.pool.astype(np.uint64)
-    yield _client(
-        f"pooled hashing client, {_FUNCTIONS:,} functions",
-        PooledHashing(everything, EPSILON, functions=_FUNCTIONS),
-        codes,
-        (lambda told: reference.pooled_hashing(told, pool, pooled.prime, pooled.buckets, EPSILON, rng), codes),
-    )
     yield _client(
         f"subset client, k = {subset.law.count}",
         subset,
@@ -310,9 +300,3 @@ def _hashing_servers(codes: np.ndarray, rng: np.random.Generator) -> Iterator[Ta
     by_numpy = (lambda: reference.hashing_counts(reports, LARGE_SIZE), len(reports.a))
     goals = {"peers": "hashing server", "pooled": True, "most_ns": 60, "least_numpy_ratio": 100}
     yield _server("hashing server", large, codes, by_numpy, adds, **goals)
-    pool = PooledHashing(large.domain, EPSILON, g=LARGE_BUCKETS, functions=_FUNCTIONS)
-    cohorts, buckets = rng.integers(0, [_FUNCTIONS, LARGE_BUCKETS], (len(codes), 2), dtype=np.uint32).T.copy()
-    pooled = (lambda: reference.pooled_counts(cohorts, buckets, pool.law.pool, LARGE_SIZE, LARGE_BUCKETS), len(codes))
-    # Each report is counted once; then every value's bucket of every function.
-    once = 1 + _FUNCTIONS * LARGE_SIZE / len(codes)
-    yield _server(f"pooled hashing server, {_FUNCTIONS:,} functions", pool, codes, pooled, (once, LARGE_SIZE))

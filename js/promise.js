@@ -26,10 +26,10 @@ function isPrime(number) {
   return number >= 2;
 }
 
-/** True if this is the least prime from `least` on of the form `step` m + `rest`. */
-function isNextPrime(prime, least, step = 1, rest = 0) {
-  if (!isWhole(prime, least, 2 ** 32 - 1) || prime % step !== rest || !isPrime(prime)) return false;
-  for (let before = prime - 1; before >= least; before--) if (before % step === rest && isPrime(before)) return false;
+/** True if this is the least prime from `least` on. */
+function isNextPrime(prime, least) {
+  if (!isWhole(prime, least, 2 ** 32 - 1) || !isPrime(prime)) return false;
+  for (let before = prime - 1; before >= least; before--) if (isPrime(before)) return false;
   return true;
 }
 
@@ -75,25 +75,7 @@ const LAWS = {
       return [1n, BigInt(law.buckets)];
     },
   ],
-  "hash pool": [
-    ["buckets", "functions", "prime", "seed", "size"],
-    (law) => {
-      must(isWhole(law.buckets, 2, 2 ** 26)); // There must be at least two buckets.
-      must(isWhole(law.functions, 1, Math.floor(2 ** 26 / law.buckets))); // There must be a function, and not too many.
-      must(law.prime === 2 ** 31 - 1); // The prime of a pool must be 2^31 - 1.
-      decimal(law.seed, 0n, (1n << 63n) - 1n);
-      return [1n, BigInt(law.buckets)];
-    },
-  ],
   hadamard: [["size"], () => [1n, 2n]],
-  paley: [
-    ["prime", "size"],
-    (law) => {
-      must(law.size <= 2 ** 20); // There must be at most 2^20 values.
-      must(isNextPrime(law.prime, Math.max(law.size, 7), 4, 3)); // The prime must be the next one of the form 4 m + 3.
-      return [BigInt(law.prime - 1), BigInt(2 * law.prime)];
-    },
-  ],
   windows: [
     ["size", "starts", "width"],
     (law) => {

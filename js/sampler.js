@@ -88,19 +88,6 @@ function noiseBits(law, member, random) {
   return bytes;
 }
 
-/** The bucket of a rank under a function of a public pool (docs/reference/formats.md). */
-async function pooled(law, cohort, rank) {
-  const prime = BigInt(law.prime);
-  for (let attempt = 0; ; attempt++) {
-    const text = `discreet hash pool ${law.seed} ${law.prime} ${cohort} ${attempt}`;
-    const digest = new DataView(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
-    const words = [24, 16, 8, 0].map((at) => digest.getBigUint64(at, true));
-    if (words.every((word) => word < RANGE - (RANGE % prime))) {
-      return Number(words.reduce((hashed, word) => (hashed * BigInt(rank) + word) % prime, 0n) % BigInt(law.buckets));
-    }
-  }
-}
-
 const modulo = (number, prime) => ((number % prime) + prime) % prime;
 
 /** The number of places of a window; none reaches from one range into the next. */
@@ -153,18 +140,6 @@ const LAWS = {
       return [alpha, modulo(Math.max(member, 0) - product, prime), member < 0 ? noise : z % buckets];
     },
   },
-  "hash pool": {
-    form: (law) => [
-      [bytesFor(law.functions), 1],
-      [bytesFor(law.buckets), 1],
-    ],
-    async draw(law, member, random) {
-      const cohort = random.below(law.functions);
-      const noise = random.below(law.buckets);
-      const bucket = await pooled(law, cohort, Math.max(member, 0));
-      return [cohort, member < 0 ? noise : bucket];
-    },
-  },
   hadamard: {
     form: (law) => [[bytesFor(2 ** (32 - Math.clz32(law.size))), 1]],
     draw(law, member, random) {
@@ -173,14 +148,6 @@ const LAWS = {
       let odd = row & drawn;
       for (let shift = 16; shift; shift >>= 1) odd ^= odd >>> shift;
       return [odd & 1 ? drawn ^ (row & -row) : drawn];
-    },
-  },
-  paley: {
-    form: (law) => [[bytesFor(law.prime), 1]],
-    draw(law, member, random) {
-      const noise = random.below(law.prime);
-      const root = 1 + random.below(law.prime - 1);
-      return [member < 0 ? noise : modulo(member - root * root, law.prime)];
     },
   },
   windows: {

@@ -20,8 +20,6 @@ from discreet.mechanisms import (
     BlockMechanism,
     HadamardResponse,
     LocalHashing,
-    PaleyResponse,
-    PooledHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -34,9 +32,7 @@ LAWS: dict[str, Callable[..., BlockMechanism]] = {
     "bits beside values in clear": partial(UnaryEncoding, clear_bits=True),
     "subsets": SubsetSelection,
     "hashing": LocalHashing,
-    "hashing of a pool": partial(PooledHashing, functions=50),
     "Hadamard": HadamardResponse,
-    "Paley": PaleyResponse,
     "design": BlockDesign,
 }
 DOMAINS = (Domain(range(5)), Domain(range(9), sensitive=[0, 4, 6]), Domain(range(40), sensitive=range(12)))

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 PAGE, PICTURE = ROOT / "docs" / "evidence" / "coverage.md", ROOT / "docs" / "evidence" / "coverage.svg"
 LEVEL, SIZE, PEOPLE = 0.95, 26, 3000
 TALLY_METHODS, REPORT_METHODS = ("linear", "projected", "norm-sub", "threshold"), ("mle", "em")
-LAWS = ("rr", "subset", "unary", "hadamard", "hashing", "hashing-pool", "paley", "design")
+LAWS = ("rr", "subset", "unary", "hadamard", "hashing", "design")
 EPSILONS = (0.3, 1.0, 4.0)
 # Chances and shares: of the worst value of a thousand, of all at once from below and from above.
 _CHANCE = ((1e-6, 0.92), (1e-4, 0.935), (1 - 1e-4, 0.99))
@@ -85,8 +85,7 @@ class Cell:
     def mechanism(self) -> BlockMechanism:
         """Return it."""
         sensitive = [code for code in range(self.size) if code % 3 != 2] if self.notion == "ULDP" else None
-        options = {"functions": 256} if self.law == "hashing-pool" else {}
-        return BLOCK_MECHANISMS[self.law](dc.Domain(range(self.size), sensitive=sensitive), self.epsilon, **options)
+        return BLOCK_MECHANISMS[self.law](dc.Domain(range(self.size), sensitive=sensitive), self.epsilon)
 
 
 @dataclass(frozen=True)
@@ -230,11 +229,8 @@ def expected(cell: Cell) -> np.ndarray:
 
 
 def goals(cell: Cell, found: Findings) -> Iterable[str]:
-    """Yield the goals that a cell misses.
-
-    Intervals of a pool of hash functions hold over pools, not for each value under the one that is drawn here.
-    """
-    p, pooled = cell.p, cell.law == "hashing-pool"
+    """Yield the goals that a cell misses."""
+    p = cell.p
     for name, one in found.held.items():
         few = bool((expected(cell)[p > 0] < FEW).any())
         mean = float(one.inside[p > 0].mean())
@@ -245,9 +241,9 @@ def goals(cell: Cell, found: Findings) -> Iterable[str]:
         widest = tallied if name == "tally" else 0.9 if (cell.law, cell.epsilon, cell.notion) == _GAINS else 1.015
         misses = {
             f"mean {mean:.1%}": not 0.94 - near <= mean <= (1.0 if few else 0.97 + near),
-            f"worst value {one.inside.min():.1%}": one.inside.min() < least and not pooled,
+            f"worst value {one.inside.min():.1%}": one.inside.min() < least,
             f"all at once {one.together:.1%}": not least_together <= one.together <= most,
-            f"width {one.width:.2f}": one.width > widest and not pooled,
+            f"width {one.width:.2f}": one.width > widest,
         }
         where = f"{cell.name}, n = {cell.n:,}, |X| = {cell.size:,}, {name}"
         yield from (f"{where}: {miss}" for miss, is_one in misses.items() if is_one)
@@ -271,12 +267,10 @@ Made by `make coverage`, seeded: {slow} runs of real reports, {runs} of tallies 
 Each entry: mean over the values with p > 0, worst value, all at once, and width (of the tally's over score
 intervals', of the others' over the tally's). By chance alone the worst of 26 values is about {worst:.0%} in {runs} runs
 and {slow_worst:.0%} in {slow}. Where fewer than ten counts of a value are expected no exact interval covers 95% only.
-Under ULDP every third value is in clear; `hashing-pool` has 256 functions.
+Under ULDP every third value is in clear.
 
 Goals: mean 94-97% (more where fewer than ten counts are expected), every value 92% and all at once 93.5-99% but for
 what chance explains, width at most 1.03, of `mle` and `em` at most 1.01, and 0.9 for bits at epsilon = 4 under LDP.
-A pool of hash functions keeps the mean only: its intervals hold over pools, under one pool some values cover less
-(0.82 in 400 runs of the tally at epsilon = 4).
 
 One limit is understood: `rr` at epsilon = 0.1 with up to 3,000 people may be up to 1.06 times as wide as score
 intervals. By enumeration it is 1.02 to 1.05 there. The standard error is 2 to 17 times as large as a share can be, and

@@ -61,7 +61,7 @@ def settings(runs: int) -> Iterator[Setting]:
         ("rr", "unary"), notions, (300, 100_000), epsilons, ("two groups", "fit")
     ):
         yield Setting(law, notion, 300, n, epsilon, kind, runs)
-    for law, notion, kind in product(("hashing", "hashing-pool", "hadamard"), notions, ("two groups", "fit")):
+    for law, notion, kind in product(("hashing", "hadamard"), notions, ("two groups", "fit")):
         yield Setting(law, notion, 26, 1000, 1.0, kind, runs)
 
 
@@ -72,9 +72,7 @@ def share_rejected(cell: Setting, seed: int) -> float:
     mechanism, p = BLOCK_MECHANISMS[cell.law](domain, cell.epsilon), 1 / np.arange(1, cell.size + 1)
     p /= p.sum()
     below = 0
-    for run in range(cell.runs):
-        if cell.law == "hashing-pool":
-            mechanism = dc.PooledHashing(domain, cell.epsilon, functions=256, seed=run)
+    for _ in range(cell.runs):
         people = []
         for times in KINDS[cell.kind]:
             counts = draws.multinomial(cell.n * times, p)
@@ -109,7 +107,7 @@ def section(found: dict[Setting, float]) -> list[str]:
         "True hypotheses that `dc.compare(...).overall` and `dc.homogeneity` reject at 5%, in percent, at epsilon",
         "0.5, 1 and 3 (1 alone for hash functions and Hadamard columns): that groups have one distribution, and that",
         "one group has the shares that it has. Zipf's distribution; under ULDP every third value is sensitive; n is of",
-        "the smallest group; `hashing-pool` has 256 functions, others in each run.",
+        "the smallest group.",
         f"{runs} runs of a cell, of which two standard errors are {200 * (0.0475 / runs) ** 0.5:.1f} points. Found:",
         f"{min(shares):.1%} to {max(shares):.1%}, on average {np.mean(shares):.1%};",
         "with covariances at the estimates, as it was, up to 93%. Made by `python tools/measure_tests.py`, seeded.",

@@ -49,15 +49,9 @@ const FAULTS = [
   ["hashing", "prime <= SMALL ? random.below32", "prime <= 1 << 17 ? random.below32"],
   ["hashing", "Math.max(member, 0) - product", "member - product"],
   ["hashing", "member < 0 ? noise : z % buckets", "z % buckets"],
-  ["hash-pool", "await pooled(law, cohort, Math.max(member, 0))", "await pooled(law, cohort, Math.max(member, 0) + 1)"],
-  ["hash-pool", "[24, 16, 8, 0]", "[0, 8, 16, 24]"],
-  ["hash-pool", "${law.prime} ${cohort}", "${cohort} ${law.prime}"],
-  ["hash-pool", "member < 0 ? noise : bucket", "bucket"],
   ["hadamard", "odd & 1 ? drawn ^ (row & -row) : drawn", "odd & 1 ? drawn ^ row : drawn"],
   ["hadamard", "const row = member + 1;", "const row = member;"],
   ["hadamard", "(2 ** (32 - Math.clz32(law.size)))", "(law.size)"],
-  ["paley", "const root = 1 + random.below(law.prime - 1);", "const root = random.below(law.prime);"],
-  ["paley", "member - root * root", "member + root * root"],
   ["translates", "law.base[random.below(law.base.length)]", "law.base[0]"],
   ["translates", "member - element", "element - member"],
   ["translates", "const noise = random.below(law.modulus);", "const noise = random.below(law.size);"],
@@ -66,7 +60,7 @@ const FAULTS = [
   ["windows", "(start) => start <= member", "(start) => start < member"],
   ["windows", "(law.width - 1) * range - beside", "(law.width - 1) * range + beside"],
   ["windows", "size + (width - 1) * starts.length", "size + width * starts.length"],
-  ["paley", "((number % prime) + prime) % prime", "number % prime"],
+  ["translates", "((number % prime) + prime) % prime", "number % prime"],
 ];
 
 test("every check of a promise is needed", async () => {

@@ -100,7 +100,7 @@ def worst_l1(mechanism: BlockMechanism, n: int) -> tuple[float, float]:
 
     E ||p_hat - p||_1 tends to sqrt(2/pi) times the summed standard deviations [ULDP, (11) and (16)]. A standard
     deviation is concave in p_x for a given sensitive mass, so the worst p is uniform inside each class. The sum is
-    concave in the mass, and searched. Blocks are drawn for each report, not from a pool.
+    concave in the mass, and searched. Each report has its own block.
 
     Example:
         >>> import discreet as dc

@@ -7,7 +7,6 @@ from bench import numpy_reference as reference
 from discreet import (
     Domain,
     HadamardResponse,
-    PooledHashing,
     RandomizedResponse,
     SeededRandom,
     SubsetSelection,
@@ -24,10 +23,6 @@ def test_numpy_counts_what_we_count() -> None:
     reports = hadamard.obfuscate_codes(CODES, random=SeededRandom(1))
     counted = reference.hadamard_counts(reports.blocks["column"].astype(np.uint32), 128)
     np.testing.assert_array_equal(counted[:SIZE], hadamard.law.support_of(hadamard.tally(reports).support))
-    pool = PooledHashing(everything, 1.0, g=4, functions=60)
-    told = pool.obfuscate_codes(CODES, random=SeededRandom(1)).blocks
-    counted = reference.pooled_counts(told["cohort"], told["bucket"], pool.law.pool, SIZE, 4)
-    np.testing.assert_array_equal(counted, pool.law.counts.support_of(pool.law.counts.of(told)))
     subset = SubsetSelection(everything, 1.0)
     members = subset.obfuscate_codes(CODES, random=SeededRandom(1))
     counted = reference.subset_counts(members.blocks["members"], SIZE)

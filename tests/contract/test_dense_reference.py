@@ -14,7 +14,7 @@ from discreet.mechanisms import LawMechanism, Mechanism
 from discreet.mechanisms.contributions import GroupWeights
 from discreet.mechanisms.laws.subsets import MixedSubsets
 from discreet.testing import outputs_of
-from laws import BUILDERS, POOLS, WINDOWS, expected
+from laws import BUILDERS, WINDOWS, expected
 from packing import each
 
 MANY = 1 << 44
@@ -96,8 +96,7 @@ def laws() -> dict[str, Any]:
     return found
 
 
-LAWS = {name: mechanism for name, mechanism in laws().items() if name.partition("/")[0] not in POOLS}
-"""Pools are drawn anew for each collection: tests/mechanisms/test_pools.py enumerates them."""
+LAWS = laws()
 every = each("name", LAWS)
 
 

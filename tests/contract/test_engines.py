@@ -28,7 +28,7 @@ from reports_beside import write_beside, write_sealed
 N = 500
 ONE, SEVERAL = LocalEngine(threads=1), LocalEngine(threads=3)
 CASES = cases({"12of40": MEDIUM["12of40"]}, (1.0,))
-CASES += [Case(builder, sizes, 1.0) for sizes in ("1of40", "40of40") for builder in ("unary", "subset", "hashing-pool")]
+CASES += [Case(builder, sizes, 1.0) for sizes in ("1of40", "40of40") for builder in ("unary", "subset", "hadamard")]
 REGION = np.random.default_rng(4).choice(["east", "north", "süd"], N)
 AGE = np.random.default_rng(5).integers(0, 9, N)
 
@@ -96,7 +96,7 @@ GROUPED: list[Any] = [
         Case(name, "12of40", 1.0).mechanism
         for name in ("rr", "unary", "unary-clear-bits", "subset", "hashing", "design")
     ),
-    Case("hashing-pool", "40of40", 1.0).mechanism,
+    Case("hadamard", "40of40", 1.0).mechanism,
 ]
 
 

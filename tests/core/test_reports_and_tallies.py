@@ -81,7 +81,7 @@ def forgeries(name: str, tally: Tally) -> list[Tally]:
     support, clear = tally.support, tally.clear
     lengths = [(support[:1], clear), (support, clear[:1]), (support, clear[:0]), (np.append(support, 0), clear)]
     found = [replace(tally, support=s, clear=c) for s, c in lengths if (len(s), len(c)) != (len(support), len(clear))]
-    if name in {"rr", "subset", "hadamard", "hashing-pool", "design"}:
+    if name in {"rr", "subset", "hadamard", "translates", "design"}:
         found += [replace(tally, n=10**9), replace(tally, n=tally.n + 1)]
         found += [replace(tally, support=support * 0), replace(tally, clear=clear + 1)]
     return found

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet import BlockDesign, Domain, PooledHashing, RandomizedResponse, SeededRandom
+from discreet import BlockDesign, Domain, RandomizedResponse, SeededRandom
 from discreet.core.reports import CLEAR
 from discreet.device.protocol.frames import Frame, FrameError, head
 from discreet.formats.records import RecordCodec
@@ -25,7 +25,6 @@ DOMAIN = Domain(range(300), sensitive=[*range(3, 23), *range(250, 263)])
 MECHANISMS: list[BlockMechanism] = [
     *(build(DOMAIN, 1.0) for build in BUILDERS.values()),
     RandomizedResponse(Domain(range(300)), 1.0),
-    PooledHashing(DOMAIN, 1.0, g=5, functions=300),
 ]
 MIXED = next(one for one in (BlockDesign(DOMAIN, e / 7) for e in range(1, 60)) if isinstance(one.law, MixedSubsets))
 MECHANISMS.append(MIXED)

@@ -7,10 +7,7 @@ import pytest
 
 from discreet import Domain, Personalized, RandomizedResponse, SecureRandom, SeededRandom, UnaryEncoding
 from discreet.device.protocol.sampler import Sampler, SamplerError
-from discreet.errors import ParameterError
 from discreet.formats.records import RecordCodec
-from discreet.mechanisms import LawMechanism, description_of, law_of
-from discreet.mechanisms.laws.hashing import PooledHashBlocks
 from laws import Case, every, one_epsilon
 from refusals import refused
 
@@ -72,10 +69,3 @@ def test_clear_blocks_need_independent_values() -> None:
     message = refused(SamplerError, lambda: Sampler.parse({**GOOD, "law": law, "clear_blocks": True}))
     assert "sampler.dependent-clear-blocks" in message
     assert Sampler.parse({**GOOD, "clear_blocks": True}).clear_blocks
-
-
-def test_a_law_that_no_description_makes_is_refused() -> None:
-    domain = Domain(range(5))
-    odd = LawMechanism(domain, 1.0, PooledHashBlocks(5, 2, 3, prime=7))
-    assert "block-law.other-description" in refused(ParameterError, lambda: law_of(description_of(odd.law)))
-    assert refused(SamplerError, lambda: Sampler.of(odd))

@@ -66,7 +66,7 @@ def mapped_from(folder: Path) -> int:
 STRETCHED = [("em", Case(builder, "12of40", 1.0)) for builder in ("rr", "unary")]
 STRETCHED += [
     ("mle", Case(builder, sizes, 1.0))
-    for builder in ("unary", "unary-clear-bits", "subset", "hashing", "hashing-pool", "paley", "windows")
+    for builder in ("unary", "unary-clear-bits", "subset", "hashing", "hadamard", "windows")
     for sizes in ("12of40", "40of40")
     if (builder, sizes) != ("unary-clear-bits", "40of40")
 ]

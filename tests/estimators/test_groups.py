@@ -84,12 +84,6 @@ def test_weights_are_added_digit_by_digit_or_one_by_one_alike(size: int, monkeyp
     assert (half[0] + half[1]).weights == both[0].weights
 
 
-def test_weighted_pools_of_hash_functions_say_what_is_not_known() -> None:
-    mechanism = dc.PooledHashing(LDP, 1.0, functions=8)
-    with pytest.raises(ParameterError, match="covariances"):
-        dc.estimate(mechanism, reports_of(mechanism), weights=WEIGHTS).total(["flu", "cold"])
-
-
 @pytest.mark.parametrize("method", ["linear", "projected", "mle"])
 def test_a_group_is_estimated_from_its_reports_alone(method: str) -> None:
     mechanism = MECHANISMS["bits"]
@@ -209,7 +203,6 @@ TABLES = {
     "two values": dc.RandomizedResponse(dc.Domain(["yes", "no"]), 1.0),
     "all bits": dc.UnaryEncoding(LDP, 0.5),
     "nothing sensitive": dc.RandomizedResponse(dc.Domain(["a", "b"], sensitive=[], allow_unprotected=True), 1.0),
-    "pool": dc.PooledHashing(LDP, 1.0, g=2, functions=64, seed=1),
     "design": dc.BlockDesign(ULDP, 0.4),
 }
 

@@ -10,12 +10,12 @@ from discreet import (
     Channel,
     Domain,
     HadamardResponse,
-    PooledHashing,
     RandomizedResponse,
     Reports,
     SeededRandom,
     SubsetSelection,
     Tally,
+    TranslateResponse,
     UnaryEncoding,
     estimate,
 )
@@ -88,7 +88,7 @@ COUNTED = [
     RandomizedResponse,
     partial(SubsetSelection, k=1),
     HadamardResponse,
-    partial(PooledHashing, functions=9),
+    partial(TranslateResponse, modulus=7, base=(1, 2, 4)),
 ]
 
 

@@ -14,7 +14,7 @@ from discreet.estimators.linear import LinearStart
 from discreet.estimators.simplex import projection
 from discreet.estimators.threshold import thresholded
 from discreet.mechanisms import BlockMechanism
-from laws import POOLS, SMALL, Case, cases, over, sampled, spelled, with_rho
+from laws import SMALL, Case, cases, over, sampled, spelled, with_rho
 from packing import each
 from refusals import refused
 
@@ -29,16 +29,13 @@ def cuts(case: Case, tally: Tally, significance: float) -> list[float]:
     domain, s = case.domain, case.mechanism.threshold / 2**64
     mass = min(max(1 - tally.clear_total / (tally.n * s), 0), 1) if domain.clear_count else 1.0
     phi, matrix = spelled(case).contributions, spelled(case).matrix
-    pool_bias = case.mechanism.decoder.pool_bias_variance(tally, case.mechanism.decoder.estimate(tally))
     found = []
     for x in range(domain.size):
         p = np.zeros(domain.size)
         for others, share in ((domain.sensitive_codes, mass), (domain.clear_codes, 1 - mass)):
             rest = [y for y in others if y != x]
             p[rest] = share / max(len(rest), 1)
-        pooled = case.builder in POOLS
-        second = case.mechanism.decoder.variance_of(mass)[0][x] if pooled else p @ matrix @ phi[:, x] ** 2
-        deviation = np.sqrt(second / tally.n + pool_bias[x])
+        deviation = np.sqrt(p @ matrix @ phi[:, x] ** 2 / tally.n)
         found.append(norm.isf(significance / domain.size) * deviation)
     return found
 
@@ -86,8 +83,7 @@ def variances(mechanism: BlockMechanism, tally: Tally) -> Any:
     constant, slope = mechanism.decoder.variance_of(min(max(1 - told, 0), 1))
     linear = mechanism.decoder.estimate(tally)
     at = np.clip(linear, 1 / tally.n, 1)
-    pool_bias = mechanism.decoder.pool_bias_variance(tally, linear)
-    return np.maximum((constant + slope * at - at**2) / tally.n + pool_bias, 1 / tally.n**2)
+    return np.maximum((constant + slope * at - at**2) / tally.n, 1 / tally.n**2)
 
 
 @several

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import discreet as dc
-from discreet import BlockDesign, Plan, PooledHashing
+from discreet import BlockDesign, Plan
 from discreet.errors import OutputExistsError, ParameterError
 from discreet.formats.plan import write_plan
-from discreet.mechanisms import LawMechanism
+from discreet.mechanisms import BLOCK_MECHANISMS, LawMechanism
 from packing import each
 from refusals import refused
 
@@ -28,7 +28,6 @@ MECHANISMS: dict[str, Callable[[dc.Domain], Any]] = {
     "g": lambda domain: dc.LocalHashing(domain, 1.0, g=7),
     "columns": lambda domain: dc.HadamardResponse(domain, 1.0),
     "design": lambda domain: BlockDesign(domain, 2, sensitive_mass=0.25),
-    "pool": lambda domain: PooledHashing(domain, 1.0, functions=64),
 }
 
 
@@ -155,3 +154,20 @@ def test_mechanisms_that_no_plan_names() -> None:
     huge = dc.Domain(range(3_000_000), sensitive=np.arange(3_000_000) > 0)
     assert "plan.too-many-labels" in refused(ParameterError, lambda: Plan.of(dc.RandomizedResponse(huge, 1.0)))
     assert len(Plan.of(dc.RandomizedResponse(dc.Domain(range(3_000_000)), 1.0)).document.domain.range or ()) == 2
+
+
+@each("name", ["hashing-pool", "paley"])
+def test_a_removed_mechanism_is_refused_by_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text(f'epsilon = 1.0\n[domain]\nrange = [0, 9]\n[mechanism]\nname = "{name}"\n')
+    message = refused(ParameterError, lambda: Plan.load(path))
+    assert "mechanism.removed" in message
+    assert name in message
+    assert "projective" in message
+
+
+@each("kind", ["hash pool", "paley"])
+def test_a_removed_block_law_is_refused_by_name(kind: str) -> None:
+    message = refused(ParameterError, lambda: BLOCK_MECHANISMS.law_of({"law": kind, "size": 4}))
+    assert "block-law.removed" in message
+    assert kind in message

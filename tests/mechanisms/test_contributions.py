@@ -1,18 +1,15 @@
 """Limits from moments of contributions, against values of a prototype; covariances from pools of hash functions."""
 
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
 import discreet as dc
-from discreet.mechanisms.contributions import plausible, pool_covariance
-from discreet.mechanisms.laws.hashing import PooledHashBlocks
+from discreet.mechanisms.contributions import plausible
 from discreet.results.sums import Means, Sums
 from discreet.theory.limits import Moments
-from discreet.theory.linear_decoder import PoolBias
 from packing import each
 
 # Values of a prototype, which shares no code with this
@@ -94,41 +91,3 @@ def test_a_plausible_distribution_keeps_shares_in_clear() -> None:
     assert plausible(domain, np.array([0.5, 0.3, -0.2, 0.1, 0.5])) == pytest.approx([0.3, 0.3, 0, 0.1, 0.3])
     assert plausible(domain, np.array([0.5, 0.9, -0.2, 0.6, 0.5])) == pytest.approx([0, 0.6, 0, 0.4, 0])
     assert plausible(domain, np.array([-0.5, 0.3, -0.2, 0.1, -1])) == pytest.approx([0.2, 0.3, 0.2, 0.1, 0.2])
-
-
-@pytest.mark.parametrize("functions", [1, 3])
-def test_what_a_pool_leaves_over_every_function(functions: int) -> None:
-    """The bias of weighted sums over all cubic polynomials modulo 5: independent functions add up as 1/m."""
-    law = PooledHashBlocks(5, 2, functions, prime=5)
-    bias = PoolBias.of(law.conditional_inclusion, *law.conditional_variation)
-    domain, p = dc.Domain(range(7), sensitive=[0, 2, 3, 4, 6]), np.array([0.4, 0.3, 0.15, 0.1, 0.05])
-    made = pool_covariance(bias, domain, p)
-    w, u = np.array([1.0, 1, 0, 0, 0]), np.array([0.0, 2, -1, 0.5, 3])
-    # Weights of values in clear have no part in it.
-    sums = np.array([domain.arrange(one, np.array([5.0, -2])) for one in (w, u)])
-    rho, products = float(law.conditional_inclusion), []
-    for coefficients in product(range(5), repeat=4):
-        buckets = np.array([sum(c * x**k for k, c in enumerate(coefficients)) % 5 % 2 for x in range(5)])
-        off = ((buckets[:, None] == buckets[None, :]) - rho) / (1 - rho)
-        np.fill_diagonal(off, 0)
-        products.append([(w @ off @ p) ** 2, (w @ off @ p) * (u @ off @ p)])
-    variance, covariance = np.mean(products, axis=0) / functions
-    assert made.between(sums[:1], sums) == pytest.approx(np.array([[variance, covariance]]), rel=1e-12)
-    assert made.variances(np.eye(7)[domain.sensitive_codes]) == pytest.approx(bias.each(p), rel=1e-12)
-
-
-def test_pools_add_what_they_leave() -> None:
-    mechanism = dc.PooledHashing(dc.Domain(range(5)), 1.0, g=5, functions=5, seed=7)
-    found = dc.estimate(mechanism, mechanism.obfuscate([0] * 50 + [1] * 30, random=dc.SeededRandom(1)))
-    law = found.uncertainty.known_law
-    assert law.lasting is not None
-    without = replace(law, lasting=None)
-    w = np.array([[1.0, 0, 1, 0, 0]])
-    apart = Sums.of(law, w).errors ** 2 - Sums.of(without, w).errors ** 2
-    assert apart == pytest.approx(law.lasting.variances(w - Sums.of(law, w).control), rel=0.2)
-    assert apart > 0
-    pair = np.array([[1.0, 0, 1, 0, 0], [0, 1, 0, 0, 0]])
-    assert law.between(pair) - without.between(pair) == pytest.approx(law.lasting.between(pair, pair), rel=1e-9)
-    every, codes = np.eye(5), np.arange(5)
-    lasting = law.lasting.between(every, every)
-    assert law.covariances(codes) - without.covariances(codes) == pytest.approx(lasting, rel=1e-9)

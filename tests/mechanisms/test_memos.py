@@ -159,7 +159,7 @@ def test_bad_memos_are_refused() -> None:
     assert memo.obfuscate_rounds([], np.zeros(0, int), np.zeros(0, int)) == {}
 
 
-@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "design", "hashing-pool"])
+@pytest.mark.parametrize("builder", ["rr", "subset", "unary", "hadamard", "design", "translates"])
 def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
     builder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,7 +178,7 @@ def test_verification_comes_to_the_same_and_denies_coins_that_are_too_good(
                 assert not verify_memo(memo).holds
 
 
-@pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "hashing-pool"])
+@pytest.mark.parametrize("builder", ["rr", "subset", "hadamard", "translates"])
 def test_an_audit_of_histories_comes_near_and_denies_a_second_coin_that_is_too_good(
     builder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

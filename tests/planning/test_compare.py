@@ -50,7 +50,7 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
             assert mechanism.epsilon == epsilon
             assert one.worst_mse == mechanism.decoder.worst_case_mse(n)
             assert one.excess == pytest.approx(one.worst_mse / bound, rel=1e-12)
-            assert one.standard_error == sqrt(worst_variance(mechanism, n) / n)
+            assert one.standard_error == sqrt(worst_variance(mechanism) / n)
             assert one.assumed_mse == pytest.approx(mechanism.decoder.mse(n, even), rel=1e-12, abs=1e-18)
             assert one.bytes == mechanism.bytes_per_report(mass)
             assert one.sensitive_error == errors[domain.sensitive].max()
@@ -61,8 +61,7 @@ def test_numbers_are_those_of_the_mechanisms(domain: Domain, epsilon: float) -> 
 def test_every_mechanism_is_there_once(domain: Domain) -> None:
     found = compare_mechanisms(domain, 1.0, 1000)
     enough = [name for name, cls in BLOCK_MECHANISMS.items() if not (cls.needs_options() or cls.of_neighbours)]
-    planes = ["translates, best plane"] if domain.sensitive_count > 7 else []
-    names = [*enough, "unary, theta=1/2", "unary, best theta", *planes]
+    names = [*enough, "unary, theta=1/2", "unary, best theta"]
     assert [one.name for one in found.candidates] == names
     assert set(BLOCK_MECHANISMS) - set(enough) == {"translates", "windows"}
     for one in found.candidates[: len(enough)]:
@@ -214,16 +213,10 @@ def test_several_reports_share_epsilon(t: int) -> None:
 def test_users_needed(domain: Domain) -> None:
     assert all(one.users_needed is None for one in compare_mechanisms(domain, 1.0, 10).candidates)
     for one in compare_mechanisms(domain, 1.0, 10, standard_error=0.01).candidates:
-        if one.users_needed is None:
-            assert sqrt(worst_variance(one.mechanism, 1 << 53) / (1 << 53)) > 0.01
-            continue
         assert one.users_needed == reports_for_standard_error(one.mechanism, 0.01)
     p = given(domain)
     found = compare_mechanisms(domain, 1.0, 10, target="distribution", p=p, standard_error=0.01)
     for one in found.candidates:
-        if one.users_needed is None:
-            assert one.mechanism.decoder.standard_errors(1 << 53, p).max() > 0.01
-            continue
         again = one.mechanism.decoder.standard_errors(one.users_needed, p).max()
         assert again <= 0.01 * (1 + 1e-9)
     assert (

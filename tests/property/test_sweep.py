@@ -13,7 +13,6 @@ from discreet import (
     HadamardResponse,
     LocalHashing,
     Personalized,
-    PooledHashing,
     RandomizedResponse,
     SecretTags,
     SeededRandom,
@@ -27,7 +26,7 @@ from discreet.errors import DiscreetError
 from discreet.mechanisms import LawMechanism
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
-from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.hashing import HashBuckets
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.personalized import candidates_left
@@ -92,7 +91,6 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (UnaryEncoding, _of(domain=DOMAIN, epsilon=1.0, theta=0.5, clear_bits=True)),
     (SubsetSelection, _of(domain=PLAIN, epsilon=1.0, k=2)),
     (LocalHashing, _of(domain=PLAIN, epsilon=1.0, g=3)),
-    (PooledHashing, _of(domain=PLAIN, epsilon=1.0, g=3, functions=4, seed=1)),
     (HadamardResponse, _of(domain=PLAIN, epsilon=1.0)),
     (BlockDesign, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5)),
     (LawMechanism, _of(domain=PLAIN, epsilon=1.0, law=IndependentBits(5, 1, 2), clear_blocks=False)),
@@ -102,7 +100,6 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (MixedSubsets, _of(size=4, count=2, larger=5)),
     (HashBuckets, _of(size=4, buckets=2)),
     (HadamardColumns, _of(size=4)),
-    (PooledHashBlocks, _of(size=4, buckets=2, functions=3, seed=0)),
     (Channel, _of(matrix=np.eye(5), domain=PLAIN)),
     (MECHANISM.obfuscate, _of(values=[1], random=SeededRandom(1))),
     (MECHANISM.obfuscate_codes, _of(codes=[1], random=SeededRandom(1))),
@@ -153,7 +150,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         ),
     ),
     (best, _of(domain=DOMAIN, epsilon=1.0, sensitive_mass=0.5, largest_report=9)),
-    (worst_variance, _of(mechanism=MECHANISM, n=5)),
+    (worst_variance, _of(mechanism=MECHANISM)),
     (reports_for_standard_error, _of(mechanism=MECHANISM, wanted=0.1)),
     (sequential, _of(first=CHANNEL, second=CHANNEL)),
     (integrated, _of(own=CHANNEL, other=CHANNEL)),

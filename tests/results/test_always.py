@@ -158,9 +158,6 @@ def test_a_condition_holds_the_limits_of_its_parts() -> None:
 
 
 def test_what_has_no_such_limits_is_refused_at_once() -> None:
-    pool = dc.PooledHashing(dc.Domain(range(8)), 1.0)
-    with pytest.raises(ParameterError, match=r"\[limits.shared-functions\]"):
-        dc.estimate(pool, pool.obfuscate([1] * 50, random=dc.SeededRandom(1)), limits="always")
     mechanism = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
     reports = mechanism.obfuscate(["a"] * 50, random=dc.SeededRandom(1))
     with pytest.raises(ParameterError, match=r"\[limits.weighted\]"):

@@ -67,7 +67,6 @@ FEW = [
         dc.SubsetSelection,
         dc.LocalHashing,
         dc.HadamardResponse,
-        dc.PaleyResponse,
         dc.Windows,
     )
 ]

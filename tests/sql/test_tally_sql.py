@@ -28,7 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.SourceWarning")
 SIZE, SENSITIVE = 12, [0, 1, 4, 6, 7, 8, 9, 11]
 REGION, PEOPLE = "the région", "how many"
 # Laws that differ in parameters alone take the same way through the query, but two sizes of blocks do not.
-LAWS = [name for name in BUILDERS if name not in {"unary-half", "hashing-g2", "hashing-pool-g5", "windows-w3"}]
+LAWS = [name for name in BUILDERS if name not in {"unary-half", "hashing-g2", "windows-w3"}]
 CHANNEL = Channel(np.array([[0.6, 0.2, 0.2, 0.0], [0.2, 0.6, 0.2, 0.0], [0.2, 0.2, 0.6, 0.0]]), Domain(["a", "b", "c"]))
 FORMS: dict[str, dict[str, Any]] = {
     "whole": {},

@@ -12,7 +12,6 @@ from discreet import (
     Domain,
     HadamardResponse,
     LocalHashing,
-    PooledHashing,
     RandomizedResponse,
     Reports,
     SeededRandom,
@@ -93,17 +92,6 @@ def hashing(g: int) -> Callable[[int, float], Rates]:
     return rates
 
 
-def pooled(g: int) -> Callable[[int, float], Rates]:
-    """[Wang 2017] with a uniformly random function, which so many functions of a pool come close to."""
-
-    def rates(_: int, epsilon: float) -> Rates:
-        e = exp(epsilon)
-        truth = (e - 1) / (e - 1 + g)
-        return Rates(e / (e + g - 1), 1 / g, truth, (1 - truth) / g)
-
-    return rates
-
-
 def hadamard(_: int, epsilon: float) -> Rates:
     """[Acharya 2019]."""
     truth = tanh(epsilon / 2)
@@ -127,7 +115,6 @@ PAPERS: dict[str, tuple[Callable[..., BlockMechanism], dict, Callable[[int, floa
     "subset-k3": (SubsetSelection, {"k": 3}, subsets(3)),
     "hashing-g2": (LocalHashing, {"g": 2}, hashing(2)),
     "hashing-g5": (LocalHashing, {"g": 5}, hashing(5)),
-    "hashing-pool": (PooledHashing, {"g": 4, "functions": 1 << 17}, pooled(4)),
     "hadamard": (HadamardResponse, {}, hadamard),
 }
 SOME = Domain(range(9), sensitive=[0, 2, 5, 7, 8])
@@ -141,8 +128,8 @@ def rival_of_own(name: str, rates: Rates, off: Rates) -> float:
 
 def rival_of_other(name: str, rates: Rates, off: Rates) -> float:
     """A law in which pi stands for rho, or one in which every other value comes along with one's own."""
-    own = {"hadamard": rates.own, "hashing-pool": rates.own}
-    return {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, **own}.get(name, off.other)
+    other = {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, "hadamard": rates.own}
+    return other.get(name, off.other)
 
 
 def obfuscated(mechanism: BlockMechanism, value: int, n: int, seed: int, *, alone: bool) -> Reports:

@@ -34,7 +34,6 @@ from discreet.mechanisms import (
     BlockDesign,
     HadamardResponse,
     LocalHashing,
-    PooledHashing,
     RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
@@ -479,7 +478,6 @@ def _coins() -> Iterator[tuple[Sampler, int]]:
         LocalHashing,
         UnaryEncoding,
         clear_bits,
-        PooledHashing,
         BlockDesign,
     ):
         mechanism = build(domain, 1.0)

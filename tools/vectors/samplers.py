@@ -19,10 +19,10 @@ from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.law import truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
-from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.hashing import HashBuckets
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
-from discreet.mechanisms.laws.translates import PaleyTranslates, SetTranslates
+from discreet.mechanisms.laws.translates import SetTranslates
 from discreet.mechanisms.laws.windows import WindowBlocks
 
 # Where bytes, words and types end.
@@ -61,9 +61,7 @@ LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
         (2, 3, 7, 8, 9, 64, 65, 254, 255, 256, 65_535, 65_536),
     ),
     "hashing": (lambda v: HashBuckets(v, 2 + v % 5), (*SMALL, 65_521, 65_522, *LARGE)),
-    "hash pool": (lambda v: PooledHashBlocks(v, (2, 256, 257)[v % 3], (1, 256, 65_537)[v % 3], v << 50), SMALL),
     "hadamard": (HadamardColumns, (*SMALL, 127, 128, 65_535, *LARGE)),
-    "paley": (PaleyTranslates, (*SMALL, 251, 65_519, *LARGE)),
     "translates": (_translates, (*SMALL, *LARGE)),
     "windows": (_windows, (*SMALL, *LARGE)),
 }
@@ -100,7 +98,6 @@ def fresh(kind: str, count: int, seed: int) -> Iterator[dict[str, Any]]:
     some, each = np.random.default_rng(seed), 100
     for place in range(-(-count // each)):
         wide = some.random() < 0.1
-        # A pool with few functions is made whole, and that once only.
         v = int(some.integers(2, 5000 if wide else 400))
         sampler = _sampler(LAWS[kind][0](v), place, size=v + int(some.integers(0, 3)) * int(some.integers(1, 300)))
         yield {"sampler": sampler.document(), "realised": sampler.realised}

@@ -27,7 +27,7 @@ class Tally:
         n: number of reports.
         support: T, the counts of blocks. By default ``(v,)``: T_x counts the blocks that contain x. A design with two
             block sizes counts each size separately, ``(2 v,)``. A law with a small alphabet counts each of its blocks,
-            such as ``(m g,)`` buckets of a pool. An explicit channel counts each output, ``(|Y|,)``.
+            such as ``(V,)`` translates. An explicit channel counts each output, ``(|Y|,)``.
         clear: ``(|X_N|,)`` F: for each value that is not sensitive, the number of reports that state it in clear.
         simulated: whether any of the reports was simulated.
         batches: the batches that were counted, as far as known, in the order of their names.

@@ -209,15 +209,13 @@ def homogeneity_test(people: Sequence[Any], fixed: FloatArray | None = None) -> 
     cells = np.vstack([np.eye(domain.size)[~rare], rare.astype(np.float64)[None]])
     plans = {decoder.maker.fingerprint for decoder in decoders}
     if fixed is None and len(plans) == 1:
-        # Under one plan, all strata have the same pool bias.
         away = np.sqrt(sizes)[:, None] * (means - np.average(means, 0, sizes))
         return _chi_square(
             cells @ np.average(covariances, 0, sizes) @ cells.T, [cells @ deviation for deviation in away]
         )
     parts = [covariance / size for covariance, size in zip(covariances, sizes, strict=True)]
-    pools = [pool for pool in (decoder.pool_covariances(p) for decoder in decoders) if pool is not None]
     difference = means[0] - (p if fixed is not None else means[1])
-    test = _chi_square(cells @ sum(pools, start=sum(parts[1:], start=parts[0])) @ cells.T, [cells @ difference])
+    test = _chi_square(cells @ sum(parts[1:], start=parts[0]) @ cells.T, [cells @ difference])
     impossible = fixed is not None and bool((in_clear & (p == 0) & (means[0] > 0)).any())
     return test._replace(p_value=0.0) if test is not None and impossible else test
 

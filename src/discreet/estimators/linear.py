@@ -182,11 +182,7 @@ class LinearStart:
         return ValueUncertainty(self.linear, decoder=self.decoder, tally=self.tally, make_law=law)
 
     def at_all_looks(self, estimate: Estimate) -> Estimate:
-        """Return an estimate of any method with limits that hold at all looks at once.
-
-        Raises:
-            ParameterError: if devices share a pool of hash functions.
-        """
+        """Return an estimate of any method with limits that hold at all looks at once."""
         law = partial(self.decoder.report_law, self.tally, self.linear)
         return replace(estimate, intervals=AlwaysUncertainty(self.linear, make_law=law).checked())
 

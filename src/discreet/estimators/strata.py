@@ -33,7 +33,6 @@ class Stratum:
         squares: sum of w^2.
         mean: ``(|X|,)`` mean contribution, weighted by w: the linear estimate.
         square_mean: ``(|X|,)`` mean contribution, weighted by w^2.
-        lasting: ``(|X|,)`` variance of the pool bias; see `discreet.theory.linear_decoder`.
         moments: ``(A, B)``, each ``(|X|,)``, such that the variance of one report's contribution is A + B p - p^2.
         simulated: whether any report was simulated.
         weighted: whether people have weights.
@@ -44,7 +43,6 @@ class Stratum:
     squares: float
     mean: FloatArray
     square_mean: FloatArray
-    lasting: FloatArray
     moments: tuple[FloatArray, FloatArray]
     simulated: bool
     weighted: bool
@@ -54,14 +52,12 @@ def stratum_of(decoder: Decoder, counts: Tally | WeightedTally) -> Stratum:
     """Return the linear estimate of a tally and its moments; exceptions as for `Decoder.estimate`."""
     weights, parts = counts.weights, counts.square_parts
     mean = decoder.estimate(weights)
-    constant, slope = decoder.second_moments(weights, mean)
-    lasting = decoder.pool_bias_variance(weights, mean)
     total = sum(factor * part.n for factor, part in parts)
     square_mean = np.zeros(len(mean))
     for factor, part in parts:
         square_mean += factor * part.n / total * (mean if part is weights else decoder.estimate(part))
-    moments, facts = (constant - weights.n * lasting, slope), (weights.simulated, weights is not counts)
-    return Stratum(counts.people, weights.n, total, mean, square_mean, lasting, moments, *facts)
+    moments, facts = decoder.second_moments(weights, mean), (weights.simulated, weights is not counts)
+    return Stratum(counts.people, weights.n, total, mean, square_mean, moments, *facts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +106,7 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         method: name of the method.
     """
     people, squares, simulated = 0, 0.0, False
-    frequencies = variance = lasting = constant = slope = np.zeros(1)
+    frequencies = variance = constant = slope = np.zeros(1)
     for stratum, share in zip(strata, shares.tolist(), strict=True):
         factor, free = share / stratum.weight, stratum.people / max(stratum.people - 1, 1)
         people += stratum.people
@@ -121,13 +117,10 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
         mean_square = stratum.moments[0] + stratum.moments[1] * stratum.square_mean
         away = stratum.squares * (mean_square - 2 * stratum.mean * stratum.square_mean + stratum.mean**2)
         variance = variance + factor**2 * free * away
-        # All strata have the same pool bias.
-        lasting = lasting + abs(share) * np.sqrt(np.maximum(stratum.lasting, 0))
         constant, slope = constant + share * stratum.moments[0], slope + share * stratum.moments[1]
     # The number of equally weighted reports with the same information [Kish].
-    effective, lasting = 1 / squares, lasting**2
-    moments = constant + effective * lasting, slope
-    errors: FloatArray = np.sqrt(np.maximum(variance, 0) + lasting)
+    effective, moments = 1 / squares, (constant, slope)
+    errors: FloatArray = np.sqrt(np.maximum(variance, 0))
     # Where all reports agree, plausible errors.
     few = all_agree(errors, effective) & (len(errors) > 1)
     plausible = plausible_variances(frequencies, moments, effective) if few.any() else errors
@@ -153,15 +146,13 @@ def combine(mechanism: Mechanism, strata: Strata, shares: FloatArray, method: st
     )
 
 
-def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray) -> ReportLaw | None:
-    """Return the sampling distribution of a sum over strata; None if it has a pool bias.
+def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: FloatArray) -> ReportLaw:
+    """Return the sampling distribution of a sum over strata.
 
     Let c_h be the squared share of a stratum times sum(w^2) / sum(w)^2. The result is approximately the distribution
     for 1 / sum(c_h) equally weighted reports. Errors exclude differences between strata: the sum of
     c_h ((m_h - p_hat) . w)^2 is subtracted from the variance.
     """
-    if next(iter(strata)).lasting.any():
-        return None
     parts, rows = [], []
     for stratum, share in zip(strata, shares.tolist(), strict=True):
         parts.append((share / stratum.weight) ** 2 * stratum.squares * stratum.people / max(stratum.people - 1, 1))

@@ -37,6 +37,7 @@ from discreet.formats.domains import CellsSpec, DomainSpec, all_composed, descri
 from discreet.formats.toml import document_text, toml_text
 from discreet.mechanisms import BLOCK_MECHANISMS, BlockMechanism
 from discreet.mechanisms.personalized import OTHERS, AnyMechanism, Personalized
+from discreet.mechanisms.registry import REMOVED
 
 
 def _mechanism_spec(cls: type[BlockMechanism]) -> type[msgspec.Struct]:
@@ -166,9 +167,7 @@ def read_document(path: str | Path, kind: type[Document], *, version: int = 1) -
             return read_document(path, wider, version=version)  # type: ignore[no-any-return]
         if isinstance(error.__cause__, DiscreetError):
             raise error.__cause__.at(source) from None
-        raise ParameterError("document.not-valid", fault=message.replace("`", "'"), advice=_advice(message)).at(
-            source
-        ) from None
+        raise _fault_of(message).at(source) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError("document.not-valid", fault=error, advice="").at(source) from None
 
@@ -181,13 +180,17 @@ def _is_survey(decode: Callable[[bytes], Any], written: bytes) -> bool:
     return False
 
 
-def _advice(message: str) -> str:
-    """Return advice for an error of msgspec on an unknown mechanism, or on a signed collection."""
+def _fault_of(message: str) -> ParameterError:
+    """Return the error for a fault that msgspec found, with advice on a mechanism or on a signed collection."""
+    advice = ""
     if message.endswith(_NAME) and (named := re.match(r"Invalid value '(.*)' - at ", message)):
-        advice = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
-        return f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{advice}."
-    signed = message.endswith("unknown field `document`")
-    return " This is a signed collection, not a plan. Check it with discreet attest." if signed else ""
+        if named[1] in REMOVED:
+            return ParameterError("mechanism.removed", name=named[1])
+        meant = suggestion(named[1], BLOCK_MECHANISMS) or ". Update discreet, or install the package of the mechanism"
+        advice = f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{meant}."
+    elif message.endswith("unknown field `document`"):
+        advice = " This is a signed collection, not a plan. Check it with discreet attest."
+    return ParameterError("document.not-valid", fault=message.replace("`", "'"), advice=advice)
 
 
 @dataclass(frozen=True)

@@ -57,47 +57,10 @@ def _preimages(columns: Any, prime: int, buckets: int) -> Iterator[tuple[slice, 
             np.minimum(x, x - modulus, out=x)
 
 
-def gather(coefficients: AnyArray, tables: AnyArray, prime: int, start: int, sums: AnyArray) -> None:
-    """Add the table entries of each value's buckets, over all functions, to the value's sum."""
-    values, buckets = np.arange(start, start + sums.size, dtype=np.uint64), tables.shape[1]
-    for rows in _chunks(len(tables), sums.size):
-        sums += tables[rows].reshape(-1)[_places(coefficients[rows], values, prime, buckets)].sum(axis=0)
-
-
-def scatter(coefficients: AnyArray, values: FloatArray, prime: int, sums: FloatArray) -> None:
-    """Write, for every function and bucket, the sum of the numbers of all values in the bucket."""
-    numbers, buckets = np.arange(values.size, dtype=np.uint64), sums.shape[1]
-    for rows in _chunks(len(sums), values.size):
-        places = _places(coefficients[rows], numbers, prime, buckets)
-        each = np.broadcast_to(values, places.shape)
-        sums[rows] = np.bincount(places.reshape(-1), each.reshape(-1), sums[rows].size).reshape(-1, buckets)
-
-
 def _chunks(rows: int, width: int) -> Iterator[slice]:
     """Yield chunks of consecutive rows whose arrays fit into the cache, for rows of the given width."""
     step = max(_ENTRIES_AT_ONCE // max(width, 1), 1)
     return (slice(start, start + step) for start in range(0, rows, step))
-
-
-def _places(functions: AnyArray, values: AnyArray, prime: int, buckets: int) -> AnyArray:
-    """Return the positions of ``(v,)`` values in the tables' rows for ``(m, 4)`` functions, shape ``(m, v)``."""
-    columns = functions.astype(np.uint64).T[:, :, None]
-    hashed = columns[3] * values
-    for coefficient in columns[2:0:-1]:
-        hashed += coefficient
-        _reduce(hashed, prime)
-        hashed *= values
-    hashed += columns[0]
-    _reduce(hashed, prime)
-    _reduce(hashed, buckets)
-    hashed += np.arange(0, len(functions) * buckets, buckets, dtype=np.uint64)[:, None]
-    places: AnyArray = hashed.view(np.int64)
-    return places
-
-
-def _reduce(numbers: AnyArray, modulus: int) -> None:
-    # Dividing by one number is several times faster than computing remainders.
-    numbers -= numbers // np.uint64(modulus) * np.uint64(modulus)
 
 
 def members_dot(members: AnyArray, values: FloatArray, sums: FloatArray) -> None:

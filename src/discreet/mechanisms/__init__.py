@@ -4,10 +4,10 @@ from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.law import BlockMechanism, LawMechanism
 from discreet.mechanisms.laws.bits import UnaryEncoding
 from discreet.mechanisms.laws.hadamard import HadamardResponse
-from discreet.mechanisms.laws.hashing import LocalHashing, PooledHashing
+from discreet.mechanisms.laws.hashing import LocalHashing
 from discreet.mechanisms.laws.singletons import RandomizedResponse
 from discreet.mechanisms.laws.subsets import BlockDesign, SubsetSelection
-from discreet.mechanisms.laws.translates import PaleyResponse, TranslateResponse
+from discreet.mechanisms.laws.translates import TranslateResponse
 from discreet.mechanisms.laws.windows import Windows
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.registry import Registry, description_of
@@ -18,9 +18,7 @@ BLOCK_MECHANISMS = Registry(
         UnaryEncoding,
         SubsetSelection,
         LocalHashing,
-        PooledHashing,
         HadamardResponse,
-        PaleyResponse,
         TranslateResponse,
         Windows,
         BlockDesign,
@@ -40,8 +38,6 @@ __all__ = [
     "LawMechanism",
     "LocalHashing",
     "Mechanism",
-    "PaleyResponse",
-    "PooledHashing",
     "RandomizedResponse",
     "SubsetSelection",
     "TranslateResponse",

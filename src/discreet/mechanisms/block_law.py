@@ -7,7 +7,6 @@ names:
 - `coins` and `fill` draw a batch from fewer words (`discreet.mechanisms.obfuscation`); `layout` and `members` read it;
 - `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, if it is the same for
   any values; `nearly_independent` means that above two values it assumes independent inclusions;
-- `conditional_variation` is for laws that draw something public once for all devices;
 - `blocks_alike` and `rare_chances` are for memos, `additions` for the planner;
 - `hit_distribution` and `hits` are for the risk of a report.
 
@@ -193,7 +192,7 @@ class PlaceCounts(Counting):
 class BlockCounts(PlaceCounts):
     """Counts of each possible block of a law, from which the number of blocks that contain each value follows."""
 
-    def __init__(self, law: "ListedLaw") -> None:
+    def __init__(self, law: "IndexedLaw") -> None:
         super().__init__(law.alphabet_size, law.places)
         self._law = law
 
@@ -373,16 +372,6 @@ def triple_covariance(law: BlockLaw) -> Fraction | None:
     return triple / law.inclusion - rho**2
 
 
-def conditional_variation(law: BlockLaw) -> tuple[Fraction, Fraction]:
-    """Return the variance of R_xx', the probability that a block of x contains x', and the covariance with R_xx''.
-
-    If something public was drawn for all devices, such as a pool of hash functions, R_xx' depends on the draw, and rho
-    is the mean of R_xx'. Both results are 0 if rho is exact (see `discreet.theory.linear_decoder`).
-    """
-    variation: tuple[Fraction, Fraction] = getattr(law, "conditional_variation", (Fraction(0), Fraction(0)))
-    return variation
-
-
 def block_size(law: BlockLaw) -> Fraction | None:
     """Return the number of values in each block of a law; None if the number varies."""
     rho, mean = law.conditional_inclusion, law.size * law.inclusion
@@ -399,34 +388,11 @@ def uniform(size: int) -> AnyArray:
 _TRANSFORM = 100
 
 
-class ListedLaw(BlockLaw):
-    """A block law with few possible blocks, so that a tally counts each block."""
-
-    __slots__ = ()
-
-    @property
-    def counts(self) -> BlockCounts:
-        """The counts that a tally stores: one count for each possible block."""
-        return BlockCounts(self)
-
-    @abstractmethod
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` positions of blocks in the list of all possible blocks."""
-
-    @abstractmethod
-    def support_of(self, counts: IntArray) -> IntArray:
-        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of each block."""
-
-    @abstractmethod
-    def membership_of(self, counts: IntArray) -> Membership:
-        """Return the membership matrix with a row for each block of the alphabet, with these counts."""
-
-
-class IndexedLaw(ListedLaw):
+class IndexedLaw(BlockLaw):
     """A block law whose block is one index below `alphabet_size`; noise draws the index uniformly.
 
-    Such a law defines pi, rho, the draw, the membership of given blocks, and the membership of all blocks
-    (`BlockCounts`).
+    Such a law defines pi, rho, the draw, the membership of given blocks, and the membership of all blocks. A tally
+    counts each block (`BlockCounts`).
     """
 
     __slots__ = ()
@@ -444,6 +410,19 @@ class IndexedLaw(ListedLaw):
     def additions(self) -> tuple[float, float]:
         """Return the cost in additions of counting one block, and of decoding all counts."""
         return 1, _TRANSFORM * self.alphabet_size
+
+    @property
+    def counts(self) -> BlockCounts:
+        """The counts that a tally stores: one count for each possible block."""
+        return BlockCounts(self)
+
+    @abstractmethod
+    def support_of(self, counts: IntArray) -> IntArray:
+        """Return ``(v,)`` T, the numbers of blocks that contain each value, from the counts of each block."""
+
+    @abstractmethod
+    def membership_of(self, counts: IntArray) -> Membership:
+        """Return the membership matrix with a row for each block of the alphabet, with these counts."""
 
     def places(self, blocks: Blocks) -> AnyArray:
         """Return the ``(m,)`` positions of blocks in the list of all possible blocks: their indices."""

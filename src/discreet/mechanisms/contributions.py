@@ -28,11 +28,11 @@ import numpy as np
 from discreet.arrays import BoolArray, FloatArray, Floats, IntArray
 from discreet.core.domain import Domain
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, ListedLaw, joint_inclusion
+from discreet.mechanisms.block_law import BlockLaw, IndexedLaw, joint_inclusion
 from discreet.mechanisms.evidence import Membership
 from discreet.theory.always import independent_means, subset_means
 from discreet.theory.limits import Moments
-from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients, PoolBias
+from discreet.theory.linear_decoder import BlockKind, DecoderCoefficients
 
 # If estimates sum to 1 except for rounding, they always do.
 _ROUNDING = 1e-6
@@ -456,10 +456,10 @@ def block_contributions(domain: Domain, law: BlockLaw, numbers: DecoderCoefficie
     """Return the contributions of a block mechanism's reports to weighted sums, with their moments.
 
     Inclusions of values in a block are assumed to be independent given one included value, if the law neither lists its
-    blocks nor states joint probabilities, or with a pool of hash functions.
+    blocks nor states joint probabilities.
     """
-    plain = not (numbers.pool_bias or numbers.clear_blocks or numbers.by_size)
-    if domain.sensitive_count and isinstance(law, ListedLaw) and plain:
+    plain = not (numbers.clear_blocks or numbers.by_size)
+    if domain.sensitive_count and isinstance(law, IndexedLaw) and plain:
         size = law.alphabet_size
         return BlockContributions(domain, numbers, law.membership_of(np.zeros(size, np.int64)), np.full(size, 1 / size))
     return SymmetricContributions(domain, numbers, tuple(_joint(law, kind) for kind in numbers.kinds))
@@ -493,35 +493,6 @@ class LowRank(NamedTuple):
         """Return the ``(m,)`` variances of weighted sums with ``(m, |X|)`` weights."""
         outer = weights @ self.factors.T
         return np.asarray((weights**2) @ self.diagonal + ((outer @ self.core) * outer).sum(axis=1))
-
-
-def pool_covariance(bias: PoolBias, domain: Domain, p: FloatArray) -> LowRank:
-    """Return the covariances of the pool bias, which comes from a shared pool of hash functions.
-
-    R_xy is the share of the pool's functions under which the values x and y collide. Over random pools it has a
-    variance, and a covariance with R_xz; R_xy and R_zu are uncorrelated. With t_xy = w_x p_y + w_y p_x, the bias of
-    w . p is the sum over pairs of t_xy (R_xy - rho)/(1 - rho). Its variance is
-
-        (u - c) sum over pairs of t_xy^2 + c sum over x of (sum over y != x of t_xy)^2,
-
-    with u and c of `PoolBias`. With P the sum of p and e = P - 2 p, these sums have the matrices
-
-        (p . p) I + p p' - 2 diag(p^2)  and  diag(e^2) + (e p) 1' + 1 (e p)' + (p . p) 1 1'.
-
-    Args:
-        bias: u and c.
-        domain: the values.
-        p: ``(v,)`` frequencies of the sensitive values. For estimates, pass the positive parts, scaled to their mass;
-            their squares exceed the true ones on average, so that the result is conservative.
-    """
-    square, away = float(p @ p), p.sum() - 2 * p
-    apart, shared = bias.squares - bias.mass, bias.mass
-    rows = np.zeros((3, domain.size))
-    rows[:, domain.sensitive_codes] = p, np.ones(len(p)), away * p
-    diagonal = np.zeros(domain.size)
-    diagonal[domain.sensitive_codes] = apart * (square - 2 * p * p) + shared * away**2
-    core = np.array([[apart, 0, 0], [0, shared * square, shared], [0, shared, 0]])
-    return LowRank(diagonal, rows, core)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,9 +14,9 @@ from discreet.core.checks import checked_n
 from discreet.core.reports import Reports
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting, ListedLaw
+from discreet.mechanisms.block_law import BlockLaw, Counting, IndexedLaw
 from discreet.mechanisms.channel import MatrixDecoder
-from discreet.mechanisms.contributions import Contributions, ReportLaw, block_contributions, plausible, pool_covariance
+from discreet.mechanisms.contributions import Contributions, ReportLaw, block_contributions, plausible
 from discreet.mechanisms.evidence import Evidence
 from discreet.mechanisms.likelihood_ratios import BlockRatios, LikelihoodRatios
 from discreet.mechanisms.mechanism import Decoder, Mechanism
@@ -75,10 +75,7 @@ class BlockDecoder(Decoder):
         return self.law.counts
 
     def variance_of(self, sensitive_mass: Floats) -> tuple[FloatArray, FloatArray]:
-        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S).
-
-        The variance from a pool of hash functions is not included.
-        """
+        """Return ``(|X|,)`` A and B such that n Var(p_hat_x) = A_x + B_x p_x - p_x^2, exactly, given a = p(X_S)."""
         sensitive, clear = self.coefficients.variances(sensitive_mass)
         sizes = (self.domain.sensitive_count, self.domain.clear_count)
         rows = np.shape(sensitive_mass)[:-1]
@@ -92,14 +89,8 @@ class BlockDecoder(Decoder):
         return arranged(sensitive[0], clear[0]), arranged(sensitive[1], clear[1])
 
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return ``(A, B)`` as `variance_of` does, with the sensitive mass estimated from the reports in clear.
-
-        A includes n times `pool_bias_variance`, so it holds for this n only.
-        """
-        constant, slope = self.variance_of(self._estimated_mass(tally))
-        if not self.coefficients.pool_bias:
-            return constant, slope
-        return constant + tally.n * self.pool_bias_variance(tally, linear), slope
+        """Return ``(A, B)`` as `variance_of` does, with the sensitive mass estimated from the reports in clear."""
+        return self.variance_of(self._estimated_mass(tally))
 
     @property
     def is_binary(self) -> bool:
@@ -108,11 +99,8 @@ class BlockDecoder(Decoder):
 
     @property
     def stacks(self) -> bool:
-        """True if the decoder can decode a stack of several tallies at once.
-
-        It is false with two sizes of blocks, and with a pool of hash functions.
-        """
-        return self.coefficients.stacks
+        """True if the decoder can decode a stack of several tallies at once, which takes a single size of blocks."""
+        return not self.coefficients.by_size
 
     @property
     def truth(self) -> float:
@@ -132,8 +120,7 @@ class BlockDecoder(Decoder):
             sensitive: BinomialCounts | ContributionMeans = BinomialCounts(self._support(tally), tally.n, *binomial)
         else:
             mass, chosen = self._estimated_mass(tally), domain.sensitive
-            pool_bias = self.pool_bias_variance(tally, linear)[chosen] if self.coefficients.pool_bias else 0.0
-            sensitive = ContributionMeans(linear[..., chosen], tally.n, *self._moments(mass), mass, pool_bias)
+            sensitive = ContributionMeans(linear[..., chosen], tally.n, *self._moments(mass), mass)
         return [*laws, (domain.sensitive_codes, sensitive)]
 
     def _moments(self, mass: Floats) -> tuple[ContributionMoment, ContributionMoment]:
@@ -159,25 +146,14 @@ class BlockDecoder(Decoder):
         binomial = numbers.count_law if domain.sensitive_count else None
         counts = np.zeros(domain.sensitive_count) if binomial is None else self._support(tally)
         p = plausible(domain, linear, tally.clear / (n * numbers.truth))
-        lasting = pool_covariance(numbers.pool_bias, domain, p[domain.sensitive]) if numbers.pool_bias else None
         single = binomial is not None and self._counts.one_per_value
         each = domain.arrange(counts.astype(np.float64), tally.clear.astype(np.float64))
-        facts = each, binomial, float(numbers.truth), single, lasting
+        facts = each, binomial, float(numbers.truth), single
         return ReportLaw(self.sum_contributions, p, n, linear, domain.sensitive, *facts)
 
     def likelihood_ratios(self, evidence: Evidence, covered: FloatArray, rest: float) -> LikelihoodRatios:
         """Return the likelihood ratios of blocks and values in clear under a distribution."""
         return BlockRatios(self.law, evidence.truth, evidence.contrast, covered, rest)
-
-    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` variances of the pool bias, which do not decrease with more reports."""
-        variance, chosen, n = np.zeros(self.domain.size), self.domain.sensitive, tally.n
-        if self.coefficients.pool_bias and n > 1:
-            mass, values = self._estimated_mass(tally), linear[chosen]
-            constant, slope = (numbers[chosen] for numbers in self.variance_of(mass))
-            noise = np.maximum(constant + slope * values - values**2, 0) / (n - 1)
-            variance[chosen] = (1 - 1 / n) * self.coefficients.pool_bias.estimated(values, noise, mass)
-        return variance
 
     def _estimated_mass(self, tally: Tally) -> Any:
         """Return the estimate of p(X_S), from the number of reports in clear."""
@@ -186,26 +162,17 @@ class BlockDecoder(Decoder):
         clear_mass = tally.clear_total / (tally.n * self.coefficients.truth) if self.domain.clear_count else 0.0
         return np.clip(1 - clear_mass, 0.0, 1.0)
 
-    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
-        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
-        bias, every = self.coefficients.pool_bias, np.eye(self.domain.size)
-        return (
-            pool_covariance(bias, self.domain, p[self.domain.sensitive_codes]).between(every, every) if bias else None
-        )
-
     def variances(self, n: int, p: Any) -> FloatArray:
         """Return the ``(|X|,)`` variances of the estimates, exactly, for a true ``p``."""
         p, chosen = self.domain.check_distribution(p), self.domain.sensitive
         constant, slope = self.variance_of(float(p[chosen].sum()))
         variance: FloatArray = np.maximum(constant + slope * p - p * p, 0) / checked_n(n)
-        if self.coefficients.pool_bias:
-            variance[chosen] += (1 - 1 / n) * self.coefficients.pool_bias.each(p[chosen])
         return variance
 
     def mse(self, n: int, p: Any) -> float:
         """Return the exact mean squared error E ||p_hat - p||^2 of the estimates from n reports."""
         p = self.domain.check_distribution(p)
-        return self.coefficients.mse(checked_n(n), p[self.domain.sensitive], float(p @ p))
+        return self.coefficients.mse(checked_n(n), float(p[self.domain.sensitive].sum()), float(p @ p))
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error of the estimates over all distributions."""
@@ -257,7 +224,7 @@ class PlaceDecoder(MatrixDecoder):
         law: the block law.
     """
 
-    law: ListedLaw = field(kw_only=True)
+    law: IndexedLaw = field(kw_only=True)
 
     @property
     def truth(self) -> float:

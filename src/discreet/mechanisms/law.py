@@ -30,13 +30,13 @@ from discreet.core.random import WORD_RANGE, RandomSource, checked_source
 from discreet.core.reports import Blocks, Column, Reports, smallest_unsigned
 from discreet.core.tally import total
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, Counting, ListedLaw, conditional_variation
+from discreet.mechanisms.block_law import BlockLaw, Counting, IndexedLaw
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.decoders import BlockDecoder, PlaceDecoder
 from discreet.mechanisms.evidence import Data, Evidence, Membership, StoredBlocks
 from discreet.mechanisms.mechanism import Decoder, Mechanism
 from discreet.mechanisms.obfuscation import Sampling, obfuscated
-from discreet.theory.linear_decoder import NO_POOL_BIAS, DecoderBesideClear, LinearDecoder, PoolBias
+from discreet.theory.linear_decoder import DecoderBesideClear, LinearDecoder
 
 Law = TypeVar("Law", bound=BlockLaw)
 
@@ -51,7 +51,6 @@ def linear_decoder(domain: Domain, law: BlockLaw, threshold: int, clear_blocks: 
         (WORD_RANGE - threshold) / WORD_RANGE,
         float(law.inclusion),
         nan if rho is None else float(rho),
-        NO_POOL_BIAS if rho is None else PoolBias.of(rho, *conditional_variation(law)),
     )
 
 
@@ -209,7 +208,7 @@ class BlockMechanism(Mechanism):
         """
         if not self.follows_from_matrix:
             return BlockDecoder(self, self.law, self.coefficients)
-        if not isinstance(self.law, ListedLaw):
+        if not isinstance(self.law, IndexedLaw):
             raise ParameterError("block-law.unlisted", kind=self.law.kind)
         return PlaceDecoder(self, matrix_of(self.domain, self.law, self.coefficients), law=self.law)
 
@@ -299,9 +298,8 @@ class BlockMechanism(Mechanism):
             self.domain.sensitive,
             numbers.truth,
             numbers.noisy_inclusion if size and counts.one_per_value else None,
-            numbers.pool_bias.remaining_information(size),
-            blocks,
-            rows_of,
+            blocks=blocks,
+            rows_of=rows_of,
         )
 
     def likelihoods(self, reports: Reports) -> FloatArray:

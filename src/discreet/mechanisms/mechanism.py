@@ -68,11 +68,6 @@ class Decoder(ABC):
     def second_moments(self, tally: Tally, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return ``(|X|,)`` A and B such that n Var(p_hat_x) is A_x + B_x p_x - p_x^2, exactly or approximately."""
 
-    def pool_bias_variance(self, tally: Tally, linear: FloatArray) -> FloatArray:
-        """Return the ``(|X|,)`` variances of a pool bias, which do not decrease with more reports; 0 without a pool."""
-        del tally, linear
-        return np.zeros(self.domain.size)
-
     @property
     def is_binary(self) -> bool:
         """True if the domain has two values, so that one count determines the other."""
@@ -136,15 +131,10 @@ class Decoder(ABC):
     def covariances_at(self, p: FloatArray) -> FloatArray:
         """Return n times the ``(|X|, |X|)`` covariances of the estimates from n reports, for a true distribution p.
 
-        A pool bias is not included: see `pool_covariances`. For a device's own hash functions, inclusions of values in
+        For a device's own hash functions, inclusions of values in
         a block are assumed to be independent, so that a test with these covariances is conservative.
         """
         return self.sum_contributions.covariances(p, np.arange(len(p)))
-
-    def pool_covariances(self, p: FloatArray) -> FloatArray | None:
-        """Return the ``(|X|, |X|)`` covariances of a pool bias for a true p; None without a pool."""
-        del p
-        return None
 
     @abstractmethod
     def variances(self, n: int, p: Any) -> FloatArray:

@@ -28,7 +28,7 @@ from discreet.core.domain import Domain
 from discreet.core.random import SeededRandom
 from discreet.core.reports import Blocks, Column
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockLaw, conditional_variation, parts_of
+from discreet.mechanisms.block_law import BlockLaw, parts_of
 from discreet.mechanisms.law import MOST_ENTRIES, BlockMechanism
 
 _SMALL_SIZES = (5, 2)
@@ -91,13 +91,13 @@ class Enumeration:
             yield f"the {law.alphabet_size} blocks must differ, only {different} do."
 
     def number_faults(self) -> Iterator[str]:
-        """Yield the faults of pi and rho; rho is checked only if nothing public is drawn for all devices."""
+        """Yield the faults of pi and of rho, which is checked only if it is a number."""
         law, pi, rho = self.law, self.law.inclusion, self.law.conditional_inclusion
         for x, number in enumerate(self.inclusions):
             if number != pi:
                 yield f"pi of value {x} must be {_short(number)}, as counted, the law states {_short(pi)}."
                 return
-        if law.size == 1 or any(conditional_variation(law)) or rho is None:
+        if law.size == 1 or rho is None:
             return
         # A product with random factors shows whether any pair is wrong; only then the pair is searched.
         factors = np.random.default_rng().integers(1, _FACTORS, law.size)
@@ -265,6 +265,9 @@ def positions_in(wanted: AnyArray, all_keys: AnyArray) -> IntArray:
 GROUP = "discreet.block_laws"
 """The group of entry points in which other packages register mechanisms."""
 
+REMOVED = frozenset({"hash pool", "hashing-pool", "paley"})
+"""The names of mechanisms and block laws of earlier versions that were removed."""
+
 # Digits of the largest integer below 2^64.
 _DIGITS = 20
 
@@ -410,7 +413,7 @@ class Registry(Mapping[str, type[BlockMechanism]]):
                     return law
         if not isinstance(kind, str):
             raise ParameterError("block-law.unnamed", kind=quoted(kind))
-        raise UnknownLawError("block-law.unknown", kind=quoted(kind))
+        raise UnknownLawError("block-law.removed" if kind in REMOVED else "block-law.unknown", kind=quoted(kind))
 
     def __getitem__(self, name: str) -> type[BlockMechanism]:
         return self.built_in[name] if name in self.built_in else self.joined[name]

@@ -8,25 +8,11 @@ from math import sqrt
 from discreet.arrays import FloatArray
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, TranslateResponse, UnaryEncoding
+from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, UnaryEncoding
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import lower_bound, optimal_design, optimal_theta
 
-PLANES: dict[int, tuple[int, ...]] = {
-    13: (0, 1, 3, 9),
-    21: (0, 1, 4, 14, 16),
-    31: (1, 5, 11, 24, 25, 27),
-    57: (0, 1, 3, 13, 32, 36, 43, 52),
-    73: (0, 1, 3, 7, 15, 31, 36, 54, 63),
-    91: (0, 1, 3, 9, 27, 49, 56, 61, 77, 81),
-    133: (0, 1, 3, 12, 20, 34, 38, 81, 88, 94, 104, 109),
-    183: (0, 1, 3, 16, 23, 28, 42, 76, 82, 86, 119, 137, 154, 175),
-}
-"""Lines of projective planes by number of points, up to a byte [Singer 1938]: each difference occurs once."""
-
-# For fewer values Paley's smallest set is also a projective plane.
-_FEWEST_POINTS = 8
 # Nanoseconds per addition to one of few counts, and the increase per million counts, which exceed the caches.
 _ADDITION, _PER_MILLION = 1.0, 1.0
 _FORMATS = {"theta": ".4f", "sensitive_mass": ".4g"}
@@ -52,7 +38,7 @@ class Candidate:
         seconds: rough time of one core, for counting all reports and decoding the tally.
         fits: whether the largest report and the seconds are within the required limits.
         users_needed: smallest number of users for the wanted standard error under the target; None if no error is
-            wanted, or no number of users suffices.
+            wanted.
     """
 
     name: str
@@ -105,18 +91,13 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
             # A mechanism from another package may not support every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
                 yield name, cls(domain, epsilon, **cls.proposed)
-    v, w = domain.sensitive_count, domain.size
     thetas = {"theta=1/2": 0.5}
-    if w > 1:
-        thetas["best theta"] = optimal_theta(v, w, epsilon, sensitive_mass=mass).theta
+    if domain.size > 1:
+        thetas["best theta"] = optimal_theta(domain.sensitive_count, domain.size, epsilon, sensitive_mass=mass).theta
     for name, theta in thetas.items():
         # At a very large epsilon its noise bits would be too rare for the sampler.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
-    if planes := [plane for plane in PLANES.items() if plane[0] >= v >= _FEWEST_POINTS]:
-        made_planes = (TranslateResponse(domain, epsilon, modulus=points, base=line) for points, line in planes)
-        n, p = requirements.reports, requirements.target_p
-        yield "translates, best plane", min(made_planes, key=lambda plane: expected_mse(plane, n, p))
     if mass is not None and domain.clear_count:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
 
@@ -160,7 +141,7 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
         expected_mse(mechanism, n, p),
         float(errors[domain.sensitive].max()),
         float(errors[~domain.sensitive].max()) if domain.clear_count else None,
-        sqrt(worst_variance(mechanism, n) / n) if requirements.target_p is None else float(errors.max()),
+        sqrt(worst_variance(mechanism) / n) if requirements.target_p is None else float(errors.max()),
         expected_mse(mechanism, n, requirements.target_p) / least if least else None,
         mechanism.bytes_per_report(requirements.mass),
         largest_bytes(mechanism),
@@ -173,8 +154,5 @@ def candidate(requirements: Requirements, name: str, mechanism: BlockMechanism, 
 def _users_needed(requirements: Requirements, mechanism: BlockMechanism) -> int | None:
     if (wanted := requirements.standard_error) is None:
         return None
-    # With a pool bias, no number of users may suffice; without one, such a small error is a mistake.
-    with suppress(ParameterError) if mechanism.coefficients.pool_bias else nullcontext():
-        reports = reports_for_standard_error(mechanism, wanted, p=requirements.target_p)
-        return -(-reports // requirements.reports_per_user)
-    return None
+    reports = reports_for_standard_error(mechanism, wanted, p=requirements.target_p)
+    return -(-reports // requirements.reports_per_user)

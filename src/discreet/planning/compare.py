@@ -162,9 +162,9 @@ class MechanismComparison(TabularResult):
             less = 1 - self.error(least) / self.error(best)
             size = _bytes(least.largest_bytes)
             sentences.append(f"{least.title} has an error that is {less:.1%} smaller, with reports of up to {size}.")
-        if wanted.standard_error is not None:
-            needed = "No number of" if best.users_needed is None else f"{best.users_needed:,}"
-            sentences.append(f"{needed} users give every value a standard error of at most {wanted.standard_error:g}.")
+        if best.users_needed is not None:
+            needed = f"{best.users_needed:,} users"
+            sentences.append(f"{needed} give every value a standard error of at most {wanted.standard_error:g}.")
         if best.seconds > _LONG:
             unit, name = next((unit, name) for least, unit, name in _TIMES if best.seconds >= least)
             time = f"about {best.seconds / unit:,.0f} {name} of one core"

@@ -4,7 +4,7 @@ from math import sqrt
 from statistics import NormalDist
 from typing import Any
 
-from discreet.core.checks import checked_between, checked_n, checked_positive
+from discreet.core.checks import checked_between, checked_positive
 from discreet.errors import ParameterError
 from discreet.mechanisms.decoders import BlockDecoder
 from discreet.mechanisms.law import BlockMechanism
@@ -13,10 +13,8 @@ from discreet.theory.arithmetic import last_whole
 _MOST_REPORTS = 1 << 53
 
 
-def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
+def worst_variance(mechanism: BlockMechanism) -> float:
     """Return the largest n Var(p_hat_x) over all values and distributions.
-
-    The result depends on n only with a pool bias.
 
     Example:
         >>> import discreet as dc
@@ -25,15 +23,14 @@ def worst_variance(mechanism: BlockMechanism, n: int = 1) -> float:
     """
     domain = BlockMechanism.checked(mechanism).domain
     decoder = BlockDecoder.checked(mechanism)
-    pool_bias = (checked_n(n) - 1) * mechanism.coefficients.pool_bias.most
     if domain.size == 1:
         return 0.0
     if domain.sensitive_count == 0:
         return _peak(*decoder.coefficients.variances(0.0).clear)
     everyone = decoder.coefficients.variances(1.0)
-    # The variance is affine in the mass of the other sensitive values (with a pool bias convex, and largest if one
-    # value has this mass). So the maximum is at an end: these values have all remaining mass, or none.
-    alone = _peak(*everyone.sensitive, pool_bias) if domain.sensitive_count > 1 else 0.0
+    # The variance is affine in the mass of the other sensitive values. So the maximum is at an end: these values have
+    # all remaining mass, or none.
+    alone = _peak(*everyone.sensitive) if domain.sensitive_count > 1 else 0.0
     if domain.clear_count == 0:
         return alone
     nobody = decoder.coefficients.variances(0.0)
@@ -61,17 +58,11 @@ def reports_for_standard_error(mechanism: BlockMechanism, wanted: float, *, p: A
         >>> reports_for_standard_error(dc.RandomizedResponse(dc.Domain(range(10)), epsilon=1.0), wanted=0.01)
         82861
     """
-
-    def error(n: int) -> float:
-        if p is None:
-            return sqrt(worst_variance(mechanism, n) / n)
-        return float(mechanism.decoder.standard_errors(n, p).max())
-
     checked_positive("wanted", wanted)
-    at_one = 0.0 if BlockMechanism.checked(mechanism).coefficients.pool_bias else error(1)
+    at_one = sqrt(worst_variance(mechanism)) if p is None else float(mechanism.decoder.standard_errors(1, p).max())
 
     def too_few(n: int) -> bool:
-        return (at_one / sqrt(n) if at_one else error(n)) > wanted
+        return at_one / sqrt(n) > wanted
 
     if too_few(_MOST_REPORTS):
         raise ParameterError("standard-error.out-of-range", argument="standard_error", wanted=wanted)
@@ -108,8 +99,7 @@ def reports_for_change(
     return reports_for_standard_error(mechanism, change / (sqrt(2) * needed), p=p)
 
 
-def _peak(constant: Any, slope: Any, pool_bias: float = 0.0) -> float:
-    """Return the largest constant + slope p - p^2 + pool_bias (1 - p)^2 for p in 0..1."""
-    bend = 1 - pool_bias
-    inside = min(max((slope - 2 * pool_bias) / (2 * bend), 0.0), 1.0) if bend > 0 else 0.0
-    return max(float(constant + slope * p - p * p + pool_bias * (1 - p) ** 2) for p in (inside, 0.0, 1.0))
+def _peak(constant: Any, slope: Any) -> float:
+    """Return the largest constant + slope p - p^2 for p in 0..1."""
+    inside = min(max(slope / 2, 0.0), 1.0)
+    return max(float(constant + slope * p - p * p) for p in (inside, 0.0, 1.0))

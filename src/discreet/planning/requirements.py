@@ -30,7 +30,7 @@ COUNTED = 100_000
 WITHIN = 0.05
 """The default of ``within``: the additional error that a smaller report may cost, as a share of the smallest."""
 
-# For this number of reports a pool bias counts in full; other errors only scale.
+# Errors only scale with the number of reports, so any number gives the same comparison.
 _VERY_MANY = 1 << 40
 
 

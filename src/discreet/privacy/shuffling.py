@@ -45,7 +45,6 @@ from discreet.privacy.shuffling_pairs import (
     block_pairs,
     channel_pairs,
     clear_pairs,
-    is_pool,
     ratio_of,
     silent_rows,
 )
@@ -353,13 +352,8 @@ class ShuffledGuarantee:
         return CentralEpsilon(upper, lower, status(lower, upper))
 
     def _attacks(self, curve: CentralCurve, *, versus_clear: bool) -> Iterator[ValuePair]:
-        """Yield attacks whose success shows how close the upper bound is to the true epsilon.
-
-        A pool of hash functions has none: its bound holds for all functions.
-        """
+        """Yield attacks whose success shows how close the upper bound is to the true epsilon."""
         blocks = None if self.mechanism.follows_from_matrix else BlockMechanism.checked(self.mechanism)
-        if blocks is not None and is_pool(blocks):
-            return
         for pair in curve.pairs:
             yield from others_alike(pair)
         if blocks is not None:
@@ -460,14 +454,10 @@ def _pairs(mechanism: Mechanism, *, versus_clear: bool) -> Iterable[ValuePair]:
 
 
 def values_in_clear(mechanism: Mechanism) -> int:
-    """Return the number of values in clear. A truthful report of such a value hides nobody.
-
-    It is 0 for a pool of hash functions: the bound holds for any functions, not for the public ones.
-    """
+    """Return the number of values in clear. A truthful report of such a value hides nobody."""
     if mechanism.follows_from_matrix:
         return silent_rows(mechanism.channel())
-    blocks = BlockMechanism.checked(mechanism)
-    return 0 if is_pool(blocks) else blocks.domain.clear_count
+    return BlockMechanism.checked(mechanism).domain.clear_count
 
 
 _EXACT, _WITHIN, _NOTHING = 1.01, 1.25, 1e-6

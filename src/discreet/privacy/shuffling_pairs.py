@@ -398,7 +398,7 @@ def block_pairs(mechanism: BlockMechanism) -> Iterator[ValuePair]:
     law, ratio = mechanism.law, ratio_of(mechanism)
     if law.size < 2:
         return
-    both = Fraction(0) if is_pool(mechanism) else law.inclusion * (law.conditional_inclusion or 0)
+    both = law.inclusion * (law.conditional_inclusion or 0)
     only = law.inclusion - both
     yield _pair(mechanism, (ratio, 1.0, ratio, 1.0), (1.0, ratio, ratio, 1.0), (only, only, both, 1 - 2 * only - both))
 
@@ -421,14 +421,6 @@ def ratio_of(mechanism: BlockMechanism) -> float:
     """Return E = 1 + s / (gamma pi): the likelihood ratio of a block with x, between the value x and noise."""
     odds = Fraction(mechanism.threshold, WORD_RANGE - mechanism.threshold)
     return float(1 + odds / mechanism.law.inclusion)
-
-
-def is_pool(mechanism: BlockMechanism) -> bool:
-    """Return true for a pool of hash functions: rho is a mean over draws of the public functions.
-
-    Under the actual functions two values may share no block.
-    """
-    return bool(mechanism.coefficients.pool_bias)
 
 
 def channel_pairs(channel: Channel, *, versus_clear: bool) -> list[ValuePair]:

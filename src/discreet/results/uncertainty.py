@@ -380,14 +380,9 @@ class AlwaysUncertainty(ValueUncertainty):
 
     @cached_property
     def law(self) -> ReportLaw:  # type: ignore[override]
-        """The sampling distribution of the estimates, marked for limits at all looks.
-
-        Raises:
-            ParameterError: if devices share a pool of functions, so that reports depend on each other.
-        """
-        law = self.make_law() if self.make_law else None
-        if law is None or law.lasting is not None:
-            raise ParameterError("limits.shared-functions", argument="limits")
+        """The sampling distribution of the estimates, marked for limits at all looks."""
+        law = super().law
+        assert law is not None
         return replace(law, always=True)
 
     def checked(self) -> Self:

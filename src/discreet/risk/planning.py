@@ -148,7 +148,7 @@ def plan_identification(domain: Domain, wanted: RiskTarget, *, epsilon: float | 
     for name, allowed in largest.items():
         if allowed is not None:
             mechanism: BlockMechanism = allowed.mechanism
-            error = sqrt(max(worst_variance(mechanism, reports), 0.0) / reports)
+            error = sqrt(max(worst_variance(mechanism), 0.0) / reports)
             worst = mechanism.decoder.worst_case_mse(reports)
             options.append(Option(name, mechanism, allowed.bounds, allowed.limited, worst, error))
     if not options:

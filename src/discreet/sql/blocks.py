@@ -21,7 +21,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import IndexedLaw
 from discreet.mechanisms.channel import Channel
 from discreet.mechanisms.laws.bits import IndependentBits
-from discreet.mechanisms.laws.hashing import HashBuckets, PooledHashBlocks
+from discreet.mechanisms.laws.hashing import HashBuckets
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MembersLaw, MixedSubsets
 from discreet.sql.dialects import Dialect, numbers
@@ -104,11 +104,6 @@ def _of_index(_: Any, columns: Sequence[Column], spelling: Spelling) -> BlockSql
 def _of_channel(law: Channel, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
     possible = np.flatnonzero(law.matrix.max(axis=0))
     return _of_numbers(columns, spelling, "b0", [f"({within('b0', possible)})"])
-
-
-@blocks_of.register
-def _of_pool(law: PooledHashBlocks, columns: Sequence[Column], spelling: Spelling) -> BlockSql:
-    return _of_numbers(columns, spelling, f"b0 * {law.buckets} + b1")
 
 
 def _of_numbers(

@@ -193,7 +193,7 @@ def _standard_error(question: Question, n: int) -> float:
     if question.mechanism.of_neighbours:
         return sqrt(mean_moment(question.mechanism) / n)
     # If no value is sensitive, all answers are in clear, and shares are counted with variance 1/4 at most.
-    return sqrt((worst_variance(question.mechanism, n) if domain.sensitive_count else 0.25) / n)
+    return sqrt((worst_variance(question.mechanism) if domain.sensitive_count else 0.25) / n)
 
 
 @dataclass(frozen=True, eq=False)

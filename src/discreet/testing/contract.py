@@ -30,7 +30,6 @@ from discreet.core.reports import Blocks, Reports, smallest_unsigned
 from discreet.errors import DataError, DiscreetError, MismatchError, ParameterError
 from discreet.estimators import estimate
 from discreet.mechanisms import BlockMechanism, description_of
-from discreet.mechanisms.block_law import conditional_variation
 from discreet.mechanisms.mechanism import tallies_by_group
 from discreet.mechanisms.obfuscation import coins_of, fill
 from discreet.mechanisms.registry import (
@@ -110,24 +109,6 @@ class Outputs:
         """The ``(|Y|, |X|)`` linear estimates from a single report of each output."""
         tally, parts = self.mechanism.tally, (self.reports.part(row, row + 1) for row in range(self.reports.n))
         return np.array([estimate(self.mechanism, tally(part), method="linear").frequencies for part in parts])
-
-    @cached_property
-    def aim(self) -> FloatArray:
-        """The ``(|X|, |X|)`` expected linear estimates for each true value: 1 for this value, and 0 for the others.
-
-        If a law draws something public for all reports, its rho is a mean over such draws. The actual draw shifts the
-        estimate of x by (R_xx' - rho) / (1 - rho) for each x', where R_xx' is the actual rho of x and x'.
-        """
-        moved, law = np.eye(self.mechanism.domain.size), self.mechanism.law
-        if any(conditional_variation(law)):
-            contained = law.contains(law.alphabet()[0]).astype(np.float64)
-            together = contained.T @ contained / contained.sum(axis=0)[:, None]
-            rho = self.mechanism.coefficients.conditional_inclusion
-            off = (together - rho) / (1 - rho)
-            np.fill_diagonal(off, 1.0)
-            codes = self.mechanism.domain.sensitive_codes
-            moved[np.ix_(codes, codes)] = off.T
-        return moved
 
     def places(self, reports: Reports) -> IntArray:
         """Return the ``(n,)`` indices of the outputs that equal the reports; -1 for a report that is no output."""
@@ -527,7 +508,7 @@ def _decimal(ratio: Fraction) -> Decimal:
 def estimate_is_unbiased(mechanism: BlockMechanism) -> None:
     """Check that the linear estimate is unbiased for every true value."""
     outputs = outputs_of(mechanism)
-    off = abs(outputs.matrix @ outputs.contributions - outputs.aim)
+    off = abs(outputs.matrix @ outputs.contributions - np.eye(mechanism.domain.size))
     room = 1e-11 * (1 + outputs.matrix @ abs(outputs.contributions))
     hold(bool((off <= room).all()), f"the linear estimate must be unbiased, got a bias of {off.max():.2g}.")
 
@@ -543,13 +524,10 @@ def contributions_keep_their_range(mechanism: BlockMechanism) -> None:
 
 
 def errors_equal_enumeration(mechanism: BlockMechanism) -> None:
-    """Check that the stated errors equal the enumerated ones, and do not exceed the stated worst case.
-
-    It does not apply if something public was drawn for all reports: errors are then means over such draws.
-    """
+    """Check that the stated errors equal the enumerated ones, and do not exceed the stated worst case."""
     outputs, n = outputs_of(mechanism), _PEOPLE
     worst = mechanism.decoder.worst_case_mse(n)
-    for p in [] if any(conditional_variation(mechanism.law)) else _distributions(mechanism):
+    for p in _distributions(mechanism):
         second = p @ outputs.matrix @ outputs.contributions**2
         variances = (second - p * p) / n
         room = 1e-9 * second / n

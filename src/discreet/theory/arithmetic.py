@@ -109,10 +109,10 @@ def stirling_remainder(n: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=512)
-def next_prime(least: int, *, step: int = 1, rest: int = 0) -> int:
-    """Return the smallest prime of the form ``step`` m + ``rest`` that is at least ``least``."""
+def next_prime(least: int) -> int:
+    """Return the smallest prime that is at least ``least``."""
     candidate = max(least, 2)
-    while candidate % step != rest or not is_prime(candidate):
+    while not is_prime(candidate):
         candidate += 1
     return candidate
 

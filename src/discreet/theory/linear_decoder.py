@@ -38,98 +38,6 @@ class ContributionRanges(NamedTuple):
     clear: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class PoolBias:
-    """The bias of a linear estimate that a shared pool of hash functions causes: the coefficients u and w of E b_x^2.
-
-    Both are 0 without a pool.
-
-    If blocks come from a pool of public hash functions, two values x and x' collide under a fraction R_xx' of the
-    functions, and then share a block. The mean of R_xx' over pools is rho, so the linear estimate is unbiased over
-    pools. For one pool the bias does not depend on n:
-
-        b_x = sum_{x' != x} p_x' (R_xx' - rho) / (1 - rho).
-
-    Given the variance of R_xx', and the covariance of R_xx' and R_xx'', over pools E b_x = 0 and
-
-        E b_x^2 = u sum_{x' != x} p_x'^2 + w (sum_{x' != x} p_x')^2,
-        u = (variance - covariance)/(1 - rho)^2, w = covariance/(1 - rho)^2.
-
-    Let A + B p_x be the mean squared contribution of one report. It is linear in R, so its mean over pools follows from
-    rho. By the law of total variance,
-
-        Var(p_hat_x) = (A + B p_x - p_x^2)/n + (1 - 1/n) E b_x^2.
-
-    Attributes:
-        squares: u, the coefficient of the summed squares of the other sensitive frequencies.
-        mass: w, the coefficient of the squared sum of the other sensitive frequencies.
-    """
-
-    squares: float = 0.0
-    mass: float = 0.0
-
-    @classmethod
-    def of(cls, conditional_inclusion: Fraction, variance: Fraction, covariance: Fraction) -> "PoolBias":
-        """Return u and w from the moments of R, the share of a pool's functions under which two values collide."""
-        apart = (1 - conditional_inclusion) ** 2
-        return cls(float((variance - covariance) / apart), float(covariance / apart)) if apart else NO_POOL_BIAS
-
-    def __bool__(self) -> bool:
-        return self.squares > 0 or self.mass > 0
-
-    @property
-    def most(self) -> float:
-        """The largest E b_x^2 over all distributions: all users have the same value, which is not x."""
-        return self.squares + self.mass
-
-    def remaining_information(self, size: int) -> float:
-        """Return the share of the information on one frequency that remains if the other frequencies are unknown too.
-
-        For a pool of m functions to g buckets it is 1 - (v - 1)/(m (g - 1)), as in a linear regression with v unknowns
-        and m (g - 1) independent counts. It is 0 with more unknowns than counts.
-
-        Args:
-            size: v, the number of sensitive values.
-        """
-        return max(1 - (size - 1) * self.squares, 0.0)
-
-    def each(self, frequencies: FloatArray) -> FloatArray:
-        """Return the ``(v,)`` mean squared biases E b_x^2, given the sensitive frequencies."""
-        others = float(frequencies @ frequencies) - frequencies**2
-        return self.squares * others + self.mass * (float(frequencies.sum()) - frequencies) ** 2
-
-    def summed(self, size: int, mass: float, squares: float) -> float:
-        """Return the sum of E b_x^2 over v sensitive values, given p(X_S) and the sum of squared frequencies."""
-        return self._per_square(size) * squares + self.mass * (size - 2) * mass**2
-
-    def _per_square(self, size: int) -> float:
-        return (size - 1) * self.squares + self.mass
-
-    def estimated(self, frequencies: FloatArray, noise: FloatArray, mass: float) -> FloatArray:
-        """Return ``(v,)`` estimates of the mean squared biases E b_x^2 from a linear estimate.
-
-        The squares of noisy estimates exceed the squared frequencies by the variances, which are subtracted.
-
-        Args:
-            frequencies: ``(v,)`` linear estimates p_hat from n reports.
-            noise: ``(v,)`` (A + B p_hat - p_hat^2)/(n - 1), whose mean is the variance less E b_x^2.
-            mass: the estimate of p(X_S).
-        """
-        size = len(frequencies)
-        if not size or not self:
-            return np.zeros(size)
-        estimate = float(frequencies @ frequencies) - float(noise.sum()) - self.mass * (size - 2) * mass**2
-        # Bounds: evenly spread over the values, and all on one value.
-        squares = min(max(estimate / (1 + self._per_square(size)), mass**2 / size), mass**2)
-        square = np.clip(frequencies**2 - noise, 0, squares)
-        left = np.clip(mass - frequencies, 0, mass)
-        return self.squares * (squares - square) + self.mass * left**2
-
-
-NO_POOL_BIAS = PoolBias()
-"""No pool bias, because reports share no public randomness."""
-
-
 class BlockKind(NamedTuple):
     """One kind of blocks, such as one size, with its contributions to the estimates.
 
@@ -168,7 +76,6 @@ class DecoderCoefficients(ABC):
         clear_size: N, the number of other values.
         truth: s, the probability that a value that is not sensitive is reported in clear.
         noisy: 1 - s.
-        pool_bias: the bias from a pool of hash functions that all reports share, where rho is a mean over pools.
         clear_blocks: whether reports in clear have a block of noise too.
         by_size: whether there is a support for each size of block.
     """
@@ -177,7 +84,6 @@ class DecoderCoefficients(ABC):
     clear_size: int
     truth: float
     noisy: float
-    pool_bias: PoolBias = NO_POOL_BIAS
     clear_blocks: ClassVar[bool] = False
     by_size: ClassVar[bool] = False
 
@@ -200,11 +106,6 @@ class DecoderCoefficients(ABC):
             clear: ``(N,)`` F, counts of the values in clear.
             n: the number of reports.
         """
-
-    @property
-    def stacks(self) -> bool:
-        """True if a stack of tallies can be decoded at once: with one kind of block and without a pool bias."""
-        return not (self.pool_bias or self.by_size)
 
     @property
     def noisy_inclusion(self) -> float:
@@ -297,31 +198,20 @@ class DecoderCoefficients(ABC):
             loss += kind.share * float(self._blocks(kind, 0.0)[0]) * square
         return loss
 
-    def mse(self, n: int, sensitive: Floats, squares: float) -> float:
+    def mse(self, n: int, mass: float, squares: float) -> float:
         """Return the exact mean squared error E ||p_hat - p||^2 of estimates from n independent draws from p.
 
         Args:
             n: the number of reports.
-            sensitive: ``(v,)`` frequencies of the sensitive values; without a pool bias their sum p(X_S) suffices.
+            mass: p(X_S), the sum of the sensitive frequencies.
             squares: ||p||^2.
         """
-        mass = float(np.sum(sensitive))
         clear = (1 - mass) * self.clear_loss if self.clear_size else 0.0
-        return (self.sensitive_loss * mass + clear - squares) / checked_n(n) + self.pool_bias_error(n, sensitive)
-
-    def pool_bias_error(self, n: int, sensitive: Floats) -> float:
-        """Return the part of `mse` due to the pool bias, (1 - 1/n) sum E b_x^2."""
-        if not self.pool_bias:
-            return 0.0
-        mass, squares = float(np.sum(sensitive)), float(np.sum(np.square(sensitive)))
-        return (1 - 1 / n) * self.pool_bias.summed(self.size, mass, squares)
+        return (self.sensitive_loss * mass + clear - squares) / checked_n(n)
 
     @property
     def worst_mass(self) -> float:
-        """a*, the sensitive mass at which the error is largest; the worst p is uniform within each class.
-
-        The pool bias, which does not decrease with n, is not considered here; `worst_case_mse` includes it.
-        """
+        """a*, the sensitive mass at which the error is largest; the worst p is uniform within each class."""
         if self.clear_size == 0:
             return 1.0
         if self.size == 0:
@@ -331,25 +221,10 @@ class DecoderCoefficients(ABC):
 
     def worst_case_mse(self, n: int) -> float:
         """Return the largest mean squared error of the estimates over all distributions p."""
-        if self.pool_bias and self.size:
-            return max(self._worst_sharing(n, squares) for squares in (1 / self.size, 1.0))
         a = self.worst_mass
         squares = sum(mass * mass / count for mass, count in ((a, self.size), (1 - a, self.clear_size)) if count)
         # Rounding may make a value of 0 negative (for a domain of one value).
         return max(self.mse(n, a, squares), 0.0)
-
-    def _worst_sharing(self, n: int, share: float) -> float:
-        """Return the largest error over a = p(X_S), if the squared sensitive frequencies sum to ``share`` a^2.
-
-        The error is linear in this sum, which lies between a^2/v (even) and a^2 (one value), and quadratic in a.
-        """
-        even = 1 / self.clear_size if self.clear_size else 0.0
-        pool_bias = (n - 1) * self.pool_bias.summed(self.size, 1.0, share)
-        bend = pool_bias - share - even
-        slope = self.sensitive_loss - self.clear_loss + 2 * even
-        inside = [slope / (-2 * bend)] if bend < 0 < slope < -2 * bend else []
-        tops = [0.0, 1.0, *inside] if self.clear_size else [1.0]
-        return max((self.clear_loss - even + slope * a + bend * a * a) / n for a in tops)
 
     def cross_moments(self, triple: float, mass: float) -> FloatArray:
         """Return the cross moments of one report: the mean product of its contributions to two different values.
@@ -401,12 +276,12 @@ class DecoderCoefficients(ABC):
     def count_law(self) -> tuple[float, float] | None:
         """The numbers b and d such that the support of x is binomial with probability b + d p_x; None if it is not.
 
-        It is not binomial for several kinds of blocks or a shared pool. Nor is it if the number of blocks varies with
+        It is not binomial for several kinds of blocks. Nor is it if the number of blocks varies with
         p(X_S) and another value's block may contain x.
         """
         kind = self.kinds[0]
         varies = self.clear_size > 0 and not self.clear_blocks and kind.conditional_inclusion != 0
-        if varies or self.pool_bias or len(self.kinds) > 1:
+        if varies or len(self.kinds) > 1:
             return None
         rho = kind.conditional_inclusion
         return kind.noisy * kind.inclusion + kind.truth * rho, kind.truth * (1 - rho)
@@ -424,7 +299,6 @@ class LinearDecoder(DecoderCoefficients):
         inclusion: pi, the probability that a noise block contains a given value.
         conditional_inclusion: rho, the probability that a block drawn for one value contains a second one; nan if it
             depends on the two values, so that all results that need it are nan.
-        pool_bias: the bias from a pool of hash functions that all reports share, where rho is a mean over pools.
     """
 
     size: int
@@ -433,7 +307,6 @@ class LinearDecoder(DecoderCoefficients):
     noisy: float
     inclusion: float
     conditional_inclusion: float
-    pool_bias: PoolBias = NO_POOL_BIAS
 
     @property
     def offset(self) -> float:

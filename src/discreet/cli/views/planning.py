@@ -56,8 +56,6 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
     )
     if wanted.target == "sensitive-mass" and wanted.is_assumed:
         yield "The sensitive share is assumed; pass --sensitive-mass if you know it roughly."
-    if wanted.standard_error is not None and any(row.users_needed is None for row in comparison.candidates):
-        yield "users -: more users do not reduce the part of the error that all reports of a pool share."
     if odds := odds_sentence(wanted.epsilon):
         yield odds
     if wanted.reports_per_user > 1:

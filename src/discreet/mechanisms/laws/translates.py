@@ -1,4 +1,4 @@
-"""Translates of a set modulo V: cyclic designs, projective planes, and squares of a finite field.
+"""Translates of a set modulo V: cyclic designs, projective planes, and other difference sets.
 
 A uniform index t shifts a set D modulo V, so that a block is t + D. Value x is the residue x, v <= V, and every value
 is in |D| of the V translates. The number of translates that contain both x and x' is the number of pairs of elements of
@@ -8,14 +8,7 @@ D with difference x' - x. So
 
 if the number of pairs is the same for all differences 1..v - 1, as for a difference set. A report is the index.
 Examples are randomized response (D = {0}), all values but one, cyclic designs and projective planes. Devices get a set
-of up to 4,096 elements with the sampler. A larger set must follow from a rule, as Paley's squares do.
-
-For a prime q of the form 4 m + 3 the non-zero squares modulo q are a difference set [Paley 1933]. There are q
-translates t + squares. Every value is in (q - 1)/2 of them, and any two values are together in (q - 3)/4. So
-
-    pi = (q - 1)/(2 q),  rho = (q - 3)/(2 (q - 1)),
-
-both below 1/2. If v is just below such a prime, the error is nearer to the optimum than with Hadamard columns.
+of up to 4,096 elements with the sampler.
 """
 
 from abc import abstractmethod
@@ -27,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole, is_whole, quoted
 from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
@@ -35,9 +28,8 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import IndexedLaw
 from discreet.mechanisms.evidence import WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
-from discreet.theory.arithmetic import next_prime
 
-# Up to this prime squares fit into 32 bits, and a 32-bit lane is almost never rejected.
+# So few elements are drawn from 32 bits, which are almost never rejected.
 _SMALL = 1 << 16
 # The digits of counts at a time: a Fourier transform gives their sums of products with errors well below 1/2.
 _DIGIT = 16
@@ -58,7 +50,7 @@ class TranslatesLaw(IndexedLaw):
     @property
     @abstractmethod
     def choices(self) -> int:
-        """The range of the random integer that chooses an element of the set D: |D|, or a multiple of |D|."""
+        """The range of the random integer that chooses an element of the set D: |D|."""
 
     @abstractmethod
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -306,102 +298,3 @@ class TranslateResponse(BlockMechanism):
         law = SetTranslates(sensitive_size(self.domain), self.modulus, self.base)
         _ = law.conditional_inclusion
         return law
-
-
-# Squares of numbers below q, and products of q and v, stay far below 2^63.
-_LARGEST_SIZE = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class PaleyTranslates(TranslatesLaw):
-    """Blocks of the values in a uniform translate of the non-zero squares modulo a prime.
-
-    Attributes:
-        size: v, the number of sensitive values; at least 1.
-        prime: q, the smallest prime of the form 4 m + 3 that is at least v and at least 7.
-    """
-
-    kind = "paley"
-
-    size: int
-    prime: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Raise an error for a number of values out of range, and find the prime q.
-
-        Raises:
-            ParameterError: if the size is below 1 or above 2^20.
-        """
-        checked_whole("size", self.size, 1, _LARGEST_SIZE)
-        object.__setattr__(self, "prime", next_prime(max(self.size, 7), step=4, rest=3))
-
-    @property
-    def inclusion(self) -> Fraction:
-        """Return pi = (q - 1)/(2 q), the probability that a noise block contains a given value."""
-        return Fraction(self.prime - 1, 2 * self.prime)
-
-    @property
-    def conditional_inclusion(self) -> Fraction:
-        """Return rho = (q - 3)/(2 (q - 1)), the probability that a block of one value contains a second value."""
-        return Fraction(self.prime - 3, 2 * (self.prime - 1))
-
-    @property
-    def alphabet_size(self) -> int:
-        """Return q, the number of translates of a set modulo q."""
-        return self.prime
-
-    @property
-    def choices(self) -> int:
-        """Return q - 1, the number of equally likely integers that are squared modulo q."""
-        return self.prime - 1
-
-    def elements(self, drawn: AnyArray) -> AnyArray:
-        """Return the squares of drawn + 1 modulo q; see `TranslatesLaw`."""
-        squares: AnyArray = drawn + drawn.dtype.type(1)
-        squares *= squares
-        # The remainder by way of a quotient, which NumPy computes several times faster.
-        squares -= squares // squares.dtype.type(self.prime) * squares.dtype.type(self.prime)
-        return squares
-
-    @property
-    def mask(self) -> BoolArray:
-        """Return ``(q,)`` booleans: true for the non-zero squares modulo q."""
-        return _squares(self.prime)
-
-
-@lru_cache(maxsize=8)
-def _squares(prime: int) -> BoolArray:
-    """Return ``(q,)`` booleans: true for the non-zero squares modulo the prime q."""
-    marked = np.zeros(prime, dtype=np.bool_)
-    marked[np.arange(1, prime, dtype=np.int64) ** 2 % prime] = True
-    return sealed(marked)
-
-
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class PaleyResponse(BlockMechanism):
-    """Paley response; utility-optimized when only some values are sensitive. A report is one index.
-
-    Args:
-        domain: the values and which of them are sensitive.
-        epsilon: the privacy promise, in nats.
-
-    Raises:
-        ParameterError: if epsilon is not a finite number above 0, or so small that the truth would never be sent.
-
-    Example:
-        >>> from discreet import Domain, HadamardResponse
-        >>> mechanism = PaleyResponse(Domain(range(10)), epsilon=1.0)
-        >>> mechanism.law.prime
-        11
-        >>> beside = HadamardResponse(Domain(range(10)), epsilon=1.0)
-        >>> round(mechanism.decoder.worst_case_mse(1) / beside.decoder.worst_case_mse(1), 3)
-        0.767
-    """
-
-    name = "paley"
-    laws = (PaleyTranslates,)
-
-    @cached_property
-    def law(self) -> PaleyTranslates:
-        """The block law: translates of the non-zero squares modulo a prime."""
-        return PaleyTranslates(sensitive_size(self.domain))

@@ -21,7 +21,7 @@ from discreet.arrays import FloatArray, frozen
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
-from discreet.mechanisms.laws.hashing import HashedBlocks
+from discreet.mechanisms.laws.hashing import HashBuckets
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.theory.arithmetic import stirling_remainder
@@ -62,7 +62,7 @@ def _(law: MixedSubsets, m: int) -> HitDistribution:
 
 
 @hit_distribution.register
-def _(law: HashedBlocks, m: int) -> HitDistribution:
+def _(law: HashBuckets, m: int) -> HitDistribution:
     # Given the function, a report is randomized response over the g buckets. It leaks at most as much as with m values
     # without collisions, or as with all g buckets equally likely. For a uniformly random public function, K is
     # binomial.

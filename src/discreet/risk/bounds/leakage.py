@@ -212,12 +212,9 @@ def _contraction(mechanism: BlockMechanism) -> tuple[UpperBound, UpperBound]:
         return UpperBound(0.0, True), UpperBound(0.0, True)
     if domain.clear_count:
         return UpperBound(s, True, s), UpperBound(s, True, s)
-    # If rho is a mean over public draws, two values may never share a block.
-    shared = bool(mechanism.coefficients.pool_bias)
-    apart = s * float(1 - (0 if shared else law.conditional_inclusion or 0))
+    apart = s * float(1 - (law.conditional_inclusion or 0))
     through = apart * tanh(mechanism.guarantee.realised / 2)
-    total_variation, information = (UpperBound(end, not shared, 0.0 if shared else end) for end in (apart, through))
-    return total_variation, information
+    return UpperBound(apart, True, apart), UpperBound(through, True, through)
 
 
 def _information(mechanism: BlockMechanism, inputs: Inputs, members: HitDistribution | None, eta: float) -> UpperBound:
