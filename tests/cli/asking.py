@@ -35,10 +35,6 @@ def prepare(folder: Path) -> dict[str, Any]:
     """Write keys, plans and collections into a folder, which is the current one; return what the signing said."""
     (folder / "plan.toml").write_text(PLAN)
     (folder / "other.toml").write_text(PLAN.replace("rr", "hadamard"))
-    (folder / "tags.toml").write_text(PLAN.replace('"Habits"', '"Habits"\ntags = ["home"]'))
-    (folder / "values.csv").write_text("who,habit,more\n" + "a,never,1\nb,often,2\nc,daily,3\n" * 40)
-    (folder / "plain.csv").write_text("habit\n" + "never\noften\ndaily\n" * 40)
-    (folder / "secret.csv").write_text("who,habit,tag\na,never,home\n")
     outside = folder.parent / f"{folder.name}-labels.csv"
     outside.write_text("label\nnever\nrarely\noften\ndaily\n")
     (folder / "outside.toml").write_text(
@@ -48,7 +44,6 @@ def prepare(folder: Path) -> dict[str, Any]:
     for name in ("key", "second"):
         assert run("collection", "key", "new", f"{name}.pem").exit_code == 0
     said = told("collection", "sign", "plan.toml", *TERMS, "-o", "habits.json")
-    told("collection", "sign", "tags.toml", *TERMS, "-o", "tags.json", "--simulated")
     return dict(said)
 
 

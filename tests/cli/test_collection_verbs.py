@@ -90,9 +90,8 @@ def test_an_old_collection_with_invisible_characters_can_be_renewed_and_withdraw
     assert (document("new.json")["title"], document("gone.json")["state"]) == ("Habits", "withdrawn")
 
 
-def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) -> None:
+def test_a_survey_is_signed_as_a_collection_for_each_question() -> None:
     survey = str(resources.files("discreet") / "examples" / "health_survey.toml")
-    people = str(resources.files("discreet") / "examples" / "people.csv")
     Path("by_question.toml").write_text('[questions.age]\nquestion = "How old are you?"\n')
     sign = ["collection", "sign", survey, *TERMS, "--simulated", "--texts", "by_question.toml", "-o", "health.json"]
     signed = told(*sign)["collections"]
@@ -106,8 +105,8 @@ def test_a_survey_is_signed_as_a_collection_for_each_question(tmp_path: Path) ->
     assert "tables of texts by question" in run(*sign, "--texts", "texts.toml", "--force").stderr
     Path("texts.toml").write_text('[questions.income]\nquestion = "How?"\n')
     assert "income" in run(*sign, "--texts", "texts.toml", "--force").stderr
-    # A simulated crowd draws too: each person answers one question.
-    crowd = [
-        ["collection", "simulate", facts["output"], people, "-o", str(tmp_path / facts["name"])] for facts in signed
-    ]
-    assert sum(told(*verb, "--seed", "1")["devices"] for verb in crowd) == 300
+
+
+def test_a_signed_collection_is_not_verified_as_a_plan() -> None:
+    assert "`discreet attest`" in refusal("verify", "habits.json")
+    assert done("attest", "habits.json", "-o", "page.html", "--draws", "0")

@@ -352,7 +352,7 @@ class Operated:
         """Return the options that name epochs with enough reports to be sealed, by collection."""
         found: dict[str, list[str]] = {}
         for row in self._tried("status", [])["epochs"]:
-            if row["waiting"] >= LEAST:
+            if (row["waiting"] or 0) >= LEAST:
                 found.setdefault(row["name"], []).extend(["--epoch", str(row["epoch"])])
         return found
 
@@ -369,7 +369,7 @@ class Operated:
             self._tried("backup", [str(self.folder / "last")])
             epochs = self._tried("status", [])["epochs"]
             # Those with fewer reports than may be published wait for more.
-            waiting = {(row["name"], row["epoch"]) for row in epochs if row["waiting"]}
+            waiting = {(row["name"], row["epoch"]) for row in epochs if row["waiting"] != 0}
             few = {at for at in waiting if len(self.senders.sent.of[at]) < LEAST}
             self._tried("check", [])
         finally:

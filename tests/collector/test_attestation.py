@@ -170,14 +170,14 @@ def test_ranges_regions_and_combinations_are_listed_whole(seed: int) -> None:
     integers = Domain(range(100, 160))
     read = [
         number
-        for entry in spelled_values(integers, codes)
+        for entry in spelled_values(integers.space, codes)
         for first, _, last in [entry.partition(" to ")]
         for number in range(int(first), int(last or first) + 1)
     ]
     assert read == [100 + code for code in codes]
     grid = Domain.grid(lat=(0, 1), lon=(0, 1), rows=6, cols=10)
     read = []
-    for entry in spelled_values(grid, codes):
+    for entry in spelled_values(grid.space, codes):
         row, columns = re.fullmatch(r"row (\d+): columns (.*)", entry).groups()
         for run in columns.split(", "):
             first, _, last = run.partition(" to ")
@@ -186,12 +186,12 @@ def test_ranges_regions_and_combinations_are_listed_whole(seed: int) -> None:
     parts = {"a": [f"a{place}" for place in range(6)], "b": [f"b{place}" for place in range(10)]}
     product = Domain.product(parts)
     mask = np.zeros((6, 10), dtype=bool)
-    for entry in spelled_values(product, codes):
+    for entry in spelled_values(product.space, codes):
         said = {name: set(labels.split(", ")) for name, _, labels in (one.partition(": ") for one in entry.split("; "))}
         chosen = [[label in said.get(name, labels) for label in labels] for name, labels in parts.items()]
         mask |= np.outer(*chosen)
     assert np.array_equal(mask.reshape(-1), marked)
-    assert spelled_values(product, np.arange(60)) == [
+    assert spelled_values(product.space, np.arange(60)) == [
         f"every combination of a ({', '.join(parts['a'])}) and b ({', '.join(parts['b'])})"
     ]
 

@@ -419,7 +419,11 @@ class Collector(RuleBasedStateMachine):
         }  # fmt: skip
         wanted = {}
         for at, version in self.versions.items():
-            wanted |= {(*at, epoch, epoch): (part.n, 0, 0, 0) for epoch, part in version.waiting.items() if part.n}
+            wanted |= {
+                (*at, epoch, epoch): (part.n if part.n >= LEAST else None, 0, 0, 0)
+                for epoch, part in version.waiting.items()
+                if part.n
+            }
             for first, batch in version.sealed.items():
                 counts = batch.counts["duplicates"], batch.counts["conflicts"]
                 wanted[*at, first, batch.last] = (0, batch.records.total(), *counts)

@@ -82,10 +82,12 @@ def _named(row: CollectionRow) -> dict[str, Any]:
 
 
 def _status(keeper: Keeper) -> dict[str, Any]:
+    """Return the collections, and counts by epoch: None for an epoch that has too few reports to be published."""
+    least = {entry.key: entry.collection.least for entry in keeper.catalogue.by_id.values()}
     names = {row.key: (row.name, row.version) for row in keeper.store.collections()}
     none = {"waiting": 0, "sealed": 0, "duplicates": 0, "conflicts": 0}
     epochs = [
-        {**_epoch(names, key, epoch, epoch), **none, "waiting": n}
+        {**_epoch(names, key, epoch, epoch), **none, "waiting": n if n >= least.get(key, n + 1) else None}
         for (key, epoch), n in sorted(keeper.pending().items())
     ]
     for sealed in keeper.store.seals():

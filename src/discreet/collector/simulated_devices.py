@@ -5,15 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from discreet.arrays import IntArray
-from discreet.core.random import SeededRandom, fresh_words, uniform_below
+from discreet.core.random import SeededRandom, fresh_words
 from discreet.device.protocol.collection import Collection, rebuild
 from discreet.device.protocol.frames import HEAD_BYTES, ID_BYTES, LARGEST_FRAME, MOST_REPORTS, Frame
 from discreet.errors import ParameterError
-
-
-def chosen(codes: IntArray, devices: int, random: SeededRandom) -> IntArray:
-    """Return a code for each device, drawn from the codes of a table with replacement."""
-    return np.asarray(codes[uniform_below(len(codes), devices, random).astype(np.int64)], np.int64)
 
 
 def frames(

@@ -8,7 +8,7 @@ denies the plan too, and says nothing else about it.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, singledispatch
+from functools import cached_property
 from math import exp
 from typing import Any
 
@@ -22,7 +22,6 @@ from discreet.collector.documents.publications import (
     sentences_on_published,
     survey_reach,
 )
-from discreet.core.domain import Domain
 from discreet.core.guarantee import LARGE_EPSILON, odds_sentence, posterior_percent, rounded_up
 from discreet.core.labels.alike import alike_sentences
 from discreet.core.labels.bins import Numbers
@@ -241,7 +240,7 @@ class Attestation:
 
     @cached_property
     def _sensitive(self) -> list[str]:
-        return spelled_values(self.plan.domain, self.plan.domain.sensitive_codes)
+        return spelled_values(self.plan.domain.space, self.plan.domain.sensitive_codes)
 
     @property
     def _answered(self) -> BlockMechanism | Personalized:
@@ -257,7 +256,7 @@ class Attestation:
             "sensitive": f"{domain.sensitive_count:,}: {named}" if domain.sensitive_count else "none for everybody",
         }
         if domain.clear_count:
-            clear = spelled_values(domain, domain.clear_codes)
+            clear = spelled_values(domain.space, domain.clear_codes)
             rows["not sensitive"] = f"{domain.clear_count:,}" + f": {'; '.join(clear)}" * (len(clear) <= _MOST_NAMES)
         if tags:
             rows["tags of own secrets"] = "; ".join(tags) if len(tags) <= _MOST_NAMES else "listed at the end"
@@ -379,87 +378,63 @@ def _figures(epsilon: float) -> list[str]:
     ]
 
 
-@singledispatch
-def spelled_space(space: LabelSpace) -> str:  # noqa: ARG001
-    """Return a few words on the values of a space; of each kind by its class.
+def spelled_space(space: LabelSpace) -> str:
+    """Return a few words on the values of a space.
 
     Example:
         >>> spelled_space(Domain(range(100)).space)
         'integers from 0 to 99'
     """
+    match space:
+        case IntegerRange():
+            return f"integers from {space.start} to {space.start + space.size - 1}"
+        case Numbers():
+            end = "the ends with what lies beyond" if space.clip else "none outside"
+            return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
+        case Product():
+            return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
+        case Grid():
+            (south, north), (west, east) = space.lat, space.lon
+            borders = f"latitude {south:g} to {north:g}, longitude {west:g} to {east:g}"
+            return f"regions of a map, {space.rows} rows and {space.cols} columns from 0 at the lowest: {borders}"
     return "labels"
 
 
-@spelled_space.register
-def _(space: IntegerRange) -> str:
-    return f"integers from {space.start} to {space.start + space.size - 1}"
-
-
-@spelled_space.register
-def _(space: Numbers) -> str:
-    end = "the ends with what lies beyond" if space.clip else "none outside"
-    return f"numbers from {space.low:g} to {space.high:g} in {space.bins} bins, scale {space.scale}, {end}"
-
-
-@spelled_space.register
-def _(space: Product) -> str:
-    return "combinations of " + ", ".join(f"{name} ({part.size})" for name, part in space.attributes.items())
-
-
-@spelled_space.register
-def _(space: Grid) -> str:
-    borders = f"latitude {space.lat[0]:g} to {space.lat[1]:g}, longitude {space.lon[0]:g} to {space.lon[1]:g}"
-    return f"regions of a map, {space.rows} rows and {space.cols} columns from 0 at the lowest: {borders}"
-
-
-def spelled_values(domain: Domain, codes: IntArray) -> list[str]:
+def spelled_values(space: LabelSpace, codes: IntArray) -> list[str]:
     """Return all of some values in words: none is left out, and runs of numbers and of regions are one entry.
 
     Args:
-        domain: with or without bots.
+        space: the labels.
         codes: of the values, ascending.
 
     Example:
-        >>> spelled_values(Domain(range(10, 99)), np.array([0, 1, 2, 7]))
+        >>> spelled_values(Domain(range(10, 99)).space, np.array([0, 1, 2, 7]))
         ['10 to 12', '17']
         >>> pairs = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})
-        >>> spelled_values(pairs, np.array([0, 2]))
+        >>> spelled_values(pairs.space, np.array([0, 2]))
         ['age: <40']
     """
-    return _spelled(domain.space, codes)
-
-
-@singledispatch
-def _spelled(space: LabelSpace, codes: IntArray) -> list[str]:
-    """Return all of some values of a space in words; of each kind by its class."""
+    match space:
+        case IntegerRange():
+            return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
+        case Numbers():
+            return space.spelled_ranges(codes)
+        case Grid():
+            rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
+            return [
+                f"row {row[0] // space.cols}: columns {_joined(_run(*ends) for ends in _runs(row % space.cols))}"
+                for row in rows
+            ]
+        case Product():
+            return _spelled_product(space, codes)
     return space.names(codes)
 
 
-@_spelled.register
-def _(space: IntegerRange, codes: IntArray) -> list[str]:
-    return [_run(space.start + first, space.start + last) for first, last in _runs(codes)]
-
-
-@_spelled.register
-def _(space: Numbers, codes: IntArray) -> list[str]:
-    return space.spelled_ranges(codes)
-
-
-@_spelled.register
-def _(space: Grid, codes: IntArray) -> list[str]:
-    rows = np.split(codes, np.flatnonzero(np.diff(codes // space.cols)) + 1) if len(codes) else []
-    return [
-        f"row {row[0] // space.cols}: columns {_joined(_run(*ends) for ends in _runs(row % space.cols))}"
-        for row in rows
-    ]
-
-
-@_spelled.register
-def _(space: Product, codes: IntArray) -> list[str]:
+def _spelled_product(space: Product, codes: IntArray) -> list[str]:
     chosen = np.zeros(space.size, dtype=np.bool_)
     chosen[codes] = True
     if chosen.all():
-        labels = {name: _spelled(part, np.arange(part.size)) for name, part in space.attributes.items()}
+        labels = {name: spelled_values(part, np.arange(part.size)) for name, part in space.attributes.items()}
         return [f"every combination of {' and '.join(f'{name} ({_joined(part)})' for name, part in labels.items())}"]
     patterns = described_values(space, chosen)
     return [
@@ -470,7 +445,7 @@ def _(space: Product, codes: IntArray) -> list[str]:
 
 def _worded(space: LabelSpace, part: Any) -> Any:
     """Return the labels of a pattern; ranges of numbers in words."""
-    return _spelled(space, space.codes_in(part, "", closed=True)) if space.holds == NUMBERS else part
+    return spelled_values(space, space.codes_in(part, "", closed=True)) if space.holds == NUMBERS else part
 
 
 def _joined(labels: Any) -> str:

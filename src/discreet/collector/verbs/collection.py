@@ -1,4 +1,4 @@
-"""The verbs ``collection``: keys, signed terms, simulated devices, and statements on sealed batches."""
+"""The verbs ``collection``: keys, signed terms, and statements on sealed batches."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +24,6 @@ from discreet.cli.output import show as print_result
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.collector.verbs.parameters import TRUST, length, opened_file, spelled_key, timestamp
-from discreet.collector.verbs.simulate import simulate
 from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key, signers
 from discreet.device.protocol.languages import BASE
@@ -187,9 +186,6 @@ def _other_terms(verb: Callable[..., Any]) -> Callable[..., Any]:
 @click.group(cls=SubcommandGroup)
 def collection() -> None:
     """Sign a plan with its terms; show, renew or withdraw it."""
-
-
-collection.add_command(simulate)
 
 
 @collection.command(epilog="Example: discreet collection key new key.pem")

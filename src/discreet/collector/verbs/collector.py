@@ -117,13 +117,21 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
 @collector.command(epilog="Example: discreet collector status --data collector-data")
 @_Place.options
 def status(*, place: _Place) -> None:
-    """List the collections, and how many reports wait and are sealed, by epoch."""
+    """List the collections, and how many reports wait and are sealed, by epoch.
+
+    An epoch with fewer reports than the collection's least has no number.
+    """
     facts = place.asked("status")
     rows = [[row["name"], str(row["version"]), row["state"], row["id"][:16]] for row in facts["collections"]]
     headings = ["name", "version", "epoch", "waiting", "sealed", "duplicates", "conflicts"]
-    cells = [[str({**row, "epoch": _spelled(row)}[name]) for name in headings] for row in facts["epochs"]]
+    spelled = [{**row, "epoch": _spelled(row), "waiting": _waiting(row["waiting"])} for row in facts["epochs"]]
+    cells = [[str(row[name]) for name in headings] for row in spelled]
     known = ResultTable.of("Collections", ["name", "version", "state", "id"], rows, left=4)
     show(facts, [known, ResultTable.of("Epochs", headings, cells, left=2)])
+
+
+def _waiting(n: int | None) -> str:
+    return "too few" if n is None else str(n)
 
 
 def _spelled(batch: dict[str, Any]) -> str:
