@@ -36,6 +36,7 @@ from discreet.collector.served_pages import (
 )
 from discreet.collector.settings import Settings
 from discreet.collector.storage.catalogue import Entry
+from discreet.device.protocol.collection import Collection
 from discreet.device.protocol.envelope import MEDIA_TYPE as COLLECTION_TYPE
 from discreet.pictures.pages import render
 
@@ -158,23 +159,21 @@ class Endpoints:
             raise Refused(_UNKNOWN)
         return entry
 
-    def _survey_of(self, entry: Entry) -> tuple[Entry, ...]:
+    def _survey_of(self, entry: Entry) -> tuple[Collection, ...]:
         """Return the collections here that are questions of the same survey."""
         survey, newest = entry.collection.survey, self._keeper.catalogue.newest
-        return () if survey is None else tuple(newest[name] for name in survey.questions if name in newest)
+        return () if survey is None else tuple(newest[name].collection for name in survey.questions if name in newest)
 
     def take(self, request: Request) -> Response:
         """Return the survey page of a collection; of a withdrawn one it erases what a browser kept for it."""
         entry = self._entry(request)
-        others = [other.collection for other in self._survey_of(entry)]
-        page = survey_page(entry.collection, entry.row.trust, others)
+        page = survey_page(entry.collection, entry.row.trust, self._survey_of(entry))
         return Response(page, headers=survey_headers(entry.collection))
 
     def published(self, request: Request) -> Response:
         """Return as JSON what publishing a collection's estimates reveals of a person."""
         entry = self._entry(request)
-        others = [other.collection for other in self._survey_of(entry)]
-        facts = {"published": facts_on_published(entry.collection, others)}
+        facts = {"published": facts_on_published(entry.collection, self._survey_of(entry))}
         return _json(facts, headers={**_CACHED, **shared(request, self._origins)})
 
     def embed(self, request: Request) -> Response:

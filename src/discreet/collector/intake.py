@@ -304,7 +304,7 @@ def intake(collections: Iterable[OpenCollection], append: Append, *, clock: Call
         >>> app = intake([], append)
     """
     known = {each.collection.id: each for each in collections}
-    opened = [each.collection for each in known.values()]
+    opened = tuple(each.collection for each in known.values())
     pages = dict[str, tuple[str, bytes]]()
     for collection in opened:
         facts = json.dumps({"published": facts_on_published(collection, opened)}).encode()

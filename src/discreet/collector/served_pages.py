@@ -86,7 +86,7 @@ def survey_headers(collection: Collection) -> dict[str, str]:
     return {**headers, "permissions-policy": "geolocation=(self), camera=(), microphone=()"}
 
 
-def survey_page(collection: Collection, trust: Sequence[bytes], others: Sequence[Collection] = ()) -> str:
+def survey_page(collection: Collection, trust: Sequence[bytes], others: tuple[Collection, ...] = ()) -> str:
     """Return the survey page of a collection, HTML.
 
     Args:
@@ -105,7 +105,7 @@ def keys_text(keys: Sequence[bytes]) -> str:
 
 
 @lru_cache(maxsize=64)
-def attestation_page(entry: Entry, others: tuple[Entry, ...] = ()) -> tuple[str, dict[str, str]]:
+def attestation_page(entry: Entry, others: tuple[Collection, ...] = ()) -> tuple[str, dict[str, str]]:
     """Return the attestation of a collection, as a page, and the page's headers; worked out once.
 
     Args:
@@ -113,7 +113,7 @@ def attestation_page(entry: Entry, others: tuple[Entry, ...] = ()) -> tuple[str,
         others: the collections of the other questions of its survey.
     """
     keys = tuple(keys_text([key]) for key in signers(entry.row.envelope) if key in entry.row.trust)
-    together, collection = tuple(other.collection for other in others), entry.collection
-    attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector", others=together)
+    collection = entry.collection
+    attested = Attestation(plan_of(collection), collection, keys, "trusted by this collector", others=others)
     page = attested.page(base="")
     return page, styled_headers(page)

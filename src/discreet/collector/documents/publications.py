@@ -7,6 +7,7 @@ number of reports that anything is published of, and the answers of a person.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import accumulate
 from math import floor
 from pathlib import Path
@@ -109,8 +110,13 @@ def _with_local(collection: Collection) -> tuple[Publication, float]:
     return collection_publication(collection, rebuild(collection)), collection.cost * times
 
 
-def facts_on_published(collection: Collection, others: Iterable[Collection] = ()) -> list[tuple[str, dict[str, float]]]:
+@lru_cache(maxsize=256)
+def facts_on_published(
+    collection: Collection, others: tuple[Collection, ...] = ()
+) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
+
+    They are worked out once for each collection: those of a survey take seconds.
 
     The first sentence is a summary, and the others have the details. If one person answers several questions of a
     survey, the figures are for all of these questions together.
@@ -157,7 +163,7 @@ def _reached(publication: Publication, total: tuple[float, float] | None = None)
 
 
 def sentences_on_published(
-    collection: Collection, language: str = BASE, others: Iterable[Collection] = ()
+    collection: Collection, language: str = BASE, others: tuple[Collection, ...] = ()
 ) -> tuple[str, ...]:
     """Return the sentences that people read before they answer, on what will be published."""
     words = wording(language)
