@@ -16,7 +16,7 @@ from discreet.device.protocol.collection import is_origin
 from discreet.errors import ParameterError
 
 _PREFIX = "DISCREET_COLLECTOR_"
-_SEPARATOR = "__"
+_LIMITS = "limits__"
 _KEY_BYTES = 32
 _LISTS = ("trust", "embed_origins")
 
@@ -167,14 +167,13 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
     for variable, text in environment.items():
         if not variable.startswith(_PREFIX):
             continue
-        name, _, inner = variable.removeprefix(_PREFIX).lower().partition(_SEPARATOR)
-        if name not in Settings.__struct_fields__:
+        name = variable.removeprefix(_PREFIX).lower()
+        if name.startswith(_LIMITS):
+            table.setdefault("limits", {})[name.removeprefix(_LIMITS)] = text
+        elif name in Settings.__struct_fields__ and name != "limits":
+            table[name] = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text
+        else:
             raise ParameterError("setting.unknown", name=variable, near=suggestion(name, Settings.__struct_fields__))
-        part: Any = [key.strip() for key in text.split(",") if key.strip()] if name in _LISTS else text
-        parts = table.setdefault(name, {}) if inner else table
-        if not isinstance(parts, dict) or (name in table and not inner):
-            raise ParameterError("setting.repeated", variable=variable, whole=_PREFIX + name.upper())
-        parts[inner or name] = part
     return table
 
 

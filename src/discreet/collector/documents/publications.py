@@ -116,7 +116,7 @@ def facts_on_published(
 ) -> list[tuple[str, dict[str, float]]]:
     """Return the sentences on what will be published, which people read before they answer, as keys and their parts.
 
-    They are worked out once for each collection: those of a survey take seconds.
+    They are worked out once for each collection, because a survey takes seconds.
 
     The first sentence is a summary, and the others have the details. If one person answers several questions of a
     survey, the figures are for all of these questions together.

@@ -108,10 +108,8 @@ def add(collection: Path, *, trust: tuple[bytes, ...], place: _Place) -> None:
     spelled = base64.b64encode(opened_file(collection, trust).envelope).decode()
     facts = place.asked("add", make=True, envelope=spelled, trust=keys)
     what = "withdrawn" if facts["state"] == "withdrawn" else "open"
-    sentence = f"{facts['name']} version {facts['version']} is {what}" + (
-        "." if facts["new"] else "; it was here already."
-    )
-    show(facts, [sentence], whole=True)
+    here = "" if facts["new"] else "; it was here already"
+    show(facts, [f"{facts['name']} version {facts['version']} is {what}{here}."], whole=True)
 
 
 @collector.command(epilog="Example: discreet collector status --data collector-data")
