@@ -267,10 +267,18 @@ def test_requests_beyond_the_connections_are_refused_for_now(tmp_path: Path) -> 
 
 def test_one_address_may_not_send_too_often(tmp_path: Path) -> None:
     entry = added(tmp_path)
+    paths = ["/", "/take/habits", "/static/index.js", "/v1/collections/habits", "/metrics", "/nothing"]
+    paths += [
+        f"/collections/habits{end}" for end in ("", "/about", "/estimates", "/estimates.json", "/estimates/1.csv")
+    ]
     with serving(tmp_path, limits=ServiceLimits(rate=0.01, burst=3)) as served:
         answers = [served.client.post(frame(entry)) for _ in range(5)]
+        others = {path: served.client.get(path).status for path in paths}
+        health = served.client.get("/health/live").status
     assert [answer.status for answer in answers] == [202] * 3 + [429] * 2
     assert answers[-1].headers["retry-after"] == "5"
+    assert others == dict.fromkeys(paths, 429)
+    assert health == 200
 
 
 def _writer(tmp_path: Path, **limits: int) -> tuple[Writer, Any, list[Any]]:

@@ -4,6 +4,7 @@ The path of reports is plain ASGI; all other endpoints go through Starlette.
 """
 
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 from discreet.collector.access import Rates
@@ -41,7 +42,7 @@ class Application:
         self.settings, self.measures, self.demo = settings, Measures(), demo
         self._closed = False
         self.workers = Workers()
-        self.keeper = Keeper(DataFolder(settings.folder), workers=self.workers)
+        self.keeper = Keeper(DataFolder(Path(settings.data)), workers=self.workers)
         with ExitStack() as failing:
             failing.callback(self.keeper.close)
             keeper, limits = self.keeper, settings.limits

@@ -23,6 +23,9 @@ MOST_VALUES = 100_000
 
 ESTIMATES = "_estimates"
 _FAKES = 0.01
+_UP_TO_HERE = (
+    "These sentences count all batches sealed up to this one. The page of the newest batch counts later ones too."
+)
 
 
 def estimate_file(sealed: Path, kind: str) -> Path:
@@ -73,6 +76,7 @@ def _sentences(entry: Entry, result: Estimate, publication: Publication, epochs:
         f"{which}: {moment(start)} to {moment(stop)} UTC.",
         *publication.person(),
         publication.local_sentence,
+        _UP_TO_HERE,
         f"If {_FAKES:.0%} of the reports were fakes, a share could be too high by at most "
         f"{100 * influence(entry.mechanism, result, _FAKES):.2g} percentage points.",
     ]

@@ -105,11 +105,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             raise ValueError("listen must be HOST:PORT, such as 127.0.0.1:8080 or [::1]:8080")
         return host.removeprefix("[").removesuffix("]"), int(port)
 
-    @property
-    def folder(self) -> Path:
-        """The folder of all data."""
-        return Path(self.data)
-
 
 def is_key(text: str) -> bool:
     """Return true if a text is a public key as `discreet collection key` prints it."""

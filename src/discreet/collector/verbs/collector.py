@@ -40,7 +40,7 @@ class _Place(OptionGroup):
         """Return the folder of the data, made if need be."""
         flags = {"data": None if self.data is None else str(self.data)}
         settings = load_settings(self.config, flags=flags)
-        return DataFolder(settings.folder, make=make)
+        return DataFolder(Path(settings.data), make=make)
 
     def asked(self, operation: str, *, make: bool = False, **given: Any) -> dict[str, Any]:
         """Return the answer of an operation, by the collector that runs on the folder, or by this process."""
@@ -316,7 +316,7 @@ def _demonstrate(settings: Settings, listener: "socket", devices: int | None) ->
 
     host, port = settings.address
     origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    folder = DataFolder(settings.folder)
+    folder = DataFolder(Path(settings.data))
     demo = prepare(folder, origin)
     click.echo(f"{demo.collection.title} Take part: {origin}/take/{NAME} (within another page: {origin}/embed/{NAME})")
     click.echo(
