@@ -7,7 +7,7 @@ from discreet.errors import MissingExtraError
 
 _EXTRAS = {
     **dict.fromkeys(("altair", "vl_convert", "jinja2"), "plot"),
-    **dict.fromkeys(("starlette", "uvicorn", "prometheus_client"), "serve"),
+    **dict.fromkeys(("starlette", "uvicorn", "httptools", "prometheus_client"), "serve"),
     "pandas": "pandas",
     "polars": "polars",
     "pyspark": "spark",

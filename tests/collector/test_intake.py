@@ -205,15 +205,14 @@ def test_hostile_requests_are_refused(served: Served, tmp_path: Path) -> None:
     requests = {
         "chunked": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(data) + data + b"\r\n0\r\n\r\n", 411),
         "no length": (HEAD + b"\r\n", 411),
+        "two lengths": (HEAD + length * 2 + b"\r\n" + data, 400),
         "other lengths": (HEAD + length + b"Content-Length: 5\r\n\r\n" + data, 400),
-        "both": (HEAD + length + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411),
+        "both": (HEAD + length + b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400),
         "two types": (HEAD + length + b"Content-Type: text/plain\r\n\r\n" + data, 400),
         "negative": (HEAD + b"Content-Length: -1\r\n\r\n", 400),
         "huge": (HEAD + b"Content-Length: 99999999999999999999999\r\n\r\n", 400),
         "not HTTP": (b"\x16\x03\x01\x00\xff hello\r\n\r\n", 400),
         "method": (b"PUT /v1/reports HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 405),
-        "long header": (HEAD + b"X: " + b"y" * 300_000 + b"\r\n" + length + b"\r\n" + data, 400),
-        "endless path": (b"GET /" + b"a" * 300_000, 400),
     }
     # At once: most connections stay open, and each has its own silence.
     with ThreadPoolExecutor(len(requests)) as clients:

@@ -1,6 +1,6 @@
 """Serving: the application on a socket until it is told to end.
 
-The HTTP server bounds the head of a request and the number of connections. A proxy in front ends TLS and slow requests.
+The HTTP server bounds the number of connections. A proxy in front ends TLS, and refuses slow requests and long heads.
 """
 
 import signal
@@ -17,7 +17,6 @@ from discreet.collector.logs import write_logs
 from discreet.collector.settings import Settings
 from discreet.errors import ParameterError
 
-_LONGEST_HEAD = 1 << 14
 _IDLE_SECONDS = 5
 _GRACE_SECONDS = 5
 _BACKLOG = 2048
@@ -84,9 +83,8 @@ def server(app: Application) -> uvicorn.Server:
     config: dict[str, Any] = {
         "host": host,
         "port": port,
-        # Of the two protocols this one bounds the head of a request.
-        "http": "h11",
-        "h11_max_incomplete_event_size": _LONGEST_HEAD,
+        # Four times as fast as the other protocol, which would bound the head of a request.
+        "http": "httptools",
         "ws": "none",
         "lifespan": "on",
         "access_log": False,

@@ -252,7 +252,7 @@ def purge(name: str, *, yes: bool, place: _Place) -> None:
     show(facts, [f"{name} is deleted: {counts}."], whole=True)
 
 
-_NEEDED = ("starlette", "uvicorn", "prometheus_client")
+_NEEDED = ("starlette", "uvicorn", "httptools", "prometheus_client")
 
 
 @dataclass(frozen=True, slots=True)
