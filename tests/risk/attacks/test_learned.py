@@ -84,8 +84,22 @@ def test_features_by_a_loop() -> None:
     for probe, user in product(range(9), range(9)):
         wanted = spelled_out(split, probe, user)
         assert found[probe, user, : len(wanted)] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
-    # The cosine of profiles comes last.
-    assert found.shape[2] == 7
+        # The first event counts as a step from nowhere.
+        sides = [
+            [*row[:1], *pairwise(row)] for row in (events_of(split.target)[probe], events_of(split.training)[user])
+        ]
+        everything = [step for row in events_of(split.training) for step in (*row[:1], *pairwise(row))]
+        wanted = [
+            sum(
+                log1p((1 - share) / share * sides[1].count(x) / len(sides[1]) * len(everything) / everything.count(x))
+                for x in sides[0]
+                if x in sides[1]
+            )
+            for share in SHARES
+        ]
+        assert found[probe, user, 7:] == pytest.approx(wanted, rel=1e-4, abs=1e-5)
+    assert found.shape[2] == 9
+    # The cosine of profiles is between the sums and the views.
     assert (np.abs(found[:, :, 6]) <= 1 + 1e-5).all()
 
 
@@ -96,7 +110,7 @@ def test_views_by_a_loop() -> None:
     times = 1_700_006_400 + np.sort(generator.integers(0, 400, 48)) * 900
     split = by_half(Traces.of(who, events, times, domain=Domain(range(3))))
     lists = np.tile(np.arange(6, dtype=np.int32), (6, 1))
-    found = Pairs(split, np.arange(6), SeededRandom(1)).features(lists)[:, :, 7:11]
+    found = Pairs(split, np.arange(6), SeededRandom(1)).features(lists)[:, :, 9:13]
     steps = np.arange(-4, 5)
     kernel = np.exp(-(steps**2) / 4.5) / np.exp(-(steps**2) / 4.5).sum()
     grids = {96: [], 48: []}

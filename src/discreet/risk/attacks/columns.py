@@ -20,6 +20,7 @@ from discreet.arrays import FloatArray, IntArray
 from discreet.core.arrow import one_array
 from discreet.risk.attacks.views import NumberGrid, View, gaussian
 from discreet.risk.clock import hours_of, seconds_of
+from discreet.risk.kernels.events import transitions
 from discreet.risk.traces import Split, Traces
 
 PLAIN = (
@@ -56,7 +57,8 @@ def views_of(training: Traces, target: Traces, *, hours: bool, fine: bool) -> Vi
     """
     sides, columns = (training, target), _columns(training)
     numbers, places = _numbers(columns), _kilometres(columns)
-    views: Views = [_at_hours(sides, _events(sides), fine), _half_hours(sides, fine)] if hours else []
+    views: Views = [View.of(sides, _steps(sides), _ALONE, 1)] if fine else []
+    views += [_at_hours(sides, _events(sides), fine), _half_hours(sides, fine)] if hours else []
     for column in columns if len(columns) > 1 and places is None else []:
         codes = _codes(sides, column)
         views += [View.of(sides, codes, _ALONE, 1), *([_at_hours(sides, codes, fine)] if hours else [])]
@@ -99,6 +101,11 @@ def _columns(traces: Traces) -> list[Any]:
 
 def _events(sides: Sides) -> list[IntArray]:
     return [side.events.astype(np.int64) for side in sides]
+
+
+def _steps(sides: Sides) -> list[IntArray]:
+    """Return the keys of each first event, and of each step from one event to the next."""
+    return [transitions(side.offsets, side.events, side.event_count, start=True) for side in sides]
 
 
 def _codes(sides: Sides, labels: Any) -> list[IntArray]:

@@ -18,7 +18,7 @@ events:
 - 1 / sqrt(DC), the cosine of sets;
 - ln A;
 - the cosine of profiles: sets of events, weighted by r and projected on their largest singular vectors;
-- the features of all views that the columns allow (`columns`): the event at its time of day, numbers, places;
+- the features of all views that the columns allow (`columns`): steps, the event at its time of day, numbers, places;
 - where there are absolute times, the gap between the trace and the time that the user's known events cover (`when`).
 
 The length of a trace is not a feature, because after a cut in halves everybody would have two traces of equal length.
