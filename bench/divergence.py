@@ -1,4 +1,4 @@
-"""Divergences from samples: how fast, how biased, and how often their intervals hold the truth.
+"""Divergences from samples: how fast and how biased, and how often certified limits hold.
 
 The laws have known divergences. Everything here is in nats.
 """
@@ -16,7 +16,7 @@ from discreet.risk.scores.pse import divergence, pse_of_scores
 from discreet.risk.scores.rates import det
 
 COLUMNS = ("truth", "bias", "its error", "spread", "coverage")
-MOST_SECONDS, MOST_BIAS, COVERED = 2.0, 0.03, (0.90, 0.99)
+MOST_SECONDS, MOST_BIAS = 2.0, 0.03
 USERS = 1000
 _NATS = log(2)
 
@@ -33,7 +33,6 @@ class Sizes:
         coverage_n: genuine scores where coverage is.
         coverage_m: impostor scores there.
         coverage_repeats: how often.
-        halves: the samples that an interval takes.
     """
 
     n: int = 1_000_000
@@ -43,10 +42,9 @@ class Sizes:
     coverage_n: int = 1000
     coverage_m: int = 10_000
     coverage_repeats: int = 400
-    halves: int = 100
 
 
-QUICK = Sizes(10_000, 20_000, 1000, 2, 200, 400, 2, 10)
+QUICK = Sizes(10_000, 20_000, 1000, 2, 200, 400, 2)
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -93,42 +91,31 @@ _LAWS: dict[str, tuple[Draw, Draw, float]] = {
         0.5,
     ),
 }
-_COVERED = (
-    "same Gaussian",
-    "Gaussians 1 apart",
-    "atom .3 : .9 and Gaussians",
-    "three atoms",
-    "Gaussians to 4 decimals",
-)
 
 
 def run(*, quick: bool = False) -> Group:
     """Measure every case."""
     sizes = QUICK if quick else Sizes()
-    speed = f"Medians of 3, {sizes.n:,} genuine against {sizes.m:,} impostor scores, unsorted, without intervals."
-    rows = [*_biases(sizes), *_coverages(sizes), _certified(sizes)]
+    speed = f"Medians of 3, {sizes.n:,} genuine against {sizes.m:,} impostor scores, unsorted."
+    rows = [*_biases(sizes), _certified(sizes)]
     notes = [
         f"Bias: mean over {sizes.bias_repeats} repetitions at n = {sizes.bias_n:,}. Where 5% of the genuine scores lie "
         "beyond all impostors (exponentials 3 : 1) it is low, which the output then says.",
-        f"Coverage: of 95% intervals, {sizes.coverage_repeats} repetitions at n = {sizes.coverage_n:,}, "
-        f"m = {sizes.coverage_m:,}, {sizes.halves} halves. A divergence of 0 can be missed on one side only. "
         f"Certified: D(f_G || f_mix) of Gaussians 2 apart, {USERS:,} users, and how often its lower limit is no more "
-        "than the truth.",
+        f"than the truth: {sizes.coverage_repeats} repetitions, n = {sizes.coverage_n:,}, m = {sizes.coverage_m:,}.",
     ]
-    accuracy = Group("Bias and coverage of divergences", COLUMNS, rows, notes)
+    accuracy = Group("Bias of divergences", COLUMNS, rows, notes)
     return Group("Divergence of scores", ("seconds",), list(_speeds(sizes)), [speed], also=[accuracy])
 
 
 def _speeds(sizes: Sizes) -> Iterator[Row]:
     rng = np.random.default_rng(1)
     genuine, impostors = rng.normal(2, 1, sizes.n), rng.normal(0, 1, sizes.m)
-    works: dict[str, Callable[[], object]] = {
-        "generalized": lambda: divergence(Scores.of_pairs(genuine, impostors), halves=0)
-    }
+    works: dict[str, Callable[[], object]] = {"generalized": lambda: divergence(Scores.of_pairs(genuine, impostors))}
     fixed = (genuine * (1 << 20)).astype(np.int64), (impostors * (1 << 20)).astype(np.int64)
-    works["in fixed point"] = lambda: divergence(Scores.of_pairs(*fixed), halves=0)
+    works["in fixed point"] = lambda: divergence(Scores.of_pairs(*fixed))
     works["DET curve"] = lambda: det(Scores.of_pairs(genuine, impostors))
-    works["D(f_G || f_mix) and D(f_G || f_I)"] = lambda: pse_of_scores(Scores.of_pairs(genuine, impostors), halves=0)
+    works["D(f_G || f_mix) and D(f_G || f_I)"] = lambda: pse_of_scores(Scores.of_pairs(genuine, impostors))
     for name, work in works.items():
         progress(f"speed, {name}")
         spent = median_seconds(work, repeats=3)
@@ -142,33 +129,13 @@ def _biases(sizes: Sizes) -> Iterator[Row]:
             rng = np.random.default_rng(2)
             values = np.array(
                 [
-                    divergence(Scores.of_pairs(genuine(rng, sizes.bias_n), impostors(rng, m)), halves=0).bits * _NATS
+                    divergence(Scores.of_pairs(genuine(rng, sizes.bias_n), impostors(rng, m))).bits * _NATS
                     for _ in range(sizes.bias_repeats)
                 ]
             )
             spread, bias = float(values.std(ddof=1)), float(values.mean()) - truth
             cells = {"truth": truth, "bias": bias, "its error": spread / sizes.bias_repeats**0.5, "spread": spread}
             yield Row(f"bias, {name}, m = {m:,}", cells, f"|bias| <= {MOST_BIAS:g}", abs(bias) <= MOST_BIAS)
-
-
-def _coverages(sizes: Sizes) -> Iterator[Row]:
-    for name in _COVERED:
-        progress(f"coverage, {name}")
-        genuine, impostors, truth = _LAWS[name]
-        rng, words, hits = np.random.default_rng(3), SeededRandom(1), 0
-        for _ in range(sizes.coverage_repeats):
-            sample = genuine(rng, sizes.coverage_n), impostors(rng, sizes.coverage_m)
-            low, high = divergence(Scores.of_pairs(*sample), halves=sizes.halves, random=words).interval or (0.0, 0.0)
-            # Divergences are never negative, nor are the limits.
-            hits += low <= truth / _NATS + 1e-12 and truth / _NATS <= high
-        covered = hits / sizes.coverage_repeats
-        low, high = COVERED
-        yield Row(
-            f"coverage, {name}",
-            {"truth": truth, "coverage": covered},
-            f"{low:.0%} to {high:.0%}",
-            low <= covered <= high,
-        )
 
 
 def _certified(sizes: Sizes) -> Row:
@@ -180,7 +147,7 @@ def _certified(sizes: Sizes) -> Row:
     rng, words, values, hits = np.random.default_rng(4), SeededRandom(2), [], 0
     for _ in range(sizes.coverage_repeats):
         sample = rng.normal(2, 1, sizes.coverage_n), rng.normal(0, 1, sizes.coverage_m)
-        found = pse_of_scores(Scores.of_pairs(*sample), users=USERS, halves=0, random=words).certified
+        found = pse_of_scores(Scores.of_pairs(*sample), users=USERS, random=words).certified
         values.append(found.bits * _NATS)
         hits += (found.certified or 0.0) * _NATS <= truth
     covered, spread = hits / sizes.coverage_repeats, float(np.std(values))

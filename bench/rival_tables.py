@@ -121,8 +121,10 @@ def coordinates(rng: np.random.Generator) -> Table:
     anchors = centre + rng.normal(0, 0.03, (users, 2, 2))
     who = np.repeat(np.arange(users), each)
     which = (rng.random(len(who)) < 0.4).astype(np.int64)
-    places = anchors[who, which] + rng.normal(0, 0.006, (len(who), 2)) + rng.normal(0, 0.02, (len(who), 1)) * (
-        rng.random((len(who), 1)) < 0.3
+    places = (
+        anchors[who, which]
+        + rng.normal(0, 0.006, (len(who), 2))
+        + rng.normal(0, 0.02, (len(who), 1)) * (rng.random((len(who), 1)) < 0.3)
     )
     values, events = np.unique(places.round(5), axis=0, return_inverse=True)
     days = np.sort(rng.integers(0, 90, (users, each)), axis=1).ravel()
@@ -145,7 +147,6 @@ def walks(rng: np.random.Generator) -> Table:
 
 
 TABLES: dict[str, Callable[[np.random.Generator], Table]] = {
-    maker.__name__: maker
-    for maker in (favourites, taps, readings, topics, ratings, categories, coordinates, walks)
+    maker.__name__: maker for maker in (favourites, taps, readings, topics, ratings, categories, coordinates, walks)
 }
 """Makers of the tables, by name."""

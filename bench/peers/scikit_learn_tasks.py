@@ -106,7 +106,9 @@ def dirichlet(known: Side, asked: Side) -> np.ndarray:
 def bigrams(known: Side, asked: Side) -> np.ndarray:
     """Return the likelihood of the steps, with a Dirichlet prior around everybody's steps."""
     steps = [side.some(side.steps) for side in (known, asked)]
-    keys = [side.events[side.steps].astype(np.int64) * side.kinds + side.events[side.steps + 1] for side in (known, asked)]
+    keys = [
+        side.events[side.steps].astype(np.int64) * side.kinds + side.events[side.steps + 1] for side in (known, asked)
+    ]
     distinct, numbers = np.unique(np.concatenate(keys), return_inverse=True)
     return _dirichlet(*steps, np.split(numbers, [len(keys[0])]), len(distinct))
 
@@ -205,7 +207,7 @@ def plain(known: Side) -> dict[str, Attack]:
 
 
 def features(known: Side, asked: Side) -> np.ndarray:
-    """Return the ``(m, n, f)`` scores of the plain attacks, standardised for each trace, and how far each is from the best."""
+    """Return the ``(m, n, f)`` scores of the plain attacks, standardised, and how far each is from the best."""
     views = []
     for attack in plain(known).values():
         scores = attack(known, asked)

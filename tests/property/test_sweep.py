@@ -161,9 +161,9 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
     (optimal_design, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
     (lower_bound, _of(size=2, total=5, epsilon=1.0, n=5)),
     (optimal_theta, _of(size=2, total=5, epsilon=1.0, sensitive_mass=0.5)),
-    (pse_of_scores, _of(scores=PAIRS, users=3, halves=2, level=0.9)),
-    (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, halves=2, level=0.9)),
-    (divergence, _of(scores=PAIRS, halves=2, level=0.9)),
+    (pse_of_scores, _of(scores=PAIRS, users=3, level=0.9)),
+    (pse_of_matrix, _of(scores=SCORES, prior=EVEN, folds=2, level=0.9)),
+    (divergence, _of(scores=PAIRS)),
     (identification_bounds, _of(mechanism=MECHANISM, users=10)),
 ]
 

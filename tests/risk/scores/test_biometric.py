@@ -16,7 +16,7 @@ def matrix(users: int = 60) -> np.ndarray:
 
 def test_a_matcher() -> None:
     scores = matrix()
-    found = biometric({"face": scores}, random=SeededRandom(1), halves=10)["face"]
+    found = biometric({"face": scores}, random=SeededRandom(1))["face"]
     own = np.eye(60, dtype=bool)
     assert found.det.equal_error_rate == det(Scores.of_pairs(scores[own], scores[~own])).equal_error_rate
     assert found.ranks.rates[0].value == np.mean(scores.diagonal() == scores.max(axis=1))
@@ -27,8 +27,8 @@ def test_a_matcher() -> None:
 
 def test_distances_and_several_matchers() -> None:
     scores = matrix()
-    near = biometric({"a": scores, "b": scores.T}, random=SeededRandom(1), halves=0)
-    far = biometric({"a": -scores, "b": -scores.T}, distances=True, random=SeededRandom(1), halves=0)
+    near = biometric({"a": scores, "b": scores.T}, random=SeededRandom(1))
+    far = biometric({"a": -scores, "b": -scores.T}, distances=True, random=SeededRandom(1))
     assert list(near) == list(far) == ["a", "b"]
     for name in near:
         assert near[name].bse == far[name].bse
@@ -43,8 +43,8 @@ def test_failed_enrolments(mark: float, distances: bool) -> None:
     marked[7], marked[:, 20], marked[33, 33] = mark, mark, mark
     kept = np.delete(np.arange(60), [7, 20, 33])
     without = scores[np.ix_(kept, kept)]
-    found = biometric({"m": marked}, failed=mark, distances=distances, random=SeededRandom(1), halves=0)["m"]
-    expected = biometric({"m": without}, distances=distances, random=SeededRandom(1), halves=0)["m"]
+    found = biometric({"m": marked}, failed=mark, distances=distances, random=SeededRandom(1))["m"]
+    expected = biometric({"m": without}, distances=distances, random=SeededRandom(1))["m"]
     assert (found.users, found.dropped) == (57, 3)
     assert found.bse == expected.bse
     assert "3 left out" in str(found)

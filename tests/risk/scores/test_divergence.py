@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import inf, isfinite, log
+from math import log
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from laws_of_scores import CASES, Case
 from scipy.special import psi
 
-from discreet import SeededRandom
 from discreet.risk.scores import Scores
 from discreet.risk.scores.pse import MUCH_BEYOND, Information, bits, divergence, harmonic, partition_nats
 from packing import each
@@ -32,7 +31,7 @@ def of_counts(genuine: Any, impostors: Any) -> Scores:
 
 def nats(genuine: Any, impostors: Any, method: str = "neighbours") -> float:
     scores = Scores.of_pairs(genuine, impostors) if method == "neighbours" else of_counts(genuine, impostors)
-    return divergence(scores, halves=0).bits / BITS
+    return divergence(scores).bits / BITS
 
 
 # Against the definition
@@ -62,7 +61,7 @@ def test_neighbours_follow_the_definition(values: list[int], data: st.DataObject
     shuffled = data.draw(st.permutations(values))
     for kind in (int, float):
         genuine, impostors = [kind(x) for x in shuffled[:cut]], [kind(x) for x in shuffled[cut:]]
-        found = divergence_of(genuine, impostors, halves=0)
+        found = divergence_of(genuine, impostors)
         most = harmonic(len(impostors))
         assert found.bits == pytest.approx(min(generalized_by_definition(genuine, impostors), most) * BITS)
 
@@ -93,48 +92,17 @@ def test_bias_is_small(case: Case) -> None:
     assert error < 0.01
 
 
-@pytest.mark.parametrize("case", [CASES[1], CASES[5], CASES[10]], ids=lambda case: case.name)
-def test_intervals_cover(case: Case) -> None:
-    """The benchmark counts to a thousand; this would notice an interval half as long."""
-    rng, words, hits = np.random.default_rng(10), SeededRandom(1), 0
-    for _ in range(60):
-        genuine, impostors = case.genuine(rng, 1000), case.impostors(rng, 3000)
-        low, high = divergence_of(genuine, impostors, halves=20, random=words).interval or (np.nan, np.nan)
-        hits += low <= case.nats * BITS <= high
-    assert hits >= 49
-
-
 @pytest.mark.parametrize("distance", [3, 4, 5])
-def test_beyond_all_impostors_only_the_lower_limit_holds(distance: float) -> None:
-    """Two normal laws far apart: two-sided intervals covered 0 of 12, since no impostor comes where most scores are."""
-    rng, words, truth = np.random.default_rng(20), SeededRandom(2), distance**2 / 2 * BITS
-    for _ in range(12):
-        genuine, impostors = rng.normal(distance, 1, 1000), rng.normal(0, 1, 3000)
-        found = divergence_of(genuine, impostors, halves=20, random=words)
-        assert found.beyond > MUCH_BEYOND
-        assert found.interval is not None
-        low, high = found.interval
-        assert 0 < low <= truth
-        assert high == inf
-        assert low > truth / 3
-        assert "at least" in str(found)
-        assert "inf" not in str(found)
-    near = divergence_of(rng.normal(0.5, 1, 1000), rng.normal(0, 1, 30_000), halves=20, random=words)
-    assert near.interval is not None
-    assert isfinite(near.interval[1])
-
-
-# What must not change it
-
-
-# Always finite
-
-HOSTILE = st.one_of(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=30),
-    st.lists(st.sampled_from([0.0, -0.0, 1.0, 5e-324, 1e308, -1e308]), min_size=2, max_size=30),
-    st.lists(st.integers(-(2**62) + 1, 2**62 - 1), min_size=2, max_size=30),
-    st.lists(st.integers(0, 3), min_size=2, max_size=30),
-)
+def test_scores_beyond_all_impostors_are_said_to_make_the_estimate_too_low(distance: float) -> None:
+    """Two normal laws far apart: no impostor comes where most genuine scores are."""
+    rng, truth = np.random.default_rng(20), distance**2 / 2 * BITS
+    found = divergence_of(rng.normal(distance, 1, 1000), rng.normal(0, 1, 3000))
+    assert found.beyond > MUCH_BEYOND
+    assert 0 < found.bits < truth
+    assert found.interval is None
+    assert "likely too low" in str(found)
+    near = divergence_of(rng.normal(0.5, 1, 1000), rng.normal(0, 1, 30_000))
+    assert "likely too low" not in str(near)
 
 
 # From counts

@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from itertools import product
-from math import inf, isfinite, log, log2
+from math import isfinite, log, log2
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_certified_figures_stay_below_the_truth() -> None:
     hits = 0
     for seed in range(25):
         scores, truth = gaussians(seed, users=120, noise=0.3)
-        found = pse_of_matrix(scores, halves=0, random=SeededRandom(seed))
+        found = pse_of_matrix(scores, random=SeededRandom(seed))
         assert found.certified.bits < found.info_nce.bits
         assert found.info_nce.certified > 1
         hits += found.best.certified <= truth
@@ -134,7 +134,7 @@ def test_flat_scores_reach_the_divergence_and_cover_it() -> None:
     rng, hits, values = np.random.default_rng(3), 0, []
     for repeat in range(80):
         scores = rng.choice(4, 800, p=genuine), rng.choice(4, 4000, p=impostor)
-        found = pse_of_scores(Scores.of_pairs(*scores), users=100, halves=0, random=SeededRandom(repeat)).certified
+        found = pse_of_scores(Scores.of_pairs(*scores), users=100, random=SeededRandom(repeat)).certified
         hits += found.interval[0] <= truth <= found.interval[1]
         values.append(found.bits)
     assert hits >= 68
@@ -146,7 +146,7 @@ def test_counts_and_scores_agree() -> None:
     rng = np.random.default_rng(4)
     genuine, impostors = rng.normal(2, 1, 500), rng.normal(0, 1, 20_000)
     scores = Scores.of_pairs(genuine, impostors)
-    first = pse_of_scores(scores, halves=0, random=SeededRandom(1))
+    first = pse_of_scores(scores, random=SeededRandom(1))
     second = pse_of_scores(replace(scores, impostors=None), random=SeededRandom(1))
     assert first.certified == second.certified
     assert first.users == 500
@@ -159,7 +159,7 @@ def test_a_prior() -> None:
     """Users that never come change nothing."""
     scores, _ = gaussians(8, users=60, noise=0.3)
     prior = np.repeat([1 / 30, 0], 30)
-    found = pse_of_matrix(scores, prior=prior, halves=0, random=SeededRandom(2))
+    found = pse_of_matrix(scores, prior=prior, random=SeededRandom(2))
     assert 0 < found.info_nce.bits < log2(30)
     logs, totals = np.log(scores.diagonal() ** 2 + 1), np.linspace(1, 2, 60)
     weighted = pse_of_folds([(logs, totals, prior)], 60, 0.95)
@@ -172,10 +172,10 @@ def test_noise_and_constants_have_no_bits_below_0_and_no_many_digits() -> None:
     """Constants had about -3e-15 bits; noise of few users was "rather too low"."""
     rng = np.random.default_rng(0)
     for matrix in (np.ones((12, 12)), *rng.normal(size=(6, 12, 12))):
-        found = pse_of_matrix(matrix, halves=8, random=SeededRandom(1))
+        found = pse_of_matrix(matrix, random=SeededRandom(1))
         for one in (found.certified, found.paper):
             assert not re.search(r"-\d|e-|\d\.\d{4}", str(one).partition(" is about ")[2])
-            assert "too low" not in str(one) or one.interval[0] > 0
+            assert "too low" not in str(one)
 
 
 @settings(max_examples=50)
@@ -183,14 +183,11 @@ def test_noise_and_constants_have_no_bits_below_0_and_no_many_digits() -> None:
     st.lists(st.floats(-1e300, 1e300) | st.integers(0, 2), min_size=2, max_size=25),
     st.lists(st.floats(-1e300, 1e300) | st.integers(0, 2), min_size=1, max_size=25),
 )
-def test_never_nan_and_infinite_only_where_nothing_limits(genuine: list[float], impostors: list[float]) -> None:
-    """The paper's divergence has no upper limit where many genuine scores lie beyond all impostors."""
-    found = pse_of_scores(Scores.of_pairs(genuine, impostors), halves=4, random=SeededRandom(1))
+def test_figures_are_finite(genuine: list[float], impostors: list[float]) -> None:
+    found = pse_of_scores(Scores.of_pairs(genuine, impostors), random=SeededRandom(1))
     for one in (found.certified, found.paper):
         assert isfinite(one.bits)
-        low, high = (0.0, 0.0) if one.interval is None else one.interval
-        assert isfinite(low)
-        assert isfinite(high) or (high == inf and one is found.paper and one.beyond > 0.01)
+        assert np.isfinite(one.interval or 0.0).all()
     assert found.certified.bits <= log2(len(genuine)) + 1e-9
     assert 0 <= found.certified.certified <= log2(len(genuine)) + 1e-9
 

@@ -35,7 +35,7 @@ class Biometric:
     Example:
         >>> import discreet as dc
         >>> matrix = np.where(np.eye(6, dtype=bool), 9.0, np.arange(6) % 3)
-        >>> finger = biometric({"finger": matrix}, halves=0, random=dc.SeededRandom(1))["finger"]
+        >>> finger = biometric({"finger": matrix}, random=dc.SeededRandom(1))["finger"]
         >>> finger.users, finger.dropped, finger.ranks.error.value
         (6, 0, 0.0)
     """
@@ -57,7 +57,6 @@ def biometric(
     *,
     distances: bool = False,
     failed: float | None = None,
-    halves: int = 100,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> dict[str, Biometric]:
@@ -67,9 +66,8 @@ def biometric(
         matchers: by name, an ``(N, N)`` matrix each, row u the probe of user u against the gallery.
         distances: whether a lower number means more similar.
         failed: the mark for a missing score, besides NaN; None if no score is missing.
-        halves: the number of halves of the users for the interval of D(f_G || f_I); 0 for no interval.
         level: confidence level of the intervals.
-        random: the random words for folds and halves; None for fresh words.
+        random: the random words for folds; None for fresh words.
 
     Returns:
         A result per matcher, in the same order.
@@ -82,7 +80,7 @@ def biometric(
         >>> import discreet as dc
         >>> matrix = np.where(np.eye(6, dtype=bool), 9.0, np.arange(6) % 3)
         >>> matrix[0, 3] = -1
-        >>> results = biometric({"finger": matrix}, failed=-1, halves=0, random=dc.SeededRandom(1))
+        >>> results = biometric({"finger": matrix}, failed=-1, random=dc.SeededRandom(1))
         >>> results["finger"].users, results["finger"].det.equal_error_rate
         (5, 0.0)
     """
@@ -91,7 +89,7 @@ def biometric(
     for name, raw in matchers.items():
         matrix, dropped = _without_failed(raw, failed)
         matrix = -matrix if distances else matrix
-        bse, scores = pse_of_matrix(matrix, halves=halves, level=level, random=source), Scores.from_matrix(matrix)
+        bse, scores = pse_of_matrix(matrix, level=level, random=source), Scores.from_matrix(matrix)
         ranks = rank_curve(scores.ranks.greater, scores.ranks.ties, users=len(matrix), level=level)
         figures[name] = Biometric(name, bse, det(scores), ranks, len(matrix), dropped)
     return figures

@@ -1,11 +1,4 @@
-"""The personal identification entropy (PSE) of scores: estimates and certified bounds, with intervals.
-
-Intervals come from half-samples. Unlike a bootstrap they repeat no score, and repeated scores would be ties.
-
-A half drawn without replacement has, for a statistic that is nearly a mean, the variance sigma^2 (1/b - 1/n) around the
-whole sample's value. With b = n/2 that is sigma^2 / n, the variance of the whole sample's value (delete-d jackknife
-[Shao and Wu 1989]; subsampling [Politis, Romano and Wolf 1999]). Only the spread of the halves is used, not their
-centre, because a smaller sample has another bias.
+"""The personal identification entropy (PSE) of scores: certified lower bounds with intervals, and the paper's estimate.
 
 Step functions of a score: estimates of the likelihood ratio of genuine and random pairs.
 
@@ -53,18 +46,18 @@ however badly L fits. Both have an interval from their variance over probes. Use
 that the users in a fold represent all.
 
 D(f_G || f_I), which [PIE, sec. 3] calls the PSE, is their limit for many users only, and exceeds I(U;S) for few. It is
-reported beside them under that name.
+reported beside them under that name, without an interval, because it supports no limit.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isqrt, log, log1p, sqrt
+from math import isqrt, log, log1p, sqrt
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.core.result_table import rounded_by
@@ -74,7 +67,7 @@ from discreet.risk.scores.scores import Scores, as_array, checked, checked_numbe
 
 NATS_PER_BIT = log(2)
 MUCH_BEYOND = 0.01
-"""With at least this share of genuine scores beyond all impostor scores, an estimate has no upper limit."""
+"""With at least this share of genuine scores beyond all impostor scores, an estimate is likely too low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +77,8 @@ class Information:
     Attributes:
         name: the quantity, such as ``D(f_G || f_mix)``.
         bits: the estimate; near 0 it may be negative.
-        interval: lower and upper confidence limit, in bits; the upper one is infinite where the scores show no limit;
-            None without an interval.
-        level: confidence level of the interval.
+        interval: lower and upper confidence limit, in bits; None for an estimate that is not a bound.
+        level: confidence level of the interval; None without one.
         method: the method of estimation.
         n: number of genuine scores.
         m: number of impostor scores.
@@ -99,7 +91,7 @@ class Information:
     name: str
     bits: float
     interval: tuple[float, float] | None
-    level: float
+    level: float | None
     method: str
     n: int
     m: int
@@ -114,13 +106,12 @@ class Information:
         return max(self.interval[0], 0.0) if self.bounds_pie and self.interval else None
 
     def __str__(self) -> str:
-        low, high = self.interval or (0.0, inf)
-        error = (high - low) / 4 if isfinite(high) else (self.bits - low) / 2
         # Information is at least 0, whatever noise says.
-        estimate, least, most = (rounded_by(max(number, 0.0), error) for number in (self.bits, low, high))
-        between = f" ({self.level:.0%} interval {least} to {most})" if self.interval else ""
-        if self.interval and not isfinite(high):
-            between = f" (at least {least} with {(1 + self.level) / 2:.4g} confidence)"
+        estimate, between = f"{max(self.bits, 0.0):.3g}", ""
+        if self.interval:
+            low, high = self.interval
+            estimate, least, most = (rounded_by(max(x, 0.0), (high - low) / 4) for x in (self.bits, low, high))
+            between = f" ({self.level:.0%} interval {least} to {most})"
         role = (
             "a lower bound on the PIE"
             if self.bounds_pie
@@ -128,7 +119,8 @@ class Information:
         )
         ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
         gap = "; no impostor score lies among the genuine ones" if self.separated else ""
-        if self.beyond > MUCH_BEYOND and not self.bounds_pie and low > 0:
+        # Noise puts one or two of few genuine scores there.
+        if self.beyond > MUCH_BEYOND and self.beyond * self.n > 2.5 and not self.bounds_pie:
             gap += f"; {self.beyond:.1%} of genuine scores exceed all impostor scores, so this is likely too low"
         return (
             f"{self.name} is about {estimate} bits{between}, by {self.method} from {self.n} genuine and {self.m} "
@@ -144,64 +136,6 @@ def bits(nats: float) -> float:
 def z_quantile(level: float) -> float:
     """Return z such that a normal variable is within z standard deviations with probability ``level``."""
     return NormalDist().inv_cdf((1 + level) / 2)
-
-
-_FEW = 1 << 12
-_FEWEST = 4
-
-
-def half(count: int, random: RandomSource) -> BoolArray:
-    """Return a random half of ``count`` places, rounded up; for very many, each place with probability 1/2.
-
-    Returns:
-        ``(count,)`` booleans.
-    """
-    if count > _FEW:
-        bits = np.unpackbits(fresh_words(random, -(-count // 64)).view(np.uint8), count=count)
-        return bits.view(np.bool_)
-    chosen = np.zeros(count, dtype=np.bool_)
-    chosen[np.argsort(fresh_words(random, count), kind="stable")[: -(-count // 2)]] = True
-    return chosen
-
-
-def half_sample_spread(
-    statistic: Callable[[AnyArray, AnyArray], float],
-    genuine: AnyArray,
-    impostors: AnyArray,
-    *,
-    halves: int,
-    random: RandomSource,
-) -> float | None:
-    """Return the standard error of a statistic of two independent samples; None if they are too small for halves."""
-    if min(len(genuine), len(impostors)) < _FEWEST:
-        return None
-
-    def of_half() -> float:
-        chosen = half(len(genuine), random), half(len(impostors), random)
-        return statistic(genuine[chosen[0]], impostors[chosen[1]])
-
-    return _spread([of_half() for _ in range(halves)])
-
-
-def half_users_spread(
-    statistic: Callable[[AnyArray], float], users: int, *, halves: int, random: RandomSource
-) -> float | None:
-    """Return the standard error of a statistic of users who share impostor scores, from random halves of them."""
-    if users < _FEWEST:
-        return None
-    return _spread([statistic(np.flatnonzero(half(users, random))) for _ in range(halves)])
-
-
-def _spread(replicates: list[float]) -> float:
-    return float(np.std(replicates, ddof=1))
-
-
-def around(value: float, error: float | None, level: float) -> tuple[float, float] | None:
-    """Return value -+ z standard errors; None without an error."""
-    if error is None:
-        return None
-    reach = z_quantile(level) * error
-    return value - reach, value + reach
 
 
 _LEAST_PER_CELL = 5
@@ -290,63 +224,35 @@ Statistic = Callable[[AnyArray, AnyArray], float]
 """A function of ``(n,)`` genuine and ``(m,)`` impostor scores, both ascending."""
 
 
-def divergence(
-    scores: Scores,
-    *,
-    halves: int = 100,
-    level: float = 0.95,
-    random: RandomSource | None = None,
-) -> Information:
+def divergence(scores: Scores) -> Information:
     """Return an estimate of D(f_G || f_I), the PSE of [PIE]; *not* a lower bound on the PIE for finitely many users.
 
     The method is generalized nearest neighbours; a partition on a lattice and for counted impostor scores.
 
     Args:
         scores: genuine and impostor scores.
-        halves: the number of half-samples for the interval; 0 for no interval. Counts alone have no interval.
-        level: confidence level of the interval.
-        random: the random words for half-samples; None for fresh words.
 
     Returns:
-        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: always finite. If more than 1% of the genuine scores lie
-        beyond all impostor scores, the upper limit of its interval is infinite.
+        The estimate, at most H_m = 1 + 1/2 + ... + 1/m nats: always finite. If genuine scores lie beyond all impostor
+        scores, the data do not show how rare an impostor is there, and the estimate is too low by an unknown amount.
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
-        ParameterError: if a parameter is out of range.
 
     Example:
-        >>> import discreet as dc
         >>> scores = Scores.of_pairs([50 + i for i in range(100)], [i % 100 for i in range(1000)])
-        >>> information = divergence(scores, halves=0, random=dc.SeededRandom(1))
+        >>> information = divergence(scores)
         >>> round(information.bits, 1), information.bounds_pie
         (3.1, False)
     """
-    level, halves = checked_level(level), checked_whole("halves", halves, 0)
     samples = checked(scores).samples
     if samples is None:
-        return described(partition_nats(scores.bins(), scores.m), None, scores, _PARTITION, level=level)
-    estimator, name = chosen_estimator(*samples)
-    error = None
-    if halves > 1:
-        error = half_sample_spread(estimator, *samples, halves=halves, random=checked_source(random))
-    return described(estimator(*samples), error, scores, name, level=level)
-
-
-def described(nats: float, error: float | None, scores: Scores, method: str, *, level: float) -> Information:
-    """Return D(f_G || f_I) with its interval and description, limited at its largest possible value.
-
-    If genuine scores lie beyond all impostor scores, the data do not show how rare an impostor is there. The estimate
-    is then too low by an unknown amount, and only the lower limit holds.
-    """
+        nats, method = partition_nats(scores.bins(), scores.m), _PARTITION
+    else:
+        estimator, method = chosen_estimator(*samples)
+        nats = estimator(*samples)
     cap, overlap = harmonic(scores.m), scores.overlap
-    # At the largest value the spread is 0, which means nothing.
-    limits = around(nats, error, level) if nats < cap else None
-    interval = None
-    if limits is not None:
-        high = inf if overlap.beyond > MUCH_BEYOND else min(max(limits[1], 0.0), cap)
-        interval = bits(max(limits[0], 0.0)), bits(high)
-    estimate = Information(NAME, bits(min(nats, cap)), interval, level, method, scores.n, scores.m, bounds_pie=False)
+    estimate = Information(NAME, bits(min(nats, cap)), None, None, method, scores.n, scores.m, bounds_pie=False)
     return replace(estimate, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
 
 
@@ -365,7 +271,7 @@ def harmonic(m: int) -> float:
 
 
 def chosen_estimator(genuine: AnyArray, impostors: AnyArray) -> tuple[Statistic, str]:
-    """Return the estimator of D(f_G || f_I) in nats for these samples and their halves, and its name.
+    """Return the estimator of D(f_G || f_I) in nats for these samples, and its name.
 
     The estimates are finite, without interval or limit.
     """
@@ -565,7 +471,7 @@ class PSE:
     Example:
         >>> import discreet as dc
         >>> scores = np.where(np.eye(20, dtype=bool), 5.0, np.arange(20) % 3)
-        >>> pse = pse_of_matrix(scores, halves=0, random=dc.SeededRandom(1))
+        >>> pse = pse_of_matrix(scores, random=dc.SeededRandom(1))
         >>> pse.users, round(pse.best.bits, 1)
         (20, 4.3)
     """
@@ -584,7 +490,7 @@ class PSE:
         least = self.best.certified or 0.0
         first = (
             f"Among {self.users} users the scores tell at least {least:.4g} bits about who it is (of "
-            f"{log(self.users, 2):.4g}), with confidence {(1 + self.best.level) / 2:.4g}."
+            f"{log(self.users, 2):.4g}), with confidence {(1 + (self.best.level or 0)) / 2:.4g}."
         )
         return " ".join([first, *(str(figure) for figure in (self.certified, self.info_nce, self.paper) if figure)])
 
@@ -593,7 +499,6 @@ def pse_of_scores(
     scores: Scores,
     *,
     users: int | None = None,
-    halves: int = 100,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> PSE:
@@ -604,10 +509,8 @@ def pse_of_scores(
     Args:
         scores: genuine and impostor scores.
         users: N, the number of users; None for one probe of each user.
-        halves: the number of half-samples for the interval of the paper's figure; 0 for no interval. Impostor scores
-            that were only counted have no interval.
-        level: confidence level of the intervals.
-        random: the random words for folds and half-samples; None for fresh words.
+        level: confidence level of the interval.
+        random: the random words for folds; None for fresh words.
 
     Raises:
         DataError: if there are too few scores, or they are not finite.
@@ -616,15 +519,15 @@ def pse_of_scores(
     Example:
         >>> import discreet as dc
         >>> scores = Scores.of_pairs([5, 6, 7, 9] * 10, [1, 2, 3, 6] * 100)
-        >>> pse = pse_of_scores(scores, halves=0, random=dc.SeededRandom(1))
+        >>> pse = pse_of_scores(scores, random=dc.SeededRandom(1))
         >>> round(pse.certified.bits, 1)
         4.0
     """
-    level, source, halves = checked_level(level), checked_source(random), checked_whole("halves", halves, 0)
+    level, source = checked_level(level), checked_source(random)
     scores = checked(scores)
     population = checked_whole("users", scores.n if users is None else users, 2)
     lower = _bound(CERTIFIED, certified(scores, population, source), (scores.n, scores.m), level)
-    return PSE(lower, None, divergence(scores, halves=halves, level=level, random=source), population)
+    return PSE(lower, None, divergence(scores), population)
 
 
 def pse_of_matrix(
@@ -632,7 +535,6 @@ def pse_of_matrix(
     *,
     prior: Any = None,
     folds: int = FOLDS,
-    halves: int = 100,
     level: float = 0.95,
     random: RandomSource | None = None,
 ) -> PSE:
@@ -643,9 +545,8 @@ def pse_of_matrix(
             higher score means more similar.
         prior: ``(N,)`` probabilities; None for 1/N each.
         folds: the number of folds of probes; L is fitted to all folds but one.
-        halves: the number of halves of the users for the interval of the paper's figure; 0 for no interval.
         level: confidence level of the intervals.
-        random: the random words for folds and halves; None for fresh words.
+        random: the random words for folds; None for fresh words.
 
     Raises:
         DataError: if it is not a square matrix of finite numbers, or has fewer than 4 users.
@@ -654,10 +555,10 @@ def pse_of_matrix(
     Example:
         >>> import discreet as dc
         >>> scores = np.where(np.eye(20, dtype=bool), 5.0, np.arange(20) % 3)
-        >>> round(pse_of_matrix(scores, halves=0, random=dc.SeededRandom(1)).certified.bits, 1)
+        >>> round(pse_of_matrix(scores, random=dc.SeededRandom(1)).certified.bits, 1)
         4.3
     """
-    level, source, halves = checked_level(level), checked_source(random), checked_whole("halves", halves, 0)
+    level, source = checked_level(level), checked_source(random)
     matrix = checked_matrix(scores)
     users = len(matrix)
     p = _prior(prior, users)
@@ -665,7 +566,7 @@ def pse_of_matrix(
     cut = [_fold(matrix, p, parts == part) for part in range(parts.max() + 1)]
     # A fold of users with probability 0 contributes nothing.
     bounds = pse_of_folds([fold for fold in cut if fold[2].sum() > 0], users, level)
-    return replace(bounds, paper=_paper_of_matrix(matrix, halves=halves, level=level, random=source))
+    return replace(bounds, paper=divergence(_flat(matrix, np.arange(users))))
 
 
 def checked_matrix(scores: Any) -> AnyArray:
@@ -738,21 +639,6 @@ def information_of_posterior(own: FloatArray, *, users: int, level: float) -> In
 def _bound(name: str, mean: Mean, sizes: tuple[int, int], level: float, method: str = _METHOD) -> Information:
     low, high = mean.limits(level)
     return Information(name, bits(mean.nats), (bits(low), bits(high)), level, method, *sizes, bounds_pie=True)
-
-
-def _paper_of_matrix(matrix: AnyArray, *, halves: int, level: float, random: RandomSource) -> Information:
-    users = len(matrix)
-    everybody = _flat(matrix, np.arange(users))
-    assert everybody.samples is not None
-    estimator, name = chosen_estimator(*everybody.samples)
-
-    def nats(places: IntArray) -> float:
-        samples = _flat(matrix[np.ix_(places, places)], np.arange(len(places))).samples
-        assert samples is not None
-        return estimator(*samples)
-
-    error = half_users_spread(nats, users, halves=halves, random=random) if halves > 1 else None
-    return described(estimator(*everybody.samples), error, everybody, name, level=level)
 
 
 def _prior(prior: Any, users: int) -> FloatArray:
