@@ -1,14 +1,15 @@
 """The attacks of `discreet risk` beside attacks that are written apart from it, on eight made-up tables.
 
-``python -m bench.rivals TABLE...`` compares on some tables, and keeps the figures in bench/out/rivals; without a table
-it prints the figures that are there. The first half of each user's events is known. The attacks of the package were
-improved with one half of the rivals in view; the other half is reported.
+``python -m bench.rivals TABLE...`` (or TABLE:SEED) compares on some tables, and keeps the figures in bench/out/rivals.
+Without a table it prints the figures that are there. The first half of each user's events is known. The attacks of the
+package were improved with one half of the rivals in view; the other half is reported.
 """
 
 import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,42 +50,38 @@ def written(split: Split, table: Table, path: Path) -> None:
     np.savez(path, **arrays)
 
 
-def compared(name: str, rivals: Peers) -> dict[str, object]:
-    """Return, for a table, how often the package and each rival identify the right user, by seed."""
-    ours, theirs, alone = [], {}, []
-    for seed in SEEDS:
-        table = TABLES[name](np.random.default_rng([seed, len(name)]))
-        split = by_half(traces_of(table))
-        found = assess(split, random=SeededRandom(seed))
-        tried = {attempt.attack: attempt.success.value for attempt in found.tried}
-        ours.append({"headline": found.success.value, "users": found.users, **tried})
-        alone.append(max(share for attack, share in tried.items() if attack != "jointly"))
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "split.npz"
-            written(split, table, path)
-            answers = rivals.ask("attack", path=str(path))
-            if not answers:
-                raise SystemExit(" ".join(rivals.notes))
-            (answer,) = answers.values()
-        for rival, hits in answer.items():
-            for way, right in hits.items():
-                theirs.setdefault(f"{rival}, {way}", []).append(float(np.mean(right)))
-        progress(f"{name}, seed {seed}: {found.success.value:.3f}")
-    return {"users": ours[0]["users"], "ours": ours, "alone": alone, "rivals": theirs}
+def compared(name: str, seed: int, rivals: Peers) -> dict[str, Any]:
+    """Return how often the package and each rival identify the right user of a table."""
+    table = TABLES[name](np.random.default_rng([seed, len(name)]))
+    split = by_half(traces_of(table))
+    found = assess(split, random=SeededRandom(seed))
+    tried = {attempt.attack: attempt.success.value for attempt in found.tried}
+    alone = max(share for attack, share in tried.items() if attack != "jointly")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "split.npz"
+        written(split, table, path)
+        answers = rivals.ask("attack", path=str(path))
+    if not answers:
+        raise SystemExit(" ".join(rivals.notes))
+    (answer,) = answers.values()
+    theirs = {f"{rival}, {way}": float(np.mean(hits)) for rival, ways in answer.items() for way, hits in ways.items()}
+    progress(f"{name}, seed {seed}: {found.success.value:.3f}")
+    return {"users": found.users, "headline": found.success.value, "alone": alone, "ours": tried, "rivals": theirs}
 
 
-def summary(name: str, kept: dict[str, object]) -> str:
-    """Return a line on a table: the share of the package, and the best of the rivals in view and of all others."""
-    shares = {rival: float(np.mean(found)) for rival, found in kept["rivals"].items()}
-    ours = float(np.mean([one["headline"] for one in kept["ours"]]))
-    error = np.sqrt(max(ours * (1 - ours), 1e-4) / (kept["users"] * len(SEEDS)))
-    others = {rival: share for rival, share in shares.items() if rival.rpartition(",")[0] not in IN_VIEW}
-    best = max(others, key=others.get)
+def summary(name: str, kept: list[dict[str, Any]]) -> str:
+    """Return a line on a table: the shares of the package, and the largest of the rivals that were not in view."""
+    shares = {rival: float(np.mean([each["rivals"][rival] for each in kept])) for rival in kept[0]["rivals"]}
+    ours, own = (float(np.mean([each[which] for each in kept])) for which in ("headline", "alone"))
+    users = kept[0]["users"]
+    error = np.sqrt(max(ours * (1 - ours), 1e-4) / (users * len(kept)))
+    others = {rival: share for rival, share in shares.items() if rival.partition(",")[0] not in IN_VIEW}
+    best = max(others, key=others.__getitem__)
     single = {rival: share for rival, share in others.items() if rival.endswith("alone")}
-    lone, own = max(single, key=single.get), float(np.mean(kept["alone"]))
+    lone = max(single, key=single.__getitem__)
     met = ours >= others[best] - error and own >= single[lone] - error
     return (
-        f"| {name} | {kept['users']} | {ours:.3f} | {others[best]:.3f} ({best.partition(',')[0]}) | {own:.3f} "
+        f"| {name} | {users} | {ours:.3f} | {others[best]:.3f} ({best.partition(',')[0]}) | {own:.3f} "
         f"| {single[lone]:.3f} ({lone.partition(',')[0]}) | {error:.3f} | {'yes' if met else 'no'} |"
     )
 
@@ -97,13 +94,16 @@ def main(names: list[str]) -> None:
             if rivals.skipped:
                 raise SystemExit(f"scikit-learn: {rivals.skipped['scikit-learn']}")
             for name in names:
-                found = compared(name, rivals)
-                (FOLDER / f"{name}.json").write_text(json.dumps(found, indent=1))
+                table, _, seed = name.partition(":")
+                for each in [int(seed)] if seed else SEEDS:
+                    found = compared(table, each, rivals)
+                    (FOLDER / f"{table}-{each}.json").write_text(json.dumps(found, indent=1))
     print("| table | users | discreet | best rival | one trace at a time | best rival | s.e. | met |")
     print("|---|---|---|---|---|---|---|---|")
     for name in TABLES:
-        if (FOLDER / f"{name}.json").exists():
-            print(summary(name, json.loads((FOLDER / f"{name}.json").read_text())))
+        kept = [json.loads(path.read_text()) for path in sorted(FOLDER.glob(f"{name}-*.json"))]
+        if kept:
+            print(summary(name, kept))
 
 
 if __name__ == "__main__":

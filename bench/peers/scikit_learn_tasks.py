@@ -16,7 +16,7 @@ from serving import serve
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-NEGATIVES, DAY, HOUR = 30, 86_400, 3_600
+NEGATIVES, DAY, HOUR = 24, 86_400, 3_600
 
 
 @dataclass(frozen=True)
@@ -206,11 +206,10 @@ def plain(known: Side) -> dict[str, Attack]:
     return {attack.__name__: attack for attack in attacks}
 
 
-def features(known: Side, asked: Side) -> np.ndarray:
+def features(alone: dict[str, np.ndarray]) -> np.ndarray:
     """Return the ``(m, n, f)`` scores of the plain attacks, standardised, and how far each is from the best."""
     views = []
-    for attack in plain(known).values():
-        scores = attack(known, asked)
+    for scores in alone.values():
         spread = np.maximum(scores.std(axis=1, keepdims=True), 1e-9)
         views += [(scores - scores.mean(axis=1, keepdims=True)) / spread]
         views += [np.maximum((scores - scores.max(axis=1, keepdims=True)) / spread, -6)]
@@ -280,13 +279,14 @@ def attack(path: str) -> dict[str, dict[str, list[int]]]:
             known, asked = (replace(side, values=(side.values - centre) / spread) for side in (known, asked))
     alone = {name: one(known, asked) for name, one in plain(known).items()}
     early, late = halves(known)
-    pairs, right = features(known.some(early), known.some(late)), np.arange(size)
-    taught, new = lesson(pairs, right, 1), features(known, asked)
+    cut = known.some(early), known.some(late)
+    pairs = features({name: one(*cut) for name, one in plain(known).items()})
+    taught, new = lesson(pairs, np.arange(size), 1), features(alone)
     alone["classifier"] = classified(known, asked)
     alone["logistic ranker"] = ranked(LogisticRegression(max_iter=1000, C=0.3), taught, new)
-    boosted = HistGradientBoostingClassifier(max_iter=120, learning_rate=0.08, random_state=1)
+    boosted = HistGradientBoostingClassifier(max_iter=80, learning_rate=0.1, random_state=1)
     alone["boosted ranker"] = ranked(boosted, taught, new)
-    forest = ExtraTreesClassifier(200, min_samples_leaf=3, random_state=1)
+    forest = ExtraTreesClassifier(80, min_samples_leaf=3, random_state=1)
     alone["forest ranker"] = ranked(forest, taught, new)
     alone["self-taught ranker"] = self_taught(new, alone["logistic ranker"])
     found = {name: {"alone": _right(scores), "jointly": _matched(scores)} for name, scores in alone.items()}
