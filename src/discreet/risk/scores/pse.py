@@ -78,7 +78,7 @@ class Information:
         name: the quantity, such as ``D(f_G || f_mix)``.
         bits: the estimate; near 0 it may be negative.
         interval: lower and upper confidence limit, in bits; None for an estimate that is not a bound.
-        level: confidence level of the interval; None without one.
+        level: confidence level of the interval; 0 without one.
         method: the method of estimation.
         n: number of genuine scores.
         m: number of impostor scores.
@@ -91,7 +91,7 @@ class Information:
     name: str
     bits: float
     interval: tuple[float, float] | None
-    level: float | None
+    level: float
     method: str
     n: int
     m: int
@@ -252,7 +252,7 @@ def divergence(scores: Scores) -> Information:
         estimator, method = chosen_estimator(*samples)
         nats = estimator(*samples)
     cap, overlap = harmonic(scores.m), scores.overlap
-    estimate = Information(NAME, bits(min(nats, cap)), None, None, method, scores.n, scores.m, bounds_pie=False)
+    estimate = Information(NAME, bits(min(nats, cap)), None, 0.0, method, scores.n, scores.m, bounds_pie=False)
     return replace(estimate, capped=nats >= cap, separated=overlap.separated, beyond=overlap.beyond)
 
 
@@ -490,7 +490,7 @@ class PSE:
         least = self.best.certified or 0.0
         first = (
             f"Among {self.users} users the scores tell at least {least:.4g} bits about who it is (of "
-            f"{log(self.users, 2):.4g}), with confidence {(1 + (self.best.level or 0)) / 2:.4g}."
+            f"{log(self.users, 2):.4g}), with confidence {(1 + self.best.level) / 2:.4g}."
         )
         return " ".join([first, *(str(figure) for figure in (self.certified, self.info_nce, self.paper) if figure)])
 
