@@ -10,7 +10,7 @@ from math import exp
 import numpy as np
 from scipy.stats import binom
 
-AMONG = r"two protected values of a person 50% each can reach at most (\d+)% .* a chance of 1 in ([\d,]+)"
+AMONG = r"two protected values of a person 50% each can reach at most (\d+)% for .*? a chance of 1 in ([\d,]+)"
 TOWARDS = r"can reach at most (\d+)% for the protected one, except with a chance of 1 in ([\d,]+)"
 
 

@@ -257,5 +257,5 @@ def test_a_bound_that_limits_nothing_is_not_told_as_one(mechanism: Any, reports:
     for text in told:
         assert not re.search(r"(at most|<=|probability|identification:) 1(\.0*)?([ ,;)<]|\.?$)", text, re.MULTILINE)
     assert "Nothing limits how many people a better attack identifies." in " ".join(found.sentences)
-    assert "names the right one in one guess perhaps always" in found.bounds.identification_sentence
+    assert "an adversary identifies this user in one guess perhaps always" in found.bounds.identification_sentence
     assert [row[2] for row in measured(found, "").cells()[1:3]] == ["no limit", "no limit"]

@@ -316,7 +316,7 @@ def test_a_gate_does_not_pass_where_nothing_was_learned(inputs: Inputs) -> None:
     worse = "--score", "worse", "--seed", 1, "--fail-above", 0.99
     found = run("risk", "scores", inputs.folder / "worse.csv", *worse)
     assert found.exit_code == 1
-    assert "not shown to name more of 12 users than guessing" in found.stderr
+    assert "not shown to identify more of 12 users than guessing" in found.stderr
 
 
 def test_users_with_too_few_events_are_counted_or_the_advice_works(inputs: Inputs) -> None:

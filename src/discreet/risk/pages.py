@@ -89,15 +89,15 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
         ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
     ]
     if assessment.unlearned:
-        rows += [["nothing learned of (traces)", f"{assessment.unlearned:.2%}", ""]]
+        rows += [["traces that nothing was learned about", f"{assessment.unlearned:.2%}", ""]]
     if assessment.unlearned and assessment.risk is not None:
         rows += [["identification risk, including these", limit(assessment.risk), ""]]
     if unique is not None:
         fourth = unique.singled_out[3]
-        rows += [["unique as they are (traces)", f"{unique.unique:,} of {unique.traces:,}", ""]]
+        rows += [["traces that are unique", f"{unique.unique:,} of {unique.traces:,}", ""]]
         rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
     singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
-    rows += [["singled out (traces)", singled_out, ""]]
+    rows += [["traces whose own user alone is best", singled_out, ""]]
     rows += [["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""], *more]
     return ResultTable.of(title, ["figure", "measured", "at most"], rows)
 
@@ -106,7 +106,7 @@ def _measured(assessment: Assessment) -> ResultTable:
     paper = assessment.pse.paper
     # A figure under its own name, because it is not a bound.
     more = [] if paper is None else [["D(f_G || f_I) of the paper, bits (no bound)", f"{paper.bits:.4g}", ""]]
-    return measured(assessment, "The attack that was measured, beside what bounds every attack", *more)
+    return measured(assessment, "The measured attack, and the bounds for every attack", *more)
 
 
 def _ranks(assessment: Assessment) -> PageFigure:
@@ -117,7 +117,7 @@ def _ranks(assessment: Assessment) -> PageFigure:
     points = [(k, rate.value, rate.low, rate.high) for k, rate in zip(ranks.ks, ranks.rates, strict=True)]
     return PageFigure.of(
         rank_chart(points, users=assessment.users, level=level),
-        "How often the right user is among the k best, with what guessing finds.",
+        "How often the right user is among the k best, compared with guessing.",
         f"A curve that rises with k: the right user is the best of {assessment.users:,} in "
         f"{assessment.success.value:.1%} of the cases, and among the {assessment.largest_list} best in "
         f"{assessment.listed.value:.1%}.",

@@ -25,8 +25,8 @@ _MOST_BUCKETS = (1 << 32) - 5
 _BUCKET_CHOICES = 32
 
 SIDE_BY_SIDE = (
-    "epsilon is the attribute risk, what a report says of the value; identification is what it says of the user: a "
-    "small one does not make the other small."
+    "epsilon is the attribute risk: the information in a report about the value. The identification risk is about the "
+    "user. A small value of one risk does not make the other risk small."
 )
 """The sentence for both risks wherever they are shown together."""
 
@@ -90,16 +90,16 @@ class IdentificationPlan:
         """The recommendation in one sentence; empty without a limit on epsilon."""
         if self.epsilon is None:
             return (
-                "Nothing is recommended without a limit on the attribute risk: give an epsilon as well, or the least "
-                "error is that of whatever tells values as they are."
+                "There is no recommendation without a limit on the attribute risk, because reports in clear would have "
+                "the smallest error. Give an epsilon too."
             )
         if not self.options:
-            return "No mechanism keeps both risks."
+            return "No mechanism is within both limits."
         best = self.options[0]
         return (
-            f"Use {best.name} at epsilon = {best.mechanism.epsilon:.6g} per report: whoever guesses the user errs with "
-            f"probability {best.bounds.error:.6g} or more, and the mean squared error is at most "
-            f"{best.worst_mse:.3e}, the least of the {len(self.options)} that keep both risks."
+            f"Use {best.name} at epsilon = {best.mechanism.epsilon:.6g} per report. A guess of the user is wrong with "
+            f"probability {best.bounds.error:.6g} or more. The mean squared error is at most {best.worst_mse:.3e}, "
+            f"the smallest of the {len(self.options)} mechanisms within both limits."
         )
 
     @property
@@ -113,9 +113,9 @@ class IdentificationPlan:
             return None
         later = min(buckets**2 / wanted.users, 1.0)
         return (
-            f"Hashing to {buckets:,} buckets without any noise keeps the same identification risk in one report, with "
-            "far less error; but it has no attribute privacy at all, and after a second report with another function "
-            f"the right user is named with probability up to {later:.4g}."
+            f"Hashing to {buckets:,} buckets without noise has the same identification risk for one report and a much "
+            "smaller error. But it does not protect the value, and a second report with another hash function "
+            f"identifies the user with probability up to {later:.4g}."
         )
 
 

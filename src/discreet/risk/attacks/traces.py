@@ -537,14 +537,14 @@ class Attack:
 
 
 MARKOV, LEARNED, JOINTLY, WHEN, TOLD = "markov", "learned", "jointly", "when", "told"
-_LEARNS = "learns from the known events, cut in two, what tells users apart"
+_LEARNS = "learns from the two halves of the known events how users differ"
 
 ATTACKS = {
     attack.name: attack
     for attack in (
         Attack(MARKOV, "compares each trace with the Markov chain of each user's known events", Attacker.by_markov),
         Attack(LEARNED, f"{_LEARNS}, and gives each trace to the likeliest user", lambda attacker: attacker.learned),
-        Attack(JOINTLY, f"{_LEARNS}, and gives all traces at once, to each user one", Attacker.of_all_at_once),
+        Attack(JOINTLY, f"{_LEARNS}, and gives each user one of the traces", Attacker.of_all_at_once),
         Attack(
             WHEN,
             "takes the user whose known events end last before the trace begins",

@@ -287,7 +287,7 @@ class Bounds:
     def attribute_sentence(self) -> str:
         """The attribute risk as a sentence."""
         if self.total_epsilon == inf:
-            return "Attribute risk: no limit; a report may tell the value for sure."
+            return "Attribute risk: no limit, because a report may reveal the value with certainty."
         several = f", {self.total_epsilon:.4g} for {self.reports} reports together" if self.reports > 1 else ""
         whose = "every value" if self.guarantee.notion == "LDP" else "sensitive values only"
         odds = odds_sentence(self.total_epsilon)
@@ -307,9 +307,9 @@ class Bounds:
         bits = at_most(self.pie.value, self.entropy, otherwise="perhaps all")
         chance = at_most(self.identification.value)
         return (
-            f"Identification risk: whoever sees {reports} of one of {self.users:,} users names the right one in "
+            f"Identification risk: from {reports} of one of {self.users:,} users, an adversary identifies this user in "
             f"{guesses} {'perhaps always' if chance == NO_LIMIT else f'with probability {chance}'} "
-            f"({self.guessed:.4g} by guessing blindly), and learns {bits} of {self.entropy:.4g} bits."
+            f"({self.guessed:.4g} for a blind guess), and learns {bits} of {self.entropy:.4g} bits."
         )
 
     @property
@@ -318,17 +318,17 @@ class Bounds:
         if self.in_clear or self.guarantee.notion != "LDP":
             chance = 1 - (1 - min(self.in_clear, 1.0)) ** self.reports
             return (
-                "No limit for a single user: a value that is not sensitive is told in clear with probability "
-                f"{chance:.4g}, and if only one user has it, that names them with certainty."
+                "No limit for a single user: a value that is not sensitive is reported in clear with probability "
+                f"{chance:.4g}. If only one user has this value, the report identifies the user with certainty."
             )
         apart = min(self.reports * self.eta_tv.value, 1.0)
         limits = [f"TPR <= {exp(self.total_epsilon):.4g} FPR"] if self.total_epsilon < _USELESS else []
         limits += [] if limit(apart) == NO_LIMIT else [f"TPR - FPR <= {apart:.4g}"]
         if not limits:
-            return "No limit for a single user: some test may find them always and take nobody else for them."
+            return "No limit for a single user: a test may always recognise this user, without a false positive."
         return (
-            "For every single user, whoever they are: a test that finds them with probability TPR takes others for "
-            f"them with probability FPR, where {' and '.join(limits)}."
+            "For every single user: a test that recognises the user's reports with true positive rate TPR has a false "
+            f"positive rate FPR with {' and '.join(limits)}."
         )
 
     @property
@@ -351,9 +351,9 @@ class Bounds:
         if self.attribution is None or limit(self.attribution.value) == NO_LIMIT:
             return ""
         return (
-            f"In a sealed batch, one report of each of {self.users:,} users without names and order, whoever knows "
-            f"everybody's value attributes a report with probability at most {self.attribution.value:.4g}; no figure "
-            "above is lower because of shuffling, as all assume a report without a name."
+            f"In a sealed batch with one report of each of {self.users:,} users, an adversary who knows everybody's "
+            f"value identifies a report's sender with probability at most {self.attribution.value:.4g}. Shuffling "
+            "changes no figure above, because all figures are for a report without a name."
         )
 
     def __repr__(self) -> str:

@@ -115,9 +115,9 @@ class Information:
         role = (
             "a lower bound on the PIE"
             if self.bounds_pie
-            else "the limit of the PSE for many users, and for few not a lower bound on the PIE"
+            else "the limit of the PSE for many users, which for few users is no lower bound on the PIE"
         )
-        ends = "; all that so many impostor scores can show, the truth may be larger" if self.capped else ""
+        ends = "; the truth may be larger, because there are few impostor scores" if self.capped else ""
         gap = "; no impostor score lies among the genuine ones" if self.separated else ""
         # Noise puts one or two of few genuine scores there.
         if self.beyond > MUCH_BEYOND and self.beyond * self.n > 2.5 and not self.bounds_pie:
@@ -489,8 +489,8 @@ class PSE:
     def __str__(self) -> str:
         least = self.best.certified or 0.0
         first = (
-            f"Among {self.users} users the scores tell at least {least:.4g} bits about who it is (of "
-            f"{log(self.users, 2):.4g}), with confidence {(1 + self.best.level) / 2:.4g}."
+            f"Among {self.users} users, the scores give at least {least:.4g} of {log(self.users, 2):.4g} bits about "
+            f"the user, with confidence {(1 + self.best.level) / 2:.4g}."
         )
         return " ".join([first, *(str(figure) for figure in (self.certified, self.info_nce, self.paper) if figure)])
 

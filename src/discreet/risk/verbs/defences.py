@@ -252,12 +252,12 @@ def _plan_table(risks: Sequence[_PlanRisk]) -> ResultTable:
         column("mechanism", "mechanism.name", "mechanism", kind="text"),
         column("identification", "bounds.identification", "identified <=", lambda bound: limit(bound.value)),
         column("pie", "bounds.pie", "PIE <= (bits)", lambda bound: limit(bound.value, first.entropy)),
-        column("epsilon", "bounds.total_epsilon", "epsilon, together", ".4g"),
-        column("told_in_clear", "bounds.in_clear", "told in clear", ".3g"),
+        column("epsilon", "bounds.total_epsilon", "total epsilon", ".4g"),
+        column("told_in_clear", "bounds.in_clear", "in clear", ".3g"),
         column("worst_case_mse", "worst_case_mse", "worst MSE", kind="error"),
         column("attribution_in_a_sealed_batch", "bounds.attribution"),
     ]
-    return ResultTable(f"Least identification risk first; {first.users:,} users{each}", columns)
+    return ResultTable(f"Smallest identification risk first; {first.users:,} users{each}", columns)
 
 
 def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
@@ -265,9 +265,9 @@ def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
     first = risks[0].bounds
     yield _plan_table(risks)
     yield (
-        "identified <=: probability that the right user is named, on average over users, whoever guesses; "
+        "identified <=: bound on the probability of identifying the user, on average over users, for every adversary; "
         f"{first.guessed:.4g} without any report.\n"
-        "The two risks are different things: epsilon is about values, identification about users."
+        "The two risks differ: epsilon is about values, identification about users."
     )
     yield from (f"{row.plan}: {row.bounds.attribution}." for row in risks if row.bounds.attribution is not None)
     odds = odds_sentence(max(row.bounds.total_epsilon for row in risks))

@@ -74,19 +74,19 @@ def identification_parts(plan: IdentificationPlan) -> Iterator[str | ResultTable
 def _identification_notes(plan: IdentificationPlan) -> list[str]:
     notes = [
         SIDE_BY_SIDE,
-        "error >=: identification error of any adversary who guesses one user; in clear: how often a value that is not "
-        "sensitive is told as it is, which names a user who alone has it. MSE: largest expected sum of squared errors.",
+        "error >=: identification error of any adversary who guesses one user. in clear: probability of reporting a "
+        "value in clear, which identifies a user with a unique value. MSE: largest expected sum of squared errors.",
     ]
     bounds = [option.bounds for option in plan.options]
     notes += [sentence for sentence in (conditions(bounds), _odds(bounds)) if sentence]
     if not all(option.limited for option in plan.options):
         most = LARGEST_EPSILON if plan.epsilon is None else plan.epsilon
         notes.append(
-            f"!: the identification error is kept at any epsilon up to {most:g}; only this, and what the integers of a "
-            "sampler can reach, limits it."
+            f"!: the identification error holds for every epsilon up to {most:g}. Only this limit, or the integers of "
+            "a sampler, bound epsilon here."
         )
     if plan.refused:
-        notes.append(f"Cannot keep it at any epsilon: {', '.join(plan.refused)}.")
+        notes.append(f"Above this identification risk at every epsilon: {', '.join(plan.refused)}.")
     if plan.without_noise is not None:
         notes.append(plan.without_noise)
     return notes

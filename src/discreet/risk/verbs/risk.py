@@ -331,14 +331,14 @@ def _conditions(assessment: Assessment, record: Mapping[str, Any]) -> list[str]:
     if assessment.bounds is None:
         sentences += [f"The attacker {record['attacker']}. The figures do not bound other attacks."]
         if any(attempt.attack == JOINTLY for attempt in assessment.tried):
-            sentences += ["Each user is assumed to have one of the traces; --alone assumes nothing of the kind."]
+            sentences += ["This assumes that each user has one of the traces; --alone does not."]
     else:
         sentences += ["The bounds hold for every attack, on average over users."]
         sentences += filter(None, (assessment.bounds.attribution_sentence, assessment.bounds.condition_sentence))
     sentences += [f"Intervals hold with confidence {assessment.level:.0%}, for users like these."]
-    for what, reason in (("row", "in which something is missing"), ("user", "with too few events")):
+    for what, reason in (("row", "with a missing entry"), ("user", "with too few events")):
         if count := record[f"{what}s_left_out"]:
-            sentences += [f"Nothing is said of what is left out: {number_of(count, what)} {reason}."]
+            sentences += [f"The figures do not cover what is left out: {number_of(count, what)} {reason}."]
     return sentences
 
 
@@ -391,17 +391,17 @@ def scores(table: str | Path, columns: _Scores, *, fail_above: float | None, see
     if matcher.det.equal_error_rate > _WORSE_THAN_CHANCE:
         way = "leave out --distance" if columns.distance else "pass --distance"
         click.echo(
-            f"Note: genuine pairs look less alike than impostors; if the scores go the other way, {way}.", err=True
+            f"Note: genuine pairs are less similar than impostor pairs. If the scores are reversed, {way}.", err=True
         )
     success = matcher.ranks.rates[0]
     blind = success.low <= 1 / matcher.users
     if fail_above is not None and (blind or success.high > fail_above):
         end_above(
-            f"Nothing was learned: these scores are not shown to name more of {matcher.users:,} users than guessing "
-            f"would, so that the risk may be above {fail_above:g}."
+            f"Nothing was learned: these scores are not shown to identify more of {matcher.users:,} users than "
+            f"guessing would. So the risk may be above {fail_above:g}."
             if blind
-            else f"The right user is named with probability {success.high:.4g} at most, by the upper limit of what was "
-            f"measured, above {fail_above:g}."
+            else f"The upper limit of the measured probability of identification is {success.high:.4g}, above "
+            f"{fail_above:g}."
         )
 
 
