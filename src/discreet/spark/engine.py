@@ -1,4 +1,4 @@
-"""The engine of a Spark cluster, with the face of every engine."""
+"""The engine of a Spark cluster, with the methods of every engine."""
 
 import dataclasses
 import hashlib
@@ -38,7 +38,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class SparkEngine(Engine):
-    """The engine of a cluster: executors, which see the same files under the same names, read and write them.
+    """The engine of a cluster. All executors must see the same files under the same names.
 
     Files may be at URLs, as on one machine; each executor opens them itself, with the credentials of its environment.
 
@@ -59,7 +59,7 @@ class SparkEngine(Engine):
         force: bool = False,
         progress: Progress | None = None,
     ) -> ObfuscationResult:
-        """Write a report for every value of tables, a Parquet file for each table, named alike.
+        """Write a report for every value in tables: a Parquet file for each table, with the table's name.
 
         A task writes one file, whole or not at all. One that is run again, because its executor was lost, takes the
         file that is there and draws nothing anew.
@@ -98,11 +98,11 @@ class SparkEngine(Engine):
         return ObfuscationResult(int(counts[0]), left_out, seed is not None)
 
     def scan(self, mechanism: Mechanism, sources: Any, public: Sequence[str] = ()) -> ScannedSources:
-        """Return the sources, scanned: files that every executor sees under the same names, or a frame of Spark."""
+        """Return the sources after a check of metadata: files that every executor can read, or a frame of Spark."""
         return scanned(mechanism, sources_of(sources), public)
 
     def fold(self, fold: Fold[Any, Answer], scan: ScannedSources) -> Answer:
-        """Return the result of a fold over all reports, a state per task."""
+        """Return the result of a fold over all reports; each task has a state of its own."""
         # Bad rows are counted first and refused later: no task knows their share.
         source = clustered(self.session, scan, omit_invalid=True)
         with scan.reader() as reader:
@@ -110,7 +110,7 @@ class SparkEngine(Engine):
         return fold.finish(state, reader.account)
 
     def fold_groups(self, fold: GroupFold, scan: ScannedSources) -> GroupedTally:
-        """Return the tally of each group: each task counts its parts, and the counts of a group are summed."""
+        """Return the tally of each group: tasks count their parts, and the counts of each group are added."""
         source = clustered(self.session, scan, omit_invalid=False)
         with scan.reader() as reader:
             state = folded_groups(self.session, source, fold, scan.asked.progress)
@@ -119,7 +119,7 @@ class SparkEngine(Engine):
         return grouped
 
     def gathered(self, scan: ScannedSources) -> Observed:
-        """Return the evidence in reports, in one pass; executors hold the blocks."""
+        """Return the data for an estimate by likelihood, in one pass; executors store the blocks."""
         fold = TallyFold(with_blocks(scan.mechanism))
         source = clustered(self.session, scan, omit_invalid=True)
         with scan.reader() as reader:
@@ -128,7 +128,7 @@ class SparkEngine(Engine):
 
     @contextmanager
     def in_order(self, scan: ScannedSources) -> Iterator[tuple[RowCounts, Any]]:
-        """Give the account of all rows, and all reports in canonical order, as Spark sorts them."""
+        """Yield the counts of all rows, and all reports in canonical order, sorted by Spark."""
         with scan.reader() as reader:
             source = clustered(self.session, scan, omit_invalid=True)
             folded(self.session, source, TallyFold(scan.mechanism), reader.account, scan.asked.progress)
@@ -142,7 +142,7 @@ class SparkEngine(Engine):
 
 
 def _places(values: Values, folder: Path, *, force: bool) -> list[tuple[File, Path]]:
-    """Return the tables and the file of reports of each."""
+    """Return each table with the path of its file of reports."""
     if force:
         raise ParameterError("cluster.cannot-replace", argument="force")
     if not folder.is_dir():
@@ -164,7 +164,7 @@ def _seed_of(seed: int, name: str) -> int:
 
 
 def _written(mechanism: BlockMechanism, source: File, path: Path, columns: ValueColumns, seed: int | None) -> IntArray:
-    """Return the number of reports of a table, written now or by an earlier run of this task, and of rows left out."""
+    """Return the numbers of reports and of rows left out of a table, written now or by an earlier run of this task."""
     if path.exists():
         table = columns.of(source)
         for _ in table.batches():

@@ -1,4 +1,4 @@
-"""Reports on a cluster: frames of Spark, and files that every executor sees under the same names.
+"""Reports on a cluster: frames of Spark, and files that every executor can read under the same names.
 
 A frame of reports has the mechanism's columns (whole numbers as int or long, bits as binary, members as an array), a
 column ``plan`` that holds the plan's fingerprint in every row, and perhaps ``simulated``. Spark has no place for what
@@ -34,7 +34,7 @@ _OURS = "belongs"
 
 
 def spark_type(column: Column) -> pa.DataType:
-    """Return the type of a column in Spark, which has no unsigned integers and no bytes of fixed length."""
+    """Return the Spark type of a column of reports. Spark has no unsigned integers and no bytes of fixed length."""
     if is_bits(column):
         return pa.binary()
     number = pa.int32() if np.dtype(column.dtype).itemsize < np.dtype(np.int32).itemsize else pa.int64()
@@ -42,7 +42,7 @@ def spark_type(column: Column) -> pa.DataType:
 
 
 def prepared(frame: Any, mechanism: Mechanism, *, trust_plan: bool = False) -> Any:
-    """Return the columns of a frame of reports that tasks read; the plan of every row is checked before.
+    """Return the columns of a frame that tasks need, after a check of the plan in every row.
 
     Raises:
         DataError: if a column is missing or of another kind, or there is a column ``count``.
@@ -116,7 +116,7 @@ class Clustered:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameSource(ScannedSource):
-    """A frame of a cluster, `prepared`.
+    """A frame of Spark whose columns were selected by `prepared`.
 
     Attributes:
         frame: the frame.
@@ -129,7 +129,7 @@ class FrameSource(ScannedSource):
 
 
 def scanned(mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) -> ScannedSources:
-    """Return files that every executor sees, or a frame, scanned.
+    """Return files that every executor can read, or a frame, after a check of their metadata.
 
     Raises:
         DataError: if a column is missing or of another kind; and as for `Sources.scan`.
@@ -153,7 +153,7 @@ def scanned(mechanism: Mechanism, sources: Sources, public: Sequence[str] = ()) 
 
 
 def clustered(spark: Any, scan: ScannedSources, *, omit_invalid: bool) -> Clustered:
-    """Return scanned reports, in tasks of about as many bytes; bad rows are left out, or refused.
+    """Return scanned reports, divided into tasks of similar size; invalid rows are left out, or raise an error.
 
     Those of a frame are always left out. A task of files reads several parts: a small file takes longer to hand out
     than to read.
@@ -182,7 +182,7 @@ _TASKS_A_CORE = 2
 
 
 def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
-    """Return the numbers of parts by task, neighbours together.
+    """Return the indices of the parts of each task; neighbouring parts belong to one task.
 
     Args:
         sizes: of the parts, in bytes.
@@ -205,7 +205,7 @@ def packed(sizes: Sequence[int], cores: int) -> list[list[int]]:
 
 
 def one_thread() -> None:
-    """Limit a task to the one core that Spark assigns, unless the environment says otherwise."""
+    """Limit a task to the one core that Spark assigns, unless an environment variable sets another number."""
     os.environ.setdefault(_THREADS, "1")
 
 
@@ -218,7 +218,7 @@ def obfuscate(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Any:
-    """Return a frame with a column obfuscated, once: one report per row.
+    """Return a frame in which one report replaces each value of a column; the reports are drawn only once.
 
     Spark works a frame out anew each time that it is used, and two reports of one value tell more than one of them. So
     the reports are drawn now, and kept by the executors (in the session's checkpoint folder, if it has one) until

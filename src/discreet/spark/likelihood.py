@@ -1,4 +1,4 @@
-"""Evidence on a cluster: blocks that executors hold, and sums over their rows.
+"""Evidence on a cluster: blocks that executors store, and sums over the rows of these blocks.
 
 The blocks of some thousand reports, laid out as the law's matrix reads them, are a row of a frame that Spark keeps.
 Nothing as long as the reports ever leaves the executors, and nothing is kept of a report between jobs: every job starts
@@ -37,7 +37,7 @@ _SUMS = 2
 def kept_blocks(
     spark: Any, source: Clustered, fold: TallyFold, account: RowCounts, progress: Progress | None
 ) -> StoredBlocks:
-    """Return the tally, and the rows of blocks that Spark holds, and add the rows of all tasks to an account.
+    """Return the tally and the blocks that Spark stores, and add the rows of all tasks to an account.
 
     The executors keep the blocks until the session is stopped, in memory where they fit and on disk where they do not.
     """
@@ -75,23 +75,23 @@ _BLOCKS = "blocks"
 
 @dataclass(frozen=True, slots=True)
 class RemoteRows(Membership):
-    """The size of a matrix whose rows executors hold, and sum over; every report has a row of its own."""
+    """The size of a membership matrix whose rows are on executors, with one row for each report."""
 
     is_here: ClassVar[bool] = False
     rows: int = field()
     size: int = field()
 
     def dot(self, values: Any) -> NoReturn:
-        """Refuse products here."""
+        """Raise an error, because products with the matrix are computed on executors only."""
         raise NotImplementedError
 
     def transpose_dot(self, weights: Any) -> NoReturn:
-        """Refuse products here."""
+        """Raise an error, because products with the matrix are computed on executors only."""
         raise NotImplementedError
 
 
 class _Layout:
-    """A layout of blocks in rows of a frame, each row a matrix."""
+    """Collects blocks into rows of a frame; each row stores the matrix of many blocks."""
 
     def __init__(self, mechanism: BlockMechanism) -> None:
         self._law = mechanism.law
@@ -101,7 +101,7 @@ class _Layout:
         self._waiting = 0
 
     def add(self, blocks: Blocks) -> Iterator[pa.RecordBatch]:
-        """Yield a row for every full group of blocks, after adding some."""
+        """Add blocks, and yield a row for every complete group of blocks."""
         for start in range(0, block_count(blocks), self._most):
             some = {name: column[start : start + self._most] for name, column in blocks.items()}
             if self._waiting + block_count(some) > self._most:
@@ -110,7 +110,7 @@ class _Layout:
             self._waiting += block_count(some)
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """Yield a row of the blocks that remain, if there are any."""
+        """Yield a row with the remaining blocks, if there are any."""
         if self._waiting:
             names = self._pending[0].keys()
             blocks = {name: np.concatenate([piece[name] for piece in self._pending]) for name in names}
@@ -119,7 +119,7 @@ class _Layout:
 
 
 def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
-    """Return a row with the number of blocks, and arrays by name."""
+    """Return a row with the number of blocks and the named arrays."""
     file, named = io.BytesIO(), {f"_{name}": array for name, array in arrays.items()}
     np.savez(file, allow_pickle=False, rows=np.array(rows), **named)
     entries = pa.array([file.getvalue()], pa.binary())
@@ -129,7 +129,7 @@ def _packed(rows: int, arrays: Mapping[str, AnyArray]) -> pa.RecordBatch:
 
 
 def _unpacked(law: BlockLaw, entries: bytes) -> Membership:
-    """Return the matrix of a row."""
+    """Return the membership matrix that a row stores."""
     with np.load(io.BytesIO(entries), allow_pickle=False) as archive:
         rows = int(archive["rows"])
         arrays = {name[1:]: archive[name] for name in archive.files if name != "rows"}
@@ -137,7 +137,7 @@ def _unpacked(law: BlockLaw, entries: bytes) -> Membership:
 
 
 class RowsOnSpark(Rows):
-    """Sums over the rows of a matrix whose blocks executors hold; see `discreet.estimators.likelihood.Rows`.
+    """Sums over the rows of a matrix on executors; see `discreet.estimators.likelihood.Rows`.
 
     In double precision throughout. A length that is tried costs a pass, but it brings the sums there with it: where the
     first one will do, a step of the ascent is one job.
@@ -158,13 +158,13 @@ class RowsOnSpark(Rows):
         self._tried: dict[float, RowSums] = {}
 
     def evaluate(self, members: FloatArray, *, keep: bool = True) -> RowSums:
-        """Move to a point, and return the sum of z."""
+        """Set the distribution to a point, and return the sum of z over all rows."""
         del keep
         self._point = members.copy()
         return self._sums(self._point)[0]
 
     def curvature(self) -> tuple[RowSums, float]:
-        """Return the sum of z^2; in double precision it needs no scaling."""
+        """Return the sum of z^2 over all rows; in double precision the sum needs no scaling."""
         return self._sums(self._point, squared=True)[0], 1.0
 
     def set_direction(self, step: FloatArray) -> None:
@@ -172,13 +172,13 @@ class RowsOnSpark(Rows):
         self._step, self._tried = step.copy(), {}
 
     def slope(self, length: float) -> tuple[float, float]:
-        """Return the sums of the first derivative at a step of this length, and of minus the second."""
+        """Return the first derivative after a step of this length, and minus the second, as sums over all rows."""
         sums, bend = self._sums(self._point + length * self._step, self._step)
         self._tried[length] = sums
         return float(np.einsum("i,i->", sums.inside, self._step)), bend
 
     def advance(self, length: float, *, whole: bool) -> RowSums:
-        """Move by a step of this length, and return the sum of z."""
+        """Move the distribution by a step of this length, and return the sum of z over all rows."""
         del whole
         self._point = self._point + length * self._step
         value = self._tried.get(length)
@@ -195,7 +195,7 @@ class RowsOnSpark(Rows):
 
 
 def _task(law: Any, values: Sequence[FloatArray], least: float, *, squared: bool) -> Task:
-    """Return the function that sums over the blocks of a partition: z (or z^2), (z B d)^2, and z (or z^2) by value."""
+    """Return a function that sums z or z^2, (z B d)^2, and z or z^2 by value, over the blocks of a partition."""
     point, *steps = values
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -43,7 +43,7 @@ BYTES_AT_ONCE = 1 << 26
 
 
 def blocks_of(vector: AnyArray) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a vector of whole numbers >= 0, or of float64; blocks of zeros are left out."""
+    """Yield a vector of integers of at least 0, or of float64, as rows of a frame; blocks of zeros are left out."""
     for block, start in enumerate(range(0, len(vector), WIDTH)):
         part = vector[start : start + WIDTH]
         if part.any():
@@ -54,7 +54,7 @@ def blocks_of(vector: AnyArray) -> Iterator[pa.RecordBatch]:
 
 
 def refused(error: DiscreetError) -> pa.RecordBatch:
-    """Return the row of a task that refuses its reports."""
+    """Return the row by which a task reports an error."""
     kind = type(error).__name__
     return _row(_FAILED, kind if kind in REFUSALS else DataError.__name__, str(error).encode())
 
@@ -79,7 +79,7 @@ def sum_block(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 class _Sum:
-    """A sum of vectors in any order: exact for integers, to rounding for floats."""
+    """A sum of vectors that may be added in any order: exact for integers, up to rounding for floats."""
 
     def __init__(self, kind: np.dtype[Any], length: int) -> None:
         self._exact = kind.kind != "f"
@@ -87,7 +87,7 @@ class _Sum:
         self._lost = np.zeros(0 if self._exact else length)
 
     def add(self, entries: AnyArray) -> None:
-        """Add a vector."""
+        """Add a vector to the sum."""
         if self._exact:
             self._total += entries.astype(np.int64)
             return
@@ -98,14 +98,14 @@ class _Sum:
         self._total = total
 
     def rows(self, block: int) -> Iterator[pa.RecordBatch]:
-        """Yield the sum as a row."""
+        """Yield the sum as a row of a frame."""
         entries = self._total if self._exact else self._total + self._lost
         entries = entries.astype(entries.dtype.newbyteorder("<"), copy=False)
         yield _row(block, entries.dtype.str, entries.tobytes())
 
 
 def collected(parts: Any, vector: AnyArray) -> AnyArray:
-    """Add the sum of all tasks' vectors to a vector, in place.
+    """Add the vectors of all tasks to a vector, in place.
 
     Args:
         parts: a Spark frame of the rows that tasks yielded.
@@ -145,7 +145,7 @@ _SAID = re.compile(r"discreet\.errors\.(\w+): (.+)")
 
 
 def session(master: str | None = None, **settings: str) -> Any:
-    """Return a Spark session, the current one if there is one.
+    """Return the present Spark session, or a new session if there is none.
 
     Args:
         master: where Spark runs: ``local[*]``, ``spark://host:7077``, ``yarn``, ``sc://host``; None for what Spark is
@@ -185,7 +185,7 @@ def _check_java() -> None:
 
 @contextmanager
 def working(spark: Any, progress: Progress | None = None) -> Iterator[None]:
-    """Show the progress of tasks during work, and raise what executors refuse as if it were refused here.
+    """Show the progress of tasks during the body, and raise errors of executors as if they came from this process.
 
     Raises:
         DataError, MismatchError: what an executor raised.

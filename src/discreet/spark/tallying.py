@@ -1,4 +1,4 @@
-"""Folds and sorting on a cluster: a state of the local engine's fold per task, summed block by block, or by group.
+"""Folds and sorting on a cluster: each task has a state, and states are added block by block or by group.
 
 A task that is run again, because its executor was lost or was slow, starts anew from an empty state, and Spark counts
 the rows of one run only.
@@ -109,7 +109,7 @@ def folded_groups(spark: Any, source: Clustered, fold: GroupFold, progress: Prog
 
 
 def _state_of(fold: GroupFold, rows: Sequence[Any]) -> GroupState:
-    """Return the state of all groups' rows, or raise a task's refusal."""
+    """Return the state of all groups from their rows, or raise the error of a task."""
     whole = fold.zero()
     for row in rows:
         if row.failed:
@@ -126,7 +126,7 @@ def _row(label: str, failed: str, counts: bytes) -> pa.RecordBatch:
 
 
 def _sum(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return the sum of the counts of one group, or one of the refusals."""
+    """Return the sum of the counts of one group, or the row of an error."""
     total: Any = None
     label = ""
     for batch in batches:
@@ -143,7 +143,7 @@ _KEYS = "keys binary"
 
 
 def sorted_keys(source: Clustered, mechanism: Mechanism) -> Iterator[AnyArray]:
-    """Yield the keys of all reports in ascending order, as Spark sorts them."""
+    """Yield the keys of all reports in ascending order, sorted by Spark."""
     read, width = source.read, CanonicalOrder(mechanism).width
 
     def keys(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
