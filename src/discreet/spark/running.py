@@ -145,7 +145,7 @@ _SAID = re.compile(r"discreet\.errors\.(\w+): (.+)")
 
 
 def session(master: str | None = None, **settings: str) -> Any:
-    """Return the present Spark session, or a new session if there is none.
+    """Return the present Spark session, or a new session without one.
 
     Args:
         master: where Spark runs: ``local[*]``, ``spark://host:7077``, ``yarn``, ``sc://host``; None for what Spark is
