@@ -128,8 +128,8 @@ def section(known: Mapping[Setting, Found]) -> tuple[list[str], list[str]]:
     return [
         f"Limits of sums and means by likelihood ratios (the default of `smooth` up to 64 bins), for {BINS} bins. Four",
         "questions: the upper half, the lowest fifth, one bin, and the mean. Each entry: how often 95% limits held, on",
-        f"average and for the worst question; and for the three sums their mean length, of {MOST_LENGTHS} runs, over the",
-        "length of linear limits.",
+        f"average and for the worst question; and for the three sums their mean length, of {MOST_LENGTHS} runs, over",
+        "the length of linear limits.",
         f"{runs_of(known)} Goals: {LEAST:.0%} for each question, {LEAST_MEAN:.0%} on average, and a length of at most",
         f"{LONGEST} at epsilon = 1 with 100 and 1,000 reports, but for one bin. Found: {np.mean(held):.1%} on average.",
         "",

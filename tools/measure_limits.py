@@ -132,8 +132,9 @@ def questions(domain: dc.Domain, p: np.ndarray) -> list[Question]:
     return asked
 
 
-def measured(setting: GridSetting, runs: int, first: int) -> Cells:
+def measured(asked_setting: Setting, runs: int, first: int) -> Cells:
     """Return the share of intervals that held, their lengths, and errors over deviations, by question."""
+    setting = GridSetting(*asked_setting)
     mechanism = mechanism_of(setting)
     domain, truth = mechanism.domain, float(mechanism.coefficients.truth)
     n, p = max(round(setting.told / truth), 1), truth_of(setting.truth, domain)

@@ -323,6 +323,6 @@ class RankUncertainty(SumUncertainty):
         low, high = self.ratios.quantile_ends(self.order, share, max(alpha, LEAST_ALPHA))
         if alpha >= LEAST_ALPHA:
             return low, high
-        larger, smaller = self.reached(share, alpha)
-        below = np.flatnonzero(smaller[:-1])
-        return min(low, float(np.argmax(larger))), max(high, float(below[-1]) + 2 if len(below) else high)
+        least, most = self.prefix_limits(alpha)
+        below = np.flatnonzero(least[:-1] < share)
+        return min(low, float(np.argmax(most >= share))), max(high, float(below[-1]) + 2 if len(below) else high)

@@ -158,6 +158,6 @@ def _law(mechanism: Mechanism, strata: Strata, shares: FloatArray, frequencies: 
         parts.append((share / stratum.weight) ** 2 * stratum.squares * stratum.people / max(stratum.people - 1, 1))
         rows.append(stratum.mean - frequencies)
     domain, contributions = mechanism.domain, mechanism.decoder.sum_contributions
-    between = LowRank(np.zeros(domain.size), np.array(rows), -np.diag(parts)) if len(parts) > 1 else None
+    between = LowRank(np.array(rows), -np.diag(parts)) if len(parts) > 1 else None
     n = 1 / sum(parts)
     return ReportLaw(contributions, plausible(domain, frequencies), n, frequencies, domain.sensitive, lasting=between)

@@ -473,26 +473,25 @@ def _joint(law: BlockLaw, kind: BlockKind) -> tuple[float, ...]:
 
 
 class LowRank(NamedTuple):
-    """Covariances that are the sum of a diagonal and a few outer products: diag(d) + F' M F.
+    """Covariances F' M F that are the sum of a few outer products.
 
     Attributes:
-        diagonal: ``(|X|,)`` d.
         factors: ``(r, |X|)`` F.
         core: ``(r, r)`` M, symmetric.
     """
 
-    diagonal: FloatArray
     factors: FloatArray
     core: FloatArray
 
-    def between(self, first: FloatArray, second: FloatArray) -> FloatArray:
-        """Return the ``(m, k)`` covariances of sums with ``(m, |X|)`` and ``(k, |X|)`` weights."""
-        return (first * self.diagonal) @ second.T + (first @ self.factors.T) @ self.core @ (self.factors @ second.T)
+    def between(self, rows: FloatArray) -> FloatArray:
+        """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights."""
+        outer = rows @ self.factors.T
+        return outer @ self.core @ outer.T
 
     def variances(self, weights: FloatArray) -> FloatArray:
         """Return the ``(m,)`` variances of weighted sums with ``(m, |X|)`` weights."""
         outer = weights @ self.factors.T
-        return np.asarray((weights**2) @ self.diagonal + ((outer @ self.core) * outer).sum(axis=1))
+        return np.asarray(((outer @ self.core) * outer).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -576,12 +575,12 @@ class ReportLaw:
     def between(self, rows: FloatArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of sums with ``(m, |X|)`` weights, at the plausible distribution."""
         matrix = self.contributions.between(self.p, rows) / self.n
-        return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
+        return matrix if self.lasting is None else matrix + self.lasting.between(rows)
 
     def covariances(self, codes: IntArray) -> FloatArray:
         """Return the ``(m, m)`` covariances of the estimates of m values, at the plausible distribution."""
         matrix, rows = self.contributions.covariances(self.p, codes) / self.n, units(codes, len(self.p))
-        return matrix if self.lasting is None else matrix + self.lasting.between(rows, rows)
+        return matrix if self.lasting is None else matrix + self.lasting.between(rows)
 
 
 def plausible(domain: Domain, linear: FloatArray, in_clear: FloatArray | None = None) -> FloatArray:

@@ -517,11 +517,10 @@ class Estimate(TabularResult):
         """
         share = checked_between("share", share)
         codes, labels = ascending(self.domain, order)
-        name = "median" if share == 0.5 else f"{share:g} quantile"
         borders = None if order is not None or self.domain.numbers is None else self.domain.numbers.borders
         cumulative = np.cumsum(self.frequencies[codes])
         ranks = CellPartition(len(codes), self.domain.size, codes, np.arange(len(codes)))
-        return Quantile(name, share, labels, cumulative, self.uncertainty.over(ranks), self._facts, borders)
+        return Quantile(share, labels, cumulative, self.uncertainty.over(ranks), self._facts, borders)
 
     def mean_and_deciles(self, level: float = DEFAULT_LEVEL) -> ResultTable | None:
         """Return a table of the mean and the nine deciles of numbers in bins; None for any other domain.
@@ -531,7 +530,8 @@ class Estimate(TabularResult):
         """
         if self.domain.numbers is None:
             return None
-        named: list[Quantity | Quantile] = [self.mean(), *(self.quantile(share / 10) for share in range(1, 10))]
+        median = self.median()
+        named: list[Quantity | Quantile] = [self.mean(), *(replace(median, share=part / 10) for part in range(1, 10))]
         numbers = np.array([[each.estimate, *each.interval(level)] for each in named]).T
         errors = (numbers[2] - numbers[1]) / 4
         columns = [

@@ -233,7 +233,6 @@ class Quantile:
     """A quantile of labels that have an order, with an interval from limits of cumulative shares.
 
     Attributes:
-        name: name of the quantile.
         share: tau, the share of people at or below the quantile.
         labels: all labels in ascending order.
         cumulative: the shares at or below each label, under the method of the estimate.
@@ -243,13 +242,17 @@ class Quantile:
             None for other labels.
     """
 
-    name: str
     share: float
     labels: Sequence[Any]
     cumulative: FloatArray
     uncertainty: SumUncertainty
     facts: str
     borders: FloatArray | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the quantile."""
+        return "median" if self.share == 0.5 else f"{self.share:g} quantile"
 
     @property
     def estimate(self) -> Any:
@@ -282,18 +285,11 @@ class Quantile:
                 return IntervalEnds(*np.interp(placed, np.arange(len(self.borders)), self.borders).tolist())
             first, last_place = max(ceil(placed[0]) - 1, 0), min(floor(placed[1]), len(self.labels) - 1)
             return IntervalEnds(self.labels[first], self.labels[last_place])
-        larger, smaller = self.uncertainty.reached(self.share, alpha)
+        least, most = self.uncertainty.prefix_limits(alpha)
         # All people are at or below the last label.
-        larger[-1] = True
-        last = np.flatnonzero(smaller[:-1])
-        ends = int(np.argmax(larger)), int(last[-1]) + 1 if len(last) else 0
-        if self.borders is None:
-            return IntervalEnds(self.labels[ends[0]], self.labels[ends[1]])
-        least, most = np.zeros(len(self.labels)), np.zeros(len(self.labels))
-        for shares, end, side in ((most, ends[0], 1), (least, ends[1], 0)):
-            places = np.arange(max(end - 1, 0), end + 1)
-            shares[places] = self.uncertainty.prefix_limits(places, alpha)[side]
-        return IntervalEnds(self._label(ends[0], most), self._label(ends[1], least))
+        first = int(np.argmax(np.append(most[:-1] >= self.share, True)))
+        below = np.flatnonzero(least[:-1] < self.share)
+        return IntervalEnds(self._label(first, most), self._label(int(below[-1]) + 1 if len(below) else 0, least))
 
     def __repr__(self) -> str:
         numbers: tuple[Any, ...] = (self.estimate, *self.interval())

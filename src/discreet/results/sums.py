@@ -140,17 +140,6 @@ class Functionals(ABC):
             ends[:, rows] = limits.at(places[rows] - start).limits(self.centre[rows], alpha)
         return ends[0], ends[1]
 
-    def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: true if a sum of at least t, or below t, lies within the confidence limits."""
-        if self.law.always:
-            low, high = self.limits(alpha)
-            return high >= t, low < t
-        if self.law.n < LEAST_REPORTS:
-            return np.ones(self.size, np.bool_), np.ones(self.size, np.bool_)
-        tails, (above, below) = self.moments.tail(self.centre, np.full(self.size, t)), self.moments.room()
-        least, most = self.borders
-        return (tails <= 1 - alpha / 2) | (least + above >= t), (tails >= alpha / 2) | (most - below < t)
-
     def estimated(self, alpha: float) -> Estimated:
         """Return the estimated weighted sums with their confidence limits."""
         return Estimated(self.centre, *self.limits(alpha))
@@ -322,15 +311,6 @@ class Sums(Functionals):
             nobody, everybody = (ROOM * np.sqrt(counted.variances(at)) for at in (0.0, 1.0))
             pair[:, binomial] = np.minimum(low, 1 - everybody), np.maximum(high, nobody)
         return pair[0], pair[1]
-
-    def holds(self, t: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: true if a sum of at least t, or below t, lies within the confidence limits."""
-        larger, smaller = super().holds(t, alpha)
-        counted = self.binomial | self.known
-        if counted.any() and not self.law.always:
-            low, high = Sums(self.law, self.rows[counted]).limits(alpha)
-            larger[counted], smaller[counted] = high >= t, low < t
-        return larger, smaller
 
     def covariances(self, others: Self) -> FloatArray:
         """Return the ``(m,)`` covariances with other sums, which share no value, at the plausible distribution."""

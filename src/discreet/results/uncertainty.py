@@ -60,6 +60,19 @@ class Uncertainty(ABC):
     def ends(self, alpha: float) -> Ends:
         """Return lower and upper confidence limits, each ``(m,)`` and not clipped to [0, 1]."""
 
+    @cached_property
+    def _known_ends(self) -> dict[float, Ends]:
+        """The limits that were requested last, by the probability with which each may miss."""
+        return {}
+
+    def _once(self, alpha: float, limits: Callable[[float], Ends]) -> Ends:
+        """Return limits, computed once: a table, its notes and a picture need the same limits, and so do quantiles."""
+        if alpha not in self._known_ends:
+            self._known_ends.clear()
+            low, high = limits(alpha)
+            self._known_ends[alpha] = frozen(low), frozen(high)
+        return self._known_ends[alpha]
+
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each confidence interval may miss; see `miss_probability`."""
         if self.always:
@@ -318,7 +331,7 @@ class ValueUncertainty(Uncertainty):
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:
         """Return the probability with which each confidence interval may miss; see `Uncertainty.tails`."""
         if self.decoder is not None and self.decoder.is_binary and (simultaneous or shown):
-            low, high = self._limits_of_counts(1 - level)
+            low, high = self.ends(1 - level)
             # The intervals of p and 1 - p mirror each other, so both miss together.
             if np.allclose(low, 1 - high[..., ::-1], rtol=0, atol=_CLOSE):
                 return 1 - level
@@ -326,24 +339,14 @@ class ValueUncertainty(Uncertainty):
 
     def ends(self, alpha: float) -> Ends:
         """Return the confidence limits of the frequencies of single values; see `Uncertainty.ends`."""
-        if alpha not in self._known_ends:
-            # A table, its notes and a picture need the same limits.
-            self._known_ends.clear()
-            low, high = self._limits_of_counts(alpha)
-            nobody, everybody = (ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
-            self._known_ends[alpha] = frozen(np.minimum(low, 1 - everybody)), frozen(np.maximum(high, nobody))
-        return self._known_ends[alpha]
+        return self._once(alpha, self._limits)
 
-    def _limits_of_counts(self, alpha: float) -> Ends:
-        whole = np.empty((2, *self.estimates.shape))
+    def _limits(self, alpha: float) -> Ends:
+        low, high = np.empty((2, *self.estimates.shape))
         for codes, law in self.counts:
-            whole[..., codes] = law.limits(alpha)
-        return whole[0], whole[1]
-
-    @cached_property
-    def _known_ends(self) -> dict[float, Ends]:
-        """The limits that were requested last, by the probability with which each may miss."""
-        return {}
+            low[..., codes], high[..., codes] = law.limits(alpha)
+        nobody, everybody = (ROOM * np.sqrt(self.variances(at)) for at in (0.0, 1.0))
+        return np.minimum(low, 1 - everybody), np.maximum(high, nobody)
 
     def variances(self, at: float) -> FloatArray:
         """Return the variances of the estimates if all true frequencies are ``at``, which is 0 or 1."""
@@ -390,14 +393,10 @@ class AlwaysUncertainty(ValueUncertainty):
         assert self.law.always
         return self
 
-    def ends(self, alpha: float) -> Ends:
-        """Return the confidence limits of frequencies that hold at all looks at once; see `Uncertainty.ends`."""
+    def _limits(self, alpha: float) -> Ends:
         single = replace(self.law, contributions=self.law.contributions.single)
         rows = single.totals.T if single.in_groups else np.eye(len(self.estimates))
-        if alpha not in self._known_ends:
-            self._known_ends.clear()
-            self._known_ends[alpha] = PlainSums(single, rows).limits(alpha)
-        return self._known_ends[alpha]
+        return PlainSums(single, rows).limits(alpha)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -418,7 +417,7 @@ class SumUncertainty(Uncertainty):
     def known(cls, centre: FloatArray, matrix: FloatArray) -> "SumUncertainty":
         """Return the uncertainty of normally distributed estimates with a known covariance matrix."""
         size, unit = len(centre), np.eye(len(centre))
-        lasting, covered = LowRank(np.zeros(size), unit, matrix), np.ones(size, np.bool_)
+        lasting, covered = LowRank(unit, matrix), np.ones(size, np.bool_)
         law = ReportLaw(MatrixContributions(unit, unit), np.maximum(centre, 0), inf, centre, covered, lasting=lasting)
         return cls(law, (), size)
 
@@ -446,16 +445,16 @@ class SumUncertainty(Uncertainty):
         """Return the confidence limits of the shares of the cells, not clipped; see `Uncertainty.ends`."""
         return self.cells.limits(alpha)
 
-    def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of cumulative shares of the cells, at the cells with the given indices."""
-        return self._prefixes(places).limits(alpha)
+    def prefix_limits(self, alpha: float) -> Ends:
+        """Return the ``(m,)`` limits of cumulative shares: of the people in the cells up to each cell."""
+        return self._once(alpha, self._limits_of_prefixes)
 
-    def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: true if a cumulative share of at least ``share``, or below it, is plausible.
+    def _limits_of_prefixes(self, alpha: float) -> Ends:
+        return self._prefixes.limits(alpha)
 
-        The cumulative share of a cell is the share of the people in the cells up to this cell.
-        """
-        return self._prefixes(np.arange(self.size)).holds(share, alpha)
+    @property
+    def _prefixes(self) -> Sums:
+        return Sums(self.law, np.cumsum(self.cells.rows, axis=0))
 
     def places(self, share: float, alpha: float) -> tuple[float, float] | None:
         """Return the limits of a quantile as places from 0 to m; None if unknown.
@@ -464,9 +463,6 @@ class SumUncertainty(Uncertainty):
         """
         del share, alpha
         return None
-
-    def _prefixes(self, places: IntArray) -> Sums:
-        return Sums(self.law, np.cumsum(self.cells.rows, axis=0)[places])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -506,14 +502,8 @@ class ShareUncertainty(SumUncertainty):
         """Return the confidence limits of the conditional shares, within [0, 1]; see `Uncertainty.ends`."""
         return self._of_cells[2](alpha)
 
-    def prefix_limits(self, places: IntArray, alpha: float) -> Ends:
-        """Return the limits of cumulative shares of the cells, at the cells with the given indices."""
-        return self._shares(self._prefixes(places))[2](alpha)
-
-    def reached(self, share: float, alpha: float) -> tuple[BoolArray, BoolArray]:
-        """Return two ``(m,)`` booleans: true if a cumulative share of at least ``share``, or below it, is plausible."""
-        low, high = self.prefix_limits(np.arange(self.size), alpha)
-        return high >= share, low < share
+    def _limits_of_prefixes(self, alpha: float) -> Ends:
+        return self._shares(self._prefixes)[2](alpha)
 
     def over(self, cells: ValueCells) -> SumUncertainty:
         """Return the uncertainty of sums of conditional shares over cells; every value must be in a cell."""
