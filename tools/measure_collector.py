@@ -1,7 +1,7 @@
 """Measures a collector on this machine: throughput beside a bare application, kills, memory, sealing.
 
     python tools/measure_collector.py throughput [--seconds 5] [--rounds 5] [--clients 32]
-    python tools/measure_collector.py kills [--kills 1000] [--work verbs | sealing | purging | backup]
+    python tools/measure_collector.py kills [--kills 1000] [--work verbs | service | sealing | purging | backup]
     python tools/measure_collector.py sealing [--reports 10000000]
     python tools/measure_collector.py hostile [--frames 10000000] [--requests 100000]
     python tools/measure_collector.py soak [--seconds 600] [--clients 32] [--load 0.5]
@@ -10,6 +10,7 @@ Everything happens on loopback and in temporary folders, and ends by itself.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import random
@@ -27,7 +28,10 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "collector")]
 
 import collectors  # noqa: E402
 import loads  # noqa: E402
-from collector_load import answered, bare_command, cpu_seconds, rate, rss_bytes  # noqa: E402
+from collector_load import Templates, answered, bare_command, cpu_seconds, in_a_thread, rate, rss_bytes  # noqa: E402
+
+# Bytes of a report of the plan rr: its id and its record.
+_ROW = 18
 
 
 def throughput(options: argparse.Namespace) -> None:
@@ -64,13 +68,76 @@ def throughput(options: argparse.Namespace) -> None:
 
 def kills(options: argparse.Namespace) -> None:
     """Print what is left after kills of a collector with verbs beside it, or of one kind of work."""
-    if options.work == "verbs":
-        verbs(options)
+    if options.work in {"verbs", "service"}:
+        globals()[options.work](options)
         return
     from killed_work import WORK
 
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         print(f"{options.kills} kills, every one held: {dict(WORK[options.work].killed(Path(name), options.kills))}")
+
+
+def service(options: argparse.Namespace) -> None:
+    """Print what a team's service with PostgreSQL keeps, which is killed again and again while clients send."""
+    import test_mounted_intake as mounted
+
+    from postgres_server import postgres_server
+
+    chance, acknowledged, done, end = random.Random(1), dict[bytes, bytes](), 0, time.monotonic() + options.most_seconds
+    with tempfile.TemporaryDirectory(dir=options.folder) as name, postgres_server() as database:
+        folder = Path(name)
+        entry = collectors.added(folder / "data", collectors=("http://127.0.0.1:8080",))
+        (folder / "habits.json").write_bytes(entry.row.envelope)
+        (folder / "service.py").write_text(mounted.block("mount_intake.md"))
+        sent = [collectors.frame(entry, 20, seed=seed) for seed in range(20)]
+        while done < options.kills and time.monotonic() < end:
+            with mounted.service(folder, database) as (client, running):
+                taken = in_a_thread(Acknowledged(client.port, sent, running, chance.uniform(0.02, 0.5)).taken())
+            acknowledged |= taken
+            done += 1
+        kept = mounted.kept(database, entry)
+    lost = len(acknowledged.items() - set(kept))
+    print(f"{done} kills: {len(acknowledged):,} reports acknowledged, {lost} of them lost; {len(kept):,} rows")
+    sys.exit(lost > 0)
+
+
+class Acknowledged(Templates):
+    """Clients of a service that is killed; reports of frames that were answered 202, by id.
+
+    Args:
+        port: of the service.
+        frames: templates of 20 reports.
+        running: the process of the service.
+        seconds: after which it is killed.
+    """
+
+    def __init__(self, port: int, frames: list[bytes], running: "subprocess.Popen[bytes]", seconds: float) -> None:
+        super().__init__(port, frames, clients=4, pause=0.0)
+        self._running, self._seconds, self._taken = running, seconds, dict[bytes, bytes]()
+
+    def next(self) -> bytes:
+        """Return a frame whose reports all have new ids."""
+        frame = bytearray(self._random.choice(self._frames))
+        for start in range(44, len(frame), _ROW):
+            frame[start : start + 16] = os.urandom(16)
+        return bytes(frame)
+
+    def answered(self, client: loads.Client, status: int, seconds: float) -> None:
+        """Note the reports of a frame that was acknowledged."""
+        del seconds
+        if status == 202:
+            rows = [client.sent[start : start + _ROW] for start in range(44, len(client.sent), _ROW)]
+            self._taken |= {row[:16]: row[16:] for row in rows}
+        client.sent = b""
+
+    async def taken(self) -> dict[bytes, bytes]:
+        """Send until the service is killed, and return the reports that it acknowledged."""
+        sending = asyncio.create_task(self.until_ended())
+        await asyncio.sleep(self._seconds)
+        self._running.kill()
+        self.running = False
+        await sending
+        return self._taken
 
 
 def verbs(options: argparse.Namespace) -> None:
@@ -183,7 +250,7 @@ def _parsed() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--work", choices=["verbs", "sealing", "purging", "backup"], default="verbs")
+    parser.add_argument("--work", choices=["verbs", "service", "sealing", "purging", "backup"], default="verbs")
     parser.add_argument("--reports", type=int, default=10_000_000)
     parser.add_argument("--frames", type=int, default=10_000_000)
     parser.add_argument("--requests", type=int, default=100_000)
