@@ -145,7 +145,7 @@ def test_consent_says_how_many_reports_and_what_all_of_them_reveal(browser: Any,
         renewed = page.inner_text("main")
     survey.envelopes["daily"] = first
     assert [one.endswith("protected") for one in marked] == [True, True, False, False]
-    assert "sends at most 10 short reports, one in 1 hour, from" in read
+    assert "sends at most 10 short reports, one in each period of 1 hour, from" in read
     assert "at most 74% sure after your report" in read
     assert "After all your reports under this name, somebody can be at most 99.99…% sure" in read
     assert "all your answers together, at most 10." in read
