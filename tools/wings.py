@@ -29,7 +29,7 @@ CEILINGS: dict[str, int] = {
     "risk": 5_868,
     "surveys": 2_819,
     "device": 2_153,
-    "collector": 4_263,
+    "collector": 4_261,
     "spark": 675,
     "sql": 523,
 }
