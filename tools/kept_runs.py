@@ -102,5 +102,4 @@ def runs_of(known: Mapping[Setting, Found]) -> str:
     """Return a sentence on the number of runs."""
     runs = [found.runs for found in known.values()]
     more = sum(each > min(runs) for each in runs)
-    others = f", and {more:,} up to {max(runs):,}, because a cell was below its goal" if more else ""
-    return f"Each setting has {min(runs):,} runs{others}."
+    return f"Each setting has {min(runs):,} runs" + (f"; {more:,} have up to {max(runs):,}." if more else ".")

@@ -235,6 +235,11 @@ def section(known: Mapping[Setting, Found]) -> tuple[list[str], list[str]]:
     cells, every = cells_of(known), len([*settings()])
     places, kinds = sorted({cell.place for cell in cells}), sorted({cell.kind for cell in cells})
     runs, missed = min(cell.runs for cell in cells), missed_by(cells)
+    below = [
+        f"{', '.join(map(str, cell.setting[1:]))}, {cell.kind} ({cell.found['held']:.1%} of {cell.runs:,} runs)"
+        for cell in cells
+        if cell.is_large and cell.found["held"] < LEAST
+    ]
     lines = [
         "Limits and standard errors where 0.3, 1, 3, 10, 30 and 1,000 reports are expected to tell the truth.",
         "Epsilon is 0.3, 1 and 3. Values are uniform, Zipf, or one for all people; all are protected, or none.",
@@ -243,6 +248,8 @@ def section(known: Mapping[Setting, Found]) -> tuple[list[str], list[str]]:
         f"Of {runs} runs at 95%, fewer than {LEAST:.0%} hold by chance in {below_by_chance(runs):.1%} of the cells.",
         f"Median errors shall be {ERRORS[0]:g} to {ERRORS[1]:g} standard deviations in {ERRORS_HELD:.0%} of the cells.",
         "Of fewer reports limits are everything that is possible, unless a count is binomial.",
+        "Errors of values in clear exceed the deviations where few reports are expected, so that no error is 0.",
+        f"Cells below {LEAST:.0%}: {'; '.join(below) or 'no cell'}.",
         "Made by `tools/measure_limits.py`, seeded.",
         "",
         *table(["mechanism", *COLUMNS], [row(name, [cell for cell in cells if cell.place == name]) for name in places]),
