@@ -7,7 +7,7 @@ import pytest
 
 from discreet import Domain
 from discreet.planning.compare import compare_mechanisms
-from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
+from discreet.planning.curves import LOWER_BOUND, against_epsilon
 from discreet.planning.requirements import Requirements
 
 DOMAIN = Domain(range(40), sensitive=range(12))
@@ -28,7 +28,7 @@ def test_a_curve_per_mechanism_and_the_bound(target: Any) -> None:
     compared = compare_mechanisms(DOMAIN, 1.0, 5000, target=target, **TARGETS[target])
     asked, names = compared.requirements, [one.name for one in compared.candidates]
     bound = [] if target == "distribution" else [LOWER_BOUND]
-    for curves in (against_epsilon(asked), against_users(asked)):
+    for curves in [against_epsilon(asked)]:
         assert [*curves] == [*names, *bound]
         for points in curves.values():
             xs, errors = np.array(points).T

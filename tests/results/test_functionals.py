@@ -90,7 +90,7 @@ def test_results_say_whose_shares_they_are() -> None:
     assert some.about in repr(some.mean([0, 1]))
     assert escape(some.about) in some._repr_html_()
     assert some.to_arrow().schema.metadata == {b"about": some.about.encode()}
-    assert some.plot().to_dict()["title"]["text"][1] == some.about
+    assert some.plot().to_dict()["title"]["text"][0] == some.about
     assert found.where(age="<30").where(sex="f").about.startswith("status, of those with age = <30 and sex = f; about ")
     assert (found.marginal("sex").about, found.about) == ("sex", "")
 

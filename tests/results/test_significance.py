@@ -62,7 +62,9 @@ def test_maps_of_grids() -> None:
     regions = drawn["data"]["values"]
     assert [region["row"] * 7 + region["col"] for region in regions if region.get("sensitive")] == [0]
     assert sum(region["share"] for region in regions) == pytest.approx(found.frequencies[found.frequencies > 0].sum())
-    assert "framed: sensitive" in drawn["title"]["text"]
+    assert drawn["title"]["text"] == ["840 reports, method linear", "Estimated shares of people; framed: sensitive"]
+    assert one["encoding"]["x"]["axis"]["title"] == "longitude, degrees at the centre"
+    assert one["encoding"]["y"]["axis"]["labelExpr"].startswith("format(40.0 + (datum.value + .5) * 0.333")
     with pytest.raises(ParameterError, match=r"map.no-grid"):
         estimate(
             plain := RandomizedResponse(Domain(range(3)), 1.0), plain.obfuscate([0] * 10, random=SeededRandom(2))

@@ -6,7 +6,7 @@ them.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from html import escape
 from io import StringIO
@@ -46,7 +46,9 @@ def _with_head(page: str, chart: Any) -> str:
     text = getattr(chart.title, "text", chart.title)
     words = escape(text if isinstance(text, str) else " ".join(text) if isinstance(text, list) else "")
     viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    return page.replace("<head>", f"<head>\n  <title>{words or 'Chart'}</title>\n  {viewport}", 1)
+    # Wider charts become smaller on a phone.
+    fitted = "<style>.vega-embed :is(canvas, svg.marks) { max-width: 100%; height: auto !important }</style>"
+    return page.replace("<head>", f"<head>\n  <title>{words or 'Chart'}</title>\n  {viewport}\n  {fitted}", 1)
 
 
 def _write(target: Any, text: str) -> None:
@@ -97,7 +99,8 @@ def _self_contained(plain: Any) -> Any:
 
         def __or__(self, other: Any) -> Any:
             """Return a chart with this chart and another one side by side."""
-            return _made_whole(super().__or__(other))
+            beside, axis = super().__or__(other), _axis(self)
+            return _made_whole(beside.resolve_scale(x="shared") if axis and axis == _axis(other) else beside)
 
         def __and__(self, other: Any) -> Any:
             """Return a chart with this chart above another one."""
@@ -105,6 +108,12 @@ def _self_contained(plain: Any) -> Any:
 
     SelfContained.__name__ = SelfContained.__qualname__ = plain.__name__
     return SelfContained
+
+
+def _axis(chart: Any) -> Any:
+    """Return the title of a layered chart's horizontal axis; None for other charts."""
+    layers = getattr(chart, "layer", None)
+    return layers[0]["encoding"]["x"]["title"] if layers else None
 
 
 def records_of(records: Iterable[Mapping[str, Any]]) -> Any:
@@ -119,6 +128,8 @@ COLOURS = {SENSITIVE: "#c2410c", CLEAR: "#1d4ed8"}
 SHAPES = {SENSITIVE: "diamond", CLEAR: "circle"}
 """Marks of sensitive values and others, which also readers without colour vision can distinguish."""
 _ROW_HEIGHT = 15
+_MOST_NUMBERS, _NUMBER_WIDTH = 12, 40
+"""The most rows with the estimate written after the interval, and the width of such a number in pixels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,19 +199,27 @@ def frequency_chart(
         An Altair layer chart.
     """
     alt = optional("altair")
-    base = alt.Chart(records_of(panel.rows))
+    rows = panel.rows
+    base = alt.Chart(records_of(rows))
     label = alt.Axis(labelLimit=420, labelFontSize=10) if names else None
     y = alt.Y("name:N", sort=list(panel.names), title=None, axis=label)
-    x = {"scale": alt.Scale(domain=[0, end or panel.end * 1.02], clamp=True), "title": "share of people"}
+    is_short = len(rows) <= _MOST_NUMBERS
+    domain = [0, (end or panel.end * 1.02) * (1 + is_short * _NUMBER_WIDTH / width)]
+    x = {"scale": alt.Scale(domain=domain, clamp=True), "title": "share of people"}
     ticks = alt.Axis(format="~%", tickCount=6)
     tips = [alt.Tooltip("name:N"), alt.Tooltip("class:N", title="value is")]
-    tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in panel.rows[0] if field not in ("name", "class")]
-    shared = {"y": y, "color": kind_of(alt.Color, COLOURS), "tooltip": tips}
+    tips += [alt.Tooltip(f"{field}:Q", format=".3%") for field in rows[0] if field not in ("name", "class")]
+    shared = {"y": y, "color": kind_of(alt.Color, COLOURS, rows), "tooltip": tips}
     layers = []
     bar = base.mark_rule(strokeWidth=2.5, opacity=0.5)
     layers.append(bar.encode(x=alt.X("lower:Q", axis=ticks, **x), x2="upper:Q", **shared))
     dot = base.mark_point(filled=True, size=40, opacity=1)
-    layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), shape=kind_of(alt.Shape, SHAPES), **shared))
+    layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), shape=kind_of(alt.Shape, SHAPES, rows), **shared))
+    if is_short:
+        number = base.mark_text(align="left", dx=6, fontSize=10, color="#44403c")
+        layers.append(
+            number.encode(x=alt.X("upper:Q", axis=ticks, **x), y=y, text=alt.Text("frequency:Q", format=".1%"))
+        )
     if panel.truth is not None:
         tick = base.mark_tick(color="black", thickness=2, height=11)
         layers.append(tick.encode(x=alt.X("truth:Q", axis=ticks, **x), y=y, tooltip=tips))
@@ -210,11 +229,12 @@ def frequency_chart(
     return alt.layer(*layers, width=width, height=_ROW_HEIGHT * len(panel.names), title=heading)
 
 
-def kind_of(channel: Any, marks: Mapping[str, str]) -> Any:
-    """Return an Altair channel (``Color`` or ``Shape``) that distinguishes sensitive values from others."""
-    alt = optional("altair")
-    legend = alt.Legend(orient="top", direction="horizontal")
-    scale = alt.Scale(domain=list(marks), range=list(marks.values()))
+def kind_of(channel: Any, marks: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Any:
+    """Return an Altair channel (``Color`` or ``Shape``) that distinguishes sensitive values from others in rows."""
+    alt, here = optional("altair"), {row["class"] for row in rows}
+    legend = alt.Legend(orient="top", direction="horizontal", symbolOpacity=1)
+    used = {kind: mark for kind, mark in marks.items() if kind in here}
+    scale = alt.Scale(domain=list(used), range=list(used.values()))
     return channel("class:N", title="value is", scale=scale, legend=legend)
 
 
@@ -260,8 +280,8 @@ def forest_chart(differences: Differences) -> Any:
     names = [row["value"] for row in differences.rows]
     base = alt.Chart(records_of(differences.records))
     y = alt.Y("value:N", sort=names, title=None, axis=alt.Axis(labelLimit=420, labelFontSize=10))
-    x = {"title": "difference of shares", "axis": alt.Axis(format="+~%", tickCount=7)}
-    colour, shape = kind_of(alt.Color, COLOURS), kind_of(alt.Shape, SHAPES)
+    x = {"title": "difference of shares, in percentage points", "axis": alt.Axis(format="+~%", tickCount=7)}
+    colour, shape = (kind_of(*look, differences.records) for look in ((alt.Color, COLOURS), (alt.Shape, SHAPES)))
     fill = alt.condition("datum.excludes == 'yes'", colour, alt.value("white"))
     tips = [alt.Tooltip("value:N"), alt.Tooltip("class:N", title="value is")]
     tips += [alt.Tooltip(f"{name}:Q", format="+.3%") for name in ("difference", "lower", "upper")]
@@ -364,6 +384,8 @@ class Density:
         sensitive: ``(m,)`` booleans; None if all bins are sensitive.
         level: confidence level of each interval.
         logarithmic: whether bins have one width of ln(1 + x).
+        is_smooth: whether neighbouring bins were estimated together.
+        name: the name of the axis of numbers.
     """
 
     title: str
@@ -374,6 +396,8 @@ class Density:
     sensitive: BoolArray | None
     level: float
     logarithmic: bool
+    is_smooth: bool
+    name: str = "value"
 
 
 def _lines(title: str) -> str | list[str]:
@@ -382,8 +406,12 @@ def _lines(title: str) -> str | list[str]:
 
 
 @self_contained
-def density_chart(density: Density) -> Any:
+def density_chart(density: Density, *, width: int = 640) -> Any:
     """Return a chart of a density over an axis of numbers, with a band of intervals and sensitive ranges below.
+
+    Args:
+        density: the contents.
+        width: the width of the plot, in pixels.
 
     Returns:
         An Altair chart.
@@ -403,19 +431,20 @@ def density_chart(density: Density) -> Any:
     rows = [dict(zip(columns, map(float, row), strict=True)) for row in zip(*columns.values(), strict=True)]
     # A step ends where the next one begins, and the last step at the last border.
     data = records_of([*rows, {**rows[-1], "from": ends[1]}])
-    x = alt.X("from:Q", title="value", scale=scale, axis=alt.Axis(tickCount=8, grid=False))
+    x = alt.X("from:Q", title=density.name, scale=scale, axis=alt.Axis(tickCount=8, grid=False))
     base = alt.Chart(data)
     y = alt.Y("low:Q", title=f"share of people per {wide}", axis=alt.Axis(format="%"), stack=None)
     band = base.mark_area(opacity=0.3, interpolate="step-after", color="#4c78a8").encode(x=x, y=y, y2="high:Q")
     line = base.mark_line(interpolate="step-after", color="#1f3b5c", strokeWidth=2).encode(x=x, y="share:Q")
     layers, words = [band, line], f"line: estimate; band: {density.level * 100:g}% interval of each bin"
+    words += "" if density.is_smooth else "; bins vary by chance: method='smooth' draws a curve"
     if density.sensitive is not None:
         marked = [row for row, chosen in zip(rows, density.sensitive.tolist(), strict=True) if chosen]
         rule = alt.Chart(records_of(marked)).mark_rule(color="#ff5a1f", strokeWidth=6)
         layers.append(rule.encode(x=x, x2="to:Q", y=alt.value(300)))
         words += "; orange: sensitive"
     title = alt.TitleParams(_lines(density.title), subtitle=words, anchor="start")
-    return alt.layer(*layers).properties(title=title, width=640, height=300)
+    return alt.layer(*layers).properties(title=title, width=width, height=300)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -427,12 +456,15 @@ class Map:
         places: ``row`` and ``col`` of each region.
         shares: the share of each region; a region without a share stays blank.
         sensitive: ``(regions,)`` booleans: true for a region with a frame; None for no frames.
+        degrees: the least latitude and longitude, and the height and width of a region, in degrees; None for numbers of
+            rows and columns.
     """
 
     title: str
     places: Mapping[str, AnyArray]
     shares: FloatArray
     sensitive: BoolArray | None = None
+    degrees: tuple[float, float, float, float] | None = None
 
     @property
     def regions(self) -> list[dict[str, Any]]:
@@ -454,11 +486,12 @@ def region_chart(regions: Map) -> Any:
         An Altair chart.
     """
     marks = "" if regions.sensitive is None else "; framed: sensitive"
-    return map_chart([regions], title=f"Estimated shares of people{marks}", across=1)
+    title = [regions.title, f"Estimated shares of people{marks}"]
+    return map_chart([replace(regions, title="")], title=title, across=1)
 
 
 @self_contained
-def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
+def map_chart(maps: Sequence[Map], *, title: str | list[str], across: int) -> Any:
     """Return maps in rows, with one colour scale and north at the top.
 
     Returns:
@@ -467,13 +500,23 @@ def map_chart(maps: Sequence[Map], *, title: str, across: int) -> Any:
     alt = optional("altair")
     highest = max(float(panel.shares.max()) for panel in maps)
     colour = alt.Color(
-        "share:Q", title="share", scale=alt.Scale(scheme="viridis", reverse=True, type="sqrt", domain=[0, highest])
+        "share:Q",
+        title="share",
+        scale=alt.Scale(scheme="viridis", reverse=True, type="sqrt", domain=[0, highest]),
+        legend=alt.Legend(format="~%"),
     )
     rows, cols = (list(range(max(int(panel.places[name].max()) for panel in maps) + 1)) for name in ("row", "col"))
     marked: dict[str, Any] = {"ticks": False, "labelAngle": 0}
+    unit, centre = "", "datum.value"
+    if (degrees := maps[0].degrees) is not None:
+        unit, centre = ", degrees at the centre", "format({} + (datum.value + .5) * {}, '.4~g')"
+    lat, lon, height, width = degrees or (0, 0, 1, 1)
+    names = ("longitude", "latitude") if unit else ("column, west to east", "row, south to north")
     west, south = (
-        alt.Axis(title=title, values=steps[::5], **marked)
-        for title, steps in (("column, west to east", cols), ("row, south to north", rows))
+        alt.Axis(
+            title=name + unit, values=steps[:: -(-len(steps) // 6)], labelExpr=centre.format(least, step), **marked
+        )
+        for name, steps, least, step in ((names[0], cols, lon, width), (names[1], rows, lat, height))
     )
     # Frames distinguish regions without colours.
     stroke = alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))

@@ -31,6 +31,8 @@ class Curves:
         mark: the meaning of this line.
         even: whether the vertical axis is linear from 0 to 1 (shares); otherwise it is logarithmic.
         bound: the name of a line that is drawn dashed and without points, because it was not measured.
+        named_beside: whether each line has its name beside its end, and the first line is thick; otherwise there is a
+            legend.
     """
 
     title: str
@@ -47,6 +49,7 @@ class Curves:
     mark: str = ""
     bound: str = ""
     even: bool = False
+    named_beside: bool = False
 
     @classmethod
     def of(
@@ -114,14 +117,6 @@ def _looks(alt: Any, title: str, subtitle: Sequence[str]) -> dict[str, Any]:
     return {"title": heading, "config": alt.Config(view=view, axis=axis, axisX=alt.AxisConfig(labelSeparation=10))}
 
 
-@self_contained
-def curves_beside(panels: Sequence[Curves], title: str, subtitle: Sequence[str]) -> Any:
-    """Return figures of one panel each, side by side, with one legend."""
-    alt = optional("altair")
-    drawn = [_panel(alt, curves, "", curves.columns[0], 400, 360) for curves in panels]
-    return alt.hconcat(*drawn, spacing=30, **_looks(alt, title, subtitle))
-
-
 def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: int) -> Any:
     here = [dict(point) for point in curves.points if (point["row"], point["column"]) == (row, column)]
     base = alt.Chart(records_of([point for point in here if point["line"] != curves.bound]))
@@ -143,9 +138,22 @@ def _panel(alt: Any, curves: Curves, row: str, column: str, width: int, height: 
         ),
         *([least.mark_line(strokeDash=[6, 4], strokeWidth=1.8).encode(x=x, y=y, color=_colour(alt, curves))] * bounded),
         *_lines_across(alt, curves, row, here),
+        *([_names(alt, curves, here, height)] if curves.named_beside else []),
     ]
     named = column if not row else f"{column}; {row}" if column else row
     return alt.layer(*layers, width=width, height=height, title=alt.TitleParams(named, fontSize=12))
+
+
+def _names(alt: Any, curves: Curves, here: Sequence[Mapping[str, Any]], height: int) -> Any:
+    """Return the names of the lines beside their ends, as far apart as letters are high."""
+    (low, high), below = curves.span, 0.0
+    ends = {point["line"]: point for point in here}
+    rows = []
+    for point in sorted(ends.values(), key=lambda point: point["y"]):
+        below = max(point["y"], below * (high / low) ** (13 / height))
+        rows.append({**point, "y": below})
+    text = alt.Chart(records_of(rows)).mark_text(align="left", dx=8, fontSize=11, clip=False)
+    return text.encode(x="x:Q", y="y:Q", text="line:N", color=_colour(alt, curves))
 
 
 def _lines_across(alt: Any, curves: Curves, row: str, here: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -167,7 +175,8 @@ def _colour(alt: Any, curves: Curves) -> Any:
     palette = cycle(COLOURS)
     colours = [_BOUND if name == curves.bound else next(palette) for name in curves.lines]
     colours = [*colours, _BASELINE][: len(names)]
-    legend = alt.Legend(orient="top", title=None, symbolOpacity=1, labelLimit=0, columnPadding=36)
+    look = {"orient": "top", "title": None, "symbolOpacity": 1, "labelLimit": 0, "columnPadding": 36}
+    legend = None if curves.named_beside else alt.Legend(**look)
     return alt.Color("line:N", scale=alt.Scale(domain=names, range=colours), legend=legend)
 
 

@@ -9,7 +9,9 @@ from discreet.core.domain import Domain, checked_domain
 from discreet.core.result_table import ResultColumn, ResultTable, TabularResult, text_column
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Windows
+from discreet.pictures.curves import Curves, curve_chart
 from discreet.planning.candidates import Candidate, candidate, eligible_mechanisms, least_error
+from discreet.planning.curves import LOWER_BOUND, against_epsilon, joined
 from discreet.planning.requirements import PlanningOptions, Requirements
 
 # Errors within this ratio are equal up to rounding.
@@ -124,6 +126,30 @@ class MechanismComparison(TabularResult):
     def table(self) -> ResultTable:
         """Return a table with a row per mechanism: errors of the linear estimate, bytes, seconds."""
         return ResultTable(self.heading, self._columns(self.candidates))
+
+    def plot(self) -> Any:
+        """Return an Altair chart of the errors against epsilon, with the name of each line beside it.
+
+        Raises:
+            MissingExtraError: if Altair is missing.
+        """
+        wanted, known = self.requirements, self.least_possible is not None
+        curves = Curves.of(
+            "epsilon (nats)",
+            "root mean squared error (share of people)",
+            joined(against_epsilon(wanted), self.best.name),
+            title=f"{wanted.domain.size_text}, {wanted.people}",
+            subtitle=[
+                f"Error of the linear estimate, all values together, {wanted.where}.",
+                "Dashed: the least error of any mechanism." if known else "The least possible error is not known here.",
+                "Four times the users halve every error.",
+            ],
+            marks={"": wanted.epsilon},
+            mark="asked",
+            bound=LOWER_BOUND if known else "",
+            named_beside=True,
+        )
+        return curve_chart(curves, width=330, height=330)
 
     def _columns(self, rows: Sequence[Candidate]) -> list[ResultColumn]:
         wanted, worst = self.requirements, self.requirements.target == "worst-case"

@@ -1,21 +1,22 @@
-"""Curves of expected errors by epsilon and by number of users, for plots of a comparison."""
+"""Curves of expected errors by epsilon, for the chart of a comparison."""
 
 from collections.abc import Iterable
 from dataclasses import replace
-from math import sqrt
+from math import log, sqrt
 
 import numpy as np
 
 from discreet.mechanisms import BlockMechanism
 from discreet.planning.candidates import eligible_mechanisms, expected_mse, fits, least_error
-from discreet.planning.requirements import COUNTED, Requirements
+from discreet.planning.requirements import Requirements
 
 LOWER_BOUND = "lower bound"
 _EPSILONS = np.geomspace(0.1, 10, 41)
-_FACTORS = np.geomspace(0.1, 10, 17)
+_SAME = 0.02
+"""Curves are drawn as one if the logarithms of their errors differ by less."""
 
 Curves = dict[str, list[tuple[float, float]]]
-"""Points (epsilon or number of users, root mean squared error), ascending, by mechanism; the lower bound last."""
+"""Points (epsilon, root mean squared error), ascending, by mechanism; the lower bound last."""
 
 
 def against_epsilon(requirements: Requirements) -> Curves:
@@ -36,22 +37,31 @@ def against_epsilon(requirements: Requirements) -> Curves:
     return _ordered(curves)
 
 
-def against_users(requirements: Requirements) -> Curves:
-    """Return curves as `against_epsilon` does, for a tenth of the number of users to ten times this number.
+def joined(curves: Curves, first: str) -> Curves:
+    """Join the curves of mechanisms that nowhere differ by more than 2%, and return at most four, and the lower bound.
+
+    Args:
+        curves: the curves of all mechanisms.
+        first: the recommended mechanism. Its curve comes first, and its name has a note.
 
     Example:
-        >>> import discreet as dc
-        >>> curves = against_users(Requirements(dc.Domain(range(4), sensitive=[0]), 1.0, 1000))
-        >>> curves["rr"][0][0], curves["rr"][-1][0]
-        (100, 10000)
+        >>> curves = {"a": [(1.0, 2.0)], "b": [(1.0, 2.01)], "c": [(1.0, 1.0)], LOWER_BOUND: [(1.0, 1.0)]}
+        >>> list(joined(curves, "b"))
+        ['b (recommended) / a', 'c', 'lower bound']
     """
-    curves: Curves = {}
-    # The mechanisms are the same for all numbers of users; they are not tuned again.
-    fitting = _fitting(requirements)
-    users = {max(round((requirements.users or COUNTED) * factor), 1) for factor in _FACTORS.tolist()}
-    for count in sorted(users):
-        _add(curves, count, replace(requirements, users=count), fitting)
-    return _ordered(curves)
+    groups: dict[str, list[str]] = {}
+    bound = {LOWER_BOUND: curves[LOWER_BOUND]} if LOWER_BOUND in curves else {}
+    for name in sorted(
+        curves.keys() - bound, key=lambda name: (name != first, curves[name][len(curves[name]) // 2][1])
+    ):
+        like = next((leader for leader in groups if _coincide(curves[leader], curves[name])), name)
+        groups.setdefault(like, []).append(name if name != first else f"{name} (recommended)")
+    return {" / ".join(groups[leader][:3]): curves[leader] for leader in [*groups][:4]} | bound
+
+
+def _coincide(left: list[tuple[float, float]], right: list[tuple[float, float]]) -> bool:
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(x == at and abs(log(y / error)) < _SAME for (x, y), (at, error) in pairs)
 
 
 def _fitting(requirements: Requirements) -> list[tuple[str, BlockMechanism]]:

@@ -159,6 +159,14 @@ class Requirements:
         return COUNTED if self.users is None else self.reports
 
     @property
+    def where(self) -> str:
+        """The people whose errors are compared, as the end of a sentence."""
+        if self.target == "worst-case":
+            return "for the worst distribution"
+        how = "for the given distribution" if self.p is not None else "spread evenly"
+        return f"{self.mass:.1%} of the people with a sensitive value, {how}"
+
+    @property
     def people(self) -> str:
         """The number of users as text, with the number of reports of each user if users send several reports."""
         each = f", {self.reports_per_user} reports each" if self.reports_per_user > 1 else ""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
-from discreet.core.checks import checked_between, checked_level, checked_whole
+from discreet.core.checks import checked_between, checked_choice, checked_level, checked_whole
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import CellPartition
 from discreet.core.labels.spaces import INTEGERS, NUMBERS
@@ -708,7 +708,15 @@ class Estimate(TabularResult):
         ]
 
     def plot(
-        self, level: float = DEFAULT_LEVEL, *, simultaneous: bool = False, truth: Any = None, largest: int = 40
+        self,
+        level: float = DEFAULT_LEVEL,
+        *,
+        simultaneous: bool = False,
+        truth: Any = None,
+        largest: int = 40,
+        title: str = "",
+        order: str = "",
+        width: int = 520,
     ) -> Any:
         """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
 
@@ -719,16 +727,31 @@ class Estimate(TabularResult):
             simultaneous: as for `interval`.
             truth: ``(|X|,)`` true frequencies to be drawn too, if they are known.
             largest: number of values to draw, the most frequent ones; intervals are valid for this selection.
+            title: the name of the variable, for the first line of the title; by default `about`.
+            order: ``"share"`` for the most frequent value first, ``"domain"`` for the order of the domain; by default
+                the order of the domain if all values are drawn.
+            width: the width of the plot, in pixels.
+
+        Raises:
+            ParameterError: if an argument is not usable.
+            MissingExtraError: if Altair is missing.
         """
-        title = f"Estimated shares: {self.n:,} reports, method {self.method}" + self._noted("\n")
-        space = self.domain.numbers
+        checked_choice("order", order, ("", "share", "domain"))
+        name, facts = title or self.about, f"Estimated shares: {self.n:,} reports, method {self.method}"
+        lines, space = f"{name}\n{facts}" if name else facts, self.domain.numbers
         if space is not None and truth is None:
             low, high = self.interval(level, simultaneous)
+            drawn = (space.borders, self.frequencies, low, high)
             sensitive = self.domain.sensitive if self.domain.clear_count else None
-            curved = space.scale == "log1p"
-            return density_chart(Density(title, space.borders, self.frequencies, low, high, sensitive, level, curved))
+            density = Density(
+                lines, *drawn, sensitive, level, space.scale == "log1p", self.method == "smooth", name or "value"
+            )
+            return density_chart(density, width=width)
         codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
-        return frequency_chart(self.panel(title, codes, level=level, simultaneous=simultaneous, truth=truth))
+        if order:
+            codes = codes[np.argsort(codes if order == "domain" else -self.frequencies[codes], kind="stable")]
+        panel = self.panel(lines, codes, level=level, simultaneous=simultaneous, truth=truth)
+        return frequency_chart(panel, width=width)
 
     def map(self) -> Any:
         """Return an Altair map of the shares, for the domain of a grid; sensitive regions are framed.
@@ -737,11 +760,13 @@ class Estimate(TabularResult):
             ParameterError: if the domain is no grid.
             MissingExtraError: if Altair is missing.
         """
-        if self.domain.grid_cells is None:
+        if (grid := self.domain.grid_cells) is None:
             raise ParameterError("map.no-grid", domain=self.domain)
         sensitive = self.domain.sensitive if self.domain.clear_count else None
-        title = f"{self.method}, n={self.n:,}{self._noted('; ')}"
-        return region_chart(Map(title, self.domain.table(), self.frequencies, sensitive))
+        title = f"{self.n:,} reports, method {self.method}{self._noted('; ')}"
+        (south, north), (west, east) = grid.lat, grid.lon
+        degrees = south, west, (north - south) / grid.rows, (east - west) / grid.cols
+        return region_chart(Map(title, self.domain.table(), self.frequencies, sensitive, degrees))
 
     def largest(self, count: int, truth: Any = None) -> IntArray:
         """Return the codes of the ``count`` most frequent values in descending order, by ``truth`` if it is passed."""

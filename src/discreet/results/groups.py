@@ -193,13 +193,14 @@ class GroupedEstimate(TabularResult):
         named |= {"n": np.repeat(list(self.sizes.values()), rows), **whole}
         return ResultTable("Estimates by group", [ResultColumn(name, column) for name, column in named.items()])
 
-    def plot(self, level: float = DEFAULT_LEVEL, *, largest: int = 12, groups: int = 12) -> Any:
+    def plot(self, level: float = DEFAULT_LEVEL, *, largest: int = 12, groups: int = 12, title: str = "") -> Any:
         """Return an Altair chart with a panel for each group, all on one axis; sensitive values are marked.
 
         Args:
             level: confidence of the intervals.
             largest: number of values to draw, the most frequent ones among everybody.
             groups: number of groups to draw, the ones with most reports.
+            title: the name of the variable, for the title; by default the attribute, if it is known.
         """
         codes = self.overall.chosen(largest)
         largest_groups = set(self.largest(groups))
@@ -209,8 +210,8 @@ class GroupedEstimate(TabularResult):
             for label in chosen
         ]
         method = self.estimates[chosen[0]].method
-        title = f"Estimated shares by group: {self.overall.n:,} reports, method {method}, {level * 100:g}% intervals"
-        return small_multiples(panels, title)
+        facts = f"Estimated shares by group: {self.overall.n:,} reports, method {method}, {level * 100:g}% intervals"
+        return small_multiples(panels, ": ".join(filter(None, [title or self.overall.about, facts])))
 
 
 def spelled(label: Any) -> str:

@@ -162,7 +162,7 @@ class _Outputs(PlanFile):
     """Options for the files of the plan and the picture."""
 
     plot: Path | None = option(
-        "--plot", type=options.PICTURE, help=f"File for a picture of errors by epsilon and users: {any_of(PICTURES)}."
+        "--plot", type=options.PICTURE, help=f"File for a picture of errors by epsilon: {any_of(PICTURES)}."
     )
 
     def write_all(self, source: Path, mechanism: BlockMechanism, chart: Callable[[], Any]) -> list[str]:
@@ -219,7 +219,7 @@ def plan(
         **limits.given(),
     )
     sight = precision.sight(comparison.best.mechanism, choice.get("p"))
-    files = out.write_all(domain, comparison.best.mechanism, lambda: views.comparison_chart(comparison))
+    files = out.write_all(domain, comparison.best.mechanism, comparison.plot)
     alike, named = alike_in({"": values})
     parts = chain(views.comparison_parts(comparison), sight.values(), alike, files)
     show(views.comparison_record(comparison) | sight | named, parts)

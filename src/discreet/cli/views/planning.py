@@ -7,11 +7,8 @@ from typing import Any
 from discreet.cli.output import built_ins, record_of
 from discreet.core.guarantee import odds_sentence
 from discreet.core.result_table import ResultTable
-from discreet.pictures.curves import Curves, curves_beside
 from discreet.planning.compare import MechanismComparison
-from discreet.planning.curves import LOWER_BOUND, against_epsilon, against_users
 from discreet.planning.numbers import NumberPlan
-from discreet.planning.requirements import COUNTED
 
 
 def law_of(option: Any) -> Any:
@@ -47,7 +44,7 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
     """Yield the requirements, the table of the smallest errors, the recommendation and the notes."""
     wanted = comparison.requirements
     yield comparison.heading
-    yield replace(comparison.view(_MOST_ROWS), title=f"Least errors first, {_where(comparison)}")
+    yield replace(comparison.view(_MOST_ROWS), title=f"Least errors first, {wanted.where}")
     why = f"smallest report within {wanted.within * 100:g}% of the least error" if wanted.within else "least error"
     bound = " / bound: MSE over the least possible." if comparison.least_possible is not None else ""
     yield (
@@ -63,34 +60,6 @@ def comparison_parts(comparison: MechanismComparison) -> Iterator[str | ResultTa
             f"Each report has epsilon = {wanted.epsilon_each:g} and fresh noise. The errors are those of "
             f"{wanted.reports:,} independent values, over people and over time."
         )
-
-
-def comparison_chart(comparison: MechanismComparison) -> Any:
-    """Return the chart of the errors against epsilon and against the number of users."""
-    wanted, error = comparison.requirements, "root mean squared error (share of people)"
-    known = comparison.least_possible is not None
-    about: dict[str, Any] = {"mark": "asked", "bound": LOWER_BOUND if known else ""}
-    of = f"epsilon = {wanted.epsilon:g}, reports of each: {wanted.reports_per_user}"
-    asked = {"": wanted.epsilon}, {"": float(wanted.users or COUNTED)}
-    panels = [
-        Curves.of("epsilon (nats)", error, against_epsilon(wanted), wanted.people, marks=asked[0], **about),
-        Curves.of("users (people)", error, against_users(wanted), of, marks=asked[1], **about),
-    ]
-    lines = [
-        f"Error of the linear estimate, all values together, {_where(comparison)}.",
-        "Dashed: the least error of any mechanism." if known else "The least possible error is not known here.",
-        "Dotted: the epsilon and the number of users that you asked for.",
-    ]
-    title = f"{wanted.domain.size:,} values, {wanted.domain.sensitive_count:,} sensitive"
-    return curves_beside(panels, title, lines)
-
-
-def _where(comparison: MechanismComparison) -> str:
-    wanted = comparison.requirements
-    if wanted.target == "worst-case":
-        return "for the worst distribution"
-    how = "for the given distribution" if wanted.p is not None else "spread evenly"
-    return f"{wanted.mass:.1%} of the people with a sensitive value, {how}"
 
 
 def number_record(plan: NumberPlan) -> dict[str, Any]:
