@@ -14,6 +14,7 @@ Example:
 from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, or_noise, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
+from discreet.errors import ParameterError
 from discreet.mechanisms.block_law import BlockCounts, BlockLaw, Counting, IndexedLaw, ValueCounts
 from discreet.mechanisms.evidence import MemberLists, Membership, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, LawMechanism, sensitive_size
@@ -40,6 +41,7 @@ __all__ = [
     "LawMechanism",
     "MemberLists",
     "Membership",
+    "ParameterError",
     "RandomSource",
     "ValueCounts",
     "WholeAlphabet",

@@ -46,8 +46,10 @@ def test_obfuscating_and_estimating_files_wakes_no_compiler_and_no_pandas(tmp_pa
     """Each would take longer to start than a million reports do; limits of small counts need SciPy."""
     (tmp_path / "plan.toml").write_text('epsilon = 1.0\n[domain]\nrange = [0, 9]\n[mechanism]\nname = "unary"\n')
     pq.write_table(pa.table({"x": list(range(9)) * 9999}), tmp_path / "v.parquet")
+    (tmp_path / "quoted.csv").write_text('"x"\n"1"\n"2"\n')
     for arguments in (
         ["obfuscate", "plan.toml", "v.parquet", "-o", "r.parquet"],
+        ["obfuscate", "plan.toml", "quoted.csv", "-o", "quoted.parquet"],
         ["estimate", "plan.toml", "r.parquet"],
     ):
         code = f"import os; os.chdir({str(tmp_path)!r}); from discreet.cli import main; main({arguments!r})"

@@ -76,3 +76,48 @@ def test_reports_become_frames_or_name_the_way() -> None:
     reports: Any = mechanism.obfuscate(["a", "b"], random=dc.SeededRandom(1))
     assert "to_arrow().to_pandas()" in refused(DataError, lambda: pd.DataFrame(reports))
     assert pl.DataFrame(reports).height == len(reports.to_arrow().to_pandas()) == 2
+
+
+def test_names_of_other_libraries_lead_to_the_names_here() -> None:
+    mechanism: Any = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
+    reports: Any = mechanism.obfuscate(["a", "b"], random=dc.SeededRandom(1))
+    estimate: Any = dc.estimate(mechanism, reports)
+    for attempt, use in (
+        (lambda: mechanism.fit_transform, "obfuscate"),
+        (lambda: reports.to_parquet, "write_reports"),
+        (lambda: estimate.to_dict, "to_pandas"),
+        (lambda: mechanism.guarantee.epsilon, "promised"),
+    ):
+        with pytest.raises(AttributeError, match=rf"has no attribute .*\. Use .*{use}"):
+            attempt()
+    with pytest.raises(AttributeError, match=r"^'Estimate' has no attribute 'frequencie'$") as caught:
+        _ = estimate.frequencie
+    assert (caught.value.name, caught.value.obj) == ("frequencie", estimate)
+    assert "estimate_groups" in refused(ParameterError, lambda: dc.estimate(mechanism, reports, by=["x", "y"]))
+
+
+def test_a_property_that_fails_says_why() -> None:
+    class Broken(dc.RandomizedResponse):
+        @property
+        def largest(self) -> int:
+            return self.domain.nothing  # type: ignore[attr-defined]
+
+    with pytest.raises(AttributeError, match="'nothing'"):
+        _ = Broken(dc.Domain(["a", "b"]), 1.0).largest
+
+
+@each(
+    "column, labels",
+    [
+        (["no", "yes", "no", None], ["no", "yes"]),
+        (pd.Series([True, False, True]), ["false", "true"]),
+        (pd.Series([3, 1, 3]), [1, 3]),
+        (pl.DataFrame({"x": ["b", "a"]}), ["a", "b"]),
+        (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
+    ],
+)
+def test_a_domain_of_the_values_of_a_column(column: Any, labels: list[Any]) -> None:
+    assert dc.Domain.from_column(column).labels == labels
+    assert dc.Domain.from_column(column, sensitive=[labels[0]]).sensitive_count == 1
+    refused(DataError, lambda: dc.Domain.from_column([0.5, 1.5]))
+    assert "Domain.from_column" in refused(ParameterError, lambda: dc.Domain(["a", "a"]))

@@ -84,8 +84,8 @@ def test_a_limit_on_files_is_one_sentence(size: int, tmp_path: Path) -> None:
     out, sentence = full.communicate(timeout=120)
     assert (full.returncode, out) == (2, ""), sentence
     assert sentence == (
-        f"Error: There is no room left in {tmp_path} for temporary files. Delete some files, or name another folder. "
-        "[temporary.no-room]\n"
+        f"Error: There is no room left in {tmp_path} for temporary files. Delete some files, or name another folder "
+        "in the environment variable TMPDIR. [temporary.no-room]\n"
     )
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.parquet", "plan.toml"]
 

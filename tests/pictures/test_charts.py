@@ -38,7 +38,7 @@ def test_the_variable_stands_in_the_title() -> None:
 def test_values_have_the_order_that_is_asked() -> None:
     found = estimate()
     assert found.frequencies.argsort()[::-1].tolist() == [2, 1, 0]
-    for order, expected in {"": LABELS, "domain": LABELS, "share": LABELS[::-1]}.items():
+    for order, expected in {None: LABELS, "domain": LABELS, "share": LABELS[::-1]}.items():
         assert layers(found.plot(order=order))[0]["encoding"]["y"]["sort"] == expected
     truth = np.array([0.5, 0.3, 0.2])
     assert layers(found.plot(order="share", largest=2, truth=truth))[0]["encoding"]["y"]["sort"] == ["weekly", "never"]

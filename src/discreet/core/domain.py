@@ -376,12 +376,30 @@ class Domain:
         return domain
 
     @classmethod
+    def from_column(cls, column: Any, **more: Any) -> Self:
+        """Make a domain of the different values of a column, in ascending order.
+
+        The labels become public. So take them from a column whose values are known anyway, or list them yourself.
+
+        Args:
+            column: text, booleans, dates or whole numbers. Missing texts are omitted.
+            more: by name, as for `Domain`.
+
+        Example:
+            >>> Domain.from_column(["no", "yes", "no", None], sensitive=["yes"]).labels
+            ['no', 'yes']
+        """
+        with suppress(DataError):
+            return cls(sorted(set(columns.text(column).drop_null().to_pylist())), **more)
+        return cls(sorted(set(columns.integers(column, whole=True).tolist())), **more)
+
+    @classmethod
     def number(
         cls,
         low: float,
         high: float,
-        *,
         bins: int = 256,
+        *,
         scale: str = "linear",
         clip: bool = False,
         sensitive: Any = None,

@@ -5,12 +5,15 @@ and lower bounds are rounded down. Both start from the shortest decimal number t
 not from 0.1000000000000000055. There is no other tolerance: a number slightly above 1 is never printed as 1.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from math import ceil, exp, inf, nextafter
+from typing import ClassVar
 
 from discreet.core.domain import Domain
+from discreet.core.other_names import OtherNames
 from discreet.core.random import WORD_RANGE
 from discreet.core.result_table import ResultTable
 
@@ -136,7 +139,7 @@ def posterior_of_1_percent(ratio: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarantee:
+class Guarantee(OtherNames):
     """The guarantee of a mechanism: its notion, its promise and its realised epsilon.
 
     Attributes:
@@ -153,6 +156,8 @@ class Guarantee:
         >>> guarantee.notion, guarantee.promised, round(guarantee.realised, 9)
         ('LDP', 1.0, 1.0)
     """
+
+    other_names: ClassVar[Mapping[str, str]] = {"epsilon": "promised, or realised for the epsilon of the sampler"}
 
     notion: str
     domain: Domain

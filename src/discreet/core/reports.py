@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import MappingProxyType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -18,6 +18,7 @@ from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
 from discreet.core.batches import NamedBatch, batch_facts, merged, new_batches
 from discreet.core.checks import is_whole, quoted
 from discreet.core.columns import marks
+from discreet.core.other_names import OtherNames
 from discreet.errors import DataError, MismatchError, ParameterError
 from discreet.kernels.row_order import row_order
 
@@ -97,7 +98,7 @@ def smallest_unsigned(bound: int) -> np.dtype[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Reports:
+class Reports(OtherNames):
     """A batch of reports of one mechanism, in columns; row i is the report on the i-th value.
 
     Attributes:
@@ -125,6 +126,13 @@ class Reports:
         >>> (monday + tuesday).to_arrow().column_names
         ['symbol']
     """
+
+    other_names: ClassVar[Mapping[str, str]] = {
+        "to_pandas": "to_arrow().to_pandas()",
+        "to_polars": "polars.DataFrame(reports)",
+        **dict.fromkeys(["save", "to_csv", "to_parquet", "write"], "discreet.write_reports(file, mechanism, reports)"),
+        "estimate": "discreet.estimate(mechanism, reports)",
+    }
 
     fingerprint: str
     n: int

@@ -17,11 +17,12 @@ from dataclasses import dataclass, replace
 from html import escape
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
 from discreet.arrays import AnyArray, IntArray
+from discreet.core.other_names import OtherNames
 from discreet.extras import optional
 
 Cells = list[list[str]]
@@ -185,7 +186,7 @@ def number_of(count: int, noun: str, nouns: str = "") -> str:
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
 
 
-class TabularResult:
+class TabularResult(OtherNames):
     """A result that can be shown as a table in Python and notebooks, and converted for libraries and files.
 
     All conversions take the arguments of `table`.
@@ -195,6 +196,15 @@ class TabularResult:
     """
 
     about: str = ""
+    other_names: ClassVar[Mapping[str, str]] = {
+        "to_dict": "to_pandas().to_dict(), or table().records() for a dictionary of each row",
+        "to_frame": "to_pandas or to_polars",
+        "loc": "[value] for one value, or to_pandas().loc",
+        "conf_int": "interval",
+        "confidence_interval": "interval",
+        "std_err": "standard_errors",
+        "shares": "frequencies",
+    }
 
     __slots__ = ()
 

@@ -29,6 +29,7 @@ Progress = Callable[[float, float], None]
 
 # Default largest distances of the log-likelihood from its maximum: per report, and over all reports. A tenth of a nat
 # is little compared with the half nat per value that noise costs.
+_OTHER_FUNCTIONS = dict.fromkeys(["by", "groups"], "; for groups, use discreet.estimate_groups")
 _MISSING_PER_REPORT = 1e-4
 _MISSING = 0.1
 
@@ -88,7 +89,7 @@ class Method(Generic[Result]):
                 names=", ".join(idle),
                 name=self.name,
                 takes=takes,
-                meant=suggestion(idle[0], known),
+                meant=_OTHER_FUNCTIONS.get(idle[0]) or suggestion(idle[0], known),
             )
         return {name: known[name].check(name, option) for name, option in options.items()}
 

@@ -6,7 +6,7 @@ make them.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +20,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.columns import integers
 from discreet.core.domain import Domain
 from discreet.core.guarantee import Guarantee
+from discreet.core.other_names import OtherNames
 from discreet.core.random import RandomSource, checked_source
 from discreet.core.reports import Blocks, Column, Reports, check_same_plan, is_plain, report_columns
 from discreet.core.tally import Tally
@@ -171,7 +172,7 @@ class Decoder(ABC):
         """
 
 
-class Mechanism(ABC):
+class Mechanism(OtherNames, ABC):
     """A mechanism turns true values into private reports, counts the reports, and has a decoder for estimates.
 
     Attributes:
@@ -189,6 +190,10 @@ class Mechanism(ABC):
         (True, 'rr')
     """
 
+    other_names: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(["fit_transform", "perturb", "privatize", "randomize", "transform"], "obfuscate"),
+        **dict.fromkeys(["save", "to_toml"], "discreet.Plan.of(mechanism).save(file)"),
+    }
     name: ClassVar[str]
     is_explicit: ClassVar[bool] = False
     of_neighbours: ClassVar[bool] = False

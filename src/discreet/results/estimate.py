@@ -715,7 +715,7 @@ class Estimate(TabularResult):
         truth: Any = None,
         largest: int = 40,
         title: str = "",
-        order: str = "",
+        order: str | None = None,
         width: int = 520,
     ) -> Any:
         """Return an Altair chart of frequencies with their intervals; sensitive values are marked.
@@ -736,7 +736,6 @@ class Estimate(TabularResult):
             ParameterError: if an argument is not usable.
             MissingExtraError: if Altair is missing.
         """
-        checked_choice("order", order, ("", "share", "domain"))
         name, facts = title or self.about, f"Estimated shares: {self.n:,} reports, method {self.method}"
         lines, space = f"{name}\n{facts}" if name else facts, self.domain.numbers
         if space is not None and truth is None:
@@ -748,7 +747,8 @@ class Estimate(TabularResult):
             )
             return density_chart(density, width=width)
         codes = self.chosen(largest) if truth is None else self.largest(largest, truth)
-        if order:
+        if order is not None:
+            checked_choice("order", order, ("share", "domain"))
             codes = codes[np.argsort(codes if order == "domain" else -self.frequencies[codes], kind="stable")]
         panel = self.panel(lines, codes, level=level, simultaneous=simultaneous, truth=truth)
         return frequency_chart(panel, width=width)

@@ -204,7 +204,7 @@ def without_empty(column: Any) -> Any:
     """Return a plain column of text with nulls instead of empty cells; any other column unchanged."""
     import pyarrow.compute as pc
 
-    return _without(column, pc.equal(pc.binary_length(column), 0)) if is_textual(column.type) else column
+    return _without(column, pc.invert(pc.binary_length(column).cast(pa.bool_()))) if is_textual(column.type) else column
 
 
 def _without(column: Any, gone: Any) -> Any:
