@@ -139,7 +139,7 @@ lock:
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet requirements/build.in -o requirements/build.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra fast --extra plot pyproject.toml -o requirements/run.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra serve pyproject.toml -o requirements/serve.txt
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra dev pyproject.toml -o requirements/dev.txt
+	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --all-extras --group dev pyproject.toml -o requirements/dev.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet --extra plot --extra pandas --extra polars --extra serve -c requirements/build.txt -c requirements/dev.txt requirements/docs.in pyproject.toml -o requirements/docs.txt
 	uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet -c requirements/dev.txt requirements/mutants.in -o requirements/mutants.txt
 	for peer in $(PEERS); do uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-strip-extras --quiet \

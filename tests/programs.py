@@ -55,7 +55,7 @@ def packaged(name: str) -> None:
     """Skip a test where a package of the extra ``dev`` is missing, or fail it in CI; see `program`."""
     if find_spec(name) is not None:
         return
-    missing = f"the package {name} is missing; install the extra dev again"
+    missing = f"the package {name} is missing; run `make .venv/dev` again"
     if os.environ.get("CI"):
         pytest.fail(f"{missing}, because CI runs every test.", pytrace=False)
     pytest.skip(f"{missing}.")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = SETTINGS["project"]
 LOCKED = sorted((ROOT / "requirements").glob("*.txt")) + sorted((ROOT / "bench" / "peers").glob("*.txt"))
 
 
@@ -30,7 +31,8 @@ def test_what_is_locked_covers_what_is_needed() -> None:
         file.stem: set(re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==", file.read_text(), flags=re.MULTILINE))
         for file in LOCKED
     }
-    for group, names in {"run": ("fast", "plot"), "dev": ("fast", "plot", "pandas", "polars", "spark", "dev")}.items():
-        extras = [need for name in names for need in PROJECT["optional-dependencies"][name]]
+    needs = PROJECT["optional-dependencies"] | SETTINGS["dependency-groups"]
+    for group, names in {"run": ("fast", "plot"), "dev": needs}.items():
+        extras = [need for name in names for need in needs[name]]
         wanted = {re.match(r"[\w-]+", need)[0] for need in (*PROJECT["dependencies"], *extras)} - {"discreet"}
         assert not wanted - pinned[group]
