@@ -25,7 +25,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 24_871,
+    CORE: 24_978,
     "risk": 5_868,
     "surveys": 2_819,
     "device": 2_153,

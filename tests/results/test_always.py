@@ -132,7 +132,7 @@ def test_every_method_and_every_group_has_them_and_says_so() -> None:
     for method in ("mle", "norm-sub", "threshold"):
         found = dc.estimate(mechanism, reports, method=method, limits="always")
         assert np.array_equal(found.interval(), linear.interval())
-        assert "at all looks" in found.remark
+        assert "for all looks" in found.remark
     grouped = dc.estimate_groups(mechanism, reports, ["n"] * 500 + ["s"] * 500, limits="always")
     assert all(each.uncertainty.always for each in grouped.values())
     table = linear.interval(simultaneous=True)
