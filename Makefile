@@ -81,7 +81,7 @@ bench: $(VENV)/dev $(PEERS:%=.venv-peers/%.ready)
 KILLS ?= 100
 chaos: $(VENV)/dev
 	$(BIN)/python tools/measure_collector.py kills --kills $(KILLS)
-	for work in sealing purging backup; do \
+	for work in sealing purging backup service; do \
 		$(BIN)/python tools/measure_collector.py kills --work $$work --kills $$(($(KILLS) / 10)) || exit 1; done
 	$(BIN)/python -m pytest -n 0 tests/collector/test_collector_faults.py tests/collector/test_clock.py
 
