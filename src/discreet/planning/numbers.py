@@ -4,7 +4,7 @@ Mechanisms for labels are compared by the errors of single values. Windows repor
 bins are noisy, and their errors are not a good comparison.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
 from typing import Any, cast
@@ -115,15 +115,15 @@ class NumberPlan(TabularResult):
     @cached_property
     def expected(self) -> Estimate:
         """The estimate from the expected number of reports with each window."""
-        outputs = self.p @ self.mechanism.decoder.matrix
-        return self._estimated(np.rint(self.users * outputs).astype(np.int64))
+        return self._estimated(np.rint(self.users * (self.p @ self.mechanism.decoder.matrix)).astype(np.int64))
 
     @cached_property
     def quantile_errors(self) -> FloatArray:
         """``(3,)`` standard errors of three quantiles, from the mean lengths of simulated 95% intervals."""
         outputs = self.p @ self.mechanism.decoder.matrix
         drawn = np.random.default_rng(_SEED).multinomial(self.users, outputs / outputs.sum(), _SIMULATED)
-        ends = [[each.quantile(share).interval(_LEVEL) for share in _SHARES] for each in map(self._estimated, drawn)]
+        medians = map(Estimate.median, map(self._estimated, drawn))
+        ends = [[replace(each, share=share).interval(_LEVEL) for share in _SHARES] for each in medians]
         return np.asarray(np.diff(ends, axis=2).mean(axis=0)[:, 0] / (2 * z_quantile((1 - _LEVEL) / 2)))
 
     def table(self) -> ResultTable:
