@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from discreet.collector.access import Rates
 from discreet.collector.settings import Settings, load_settings
 from discreet.collector.verbs.parameters import spelled_key
 from discreet.errors import ParameterError
@@ -64,26 +63,3 @@ def test_settings_that_cannot_be_used(tmp_path: Path, text: str, said: str) -> N
 @pytest.mark.parametrize("given", [{"behind_proxy": True}, {"insecure": True}])
 def test_other_machines_may_send_by_a_proxy_or_on_somebodys_word(given: dict[str, Any]) -> None:
     assert load_settings(flags={"listen": "0.0.0.0:443", **given}, environment={}).address == ("0.0.0.0", 443)
-
-
-def test_rates_are_of_each_address_and_refill() -> None:
-    now = [0.0]
-    rates = Rates(2.0, 3.0, clock=lambda: now[0])
-    assert [rates.allows("a") for _ in range(5)] == [True, True, True, False, False]
-    assert rates.allows("b")
-    now[0] = 0.5
-    assert [rates.allows("a") for _ in range(2)] == [True, False]
-    assert all(Rates(0, 1).allows("a") for _ in range(100))
-
-
-def test_addresses_are_kept_under_a_key_of_the_hour() -> None:
-    now = [0.0]
-    rates = Rates(1.0, 1.0, clock=lambda: now[0])
-    first = rates.mark("10.1.2.3")
-    assert rates.mark("10.1.2.3") == first
-    rates.allows("10.1.2.3")
-    assert "10.1.2.3" not in repr(vars(rates))
-    now[0] = 3601.0
-    assert rates.mark("10.1.2.3") != first
-    assert repr(first) not in repr(vars(rates))
-    assert Rates(1.0, 1.0).mark("10.1.2.3") != first

@@ -57,3 +57,26 @@ def test_a_signal_ends_pictures_and_estimates_before_requests_are_waited_for(tmp
         assert not thread.is_alive()
         with pytest.raises(JobError, match="shutting down"):
             served.app.workers.run(time.sleep, 0)
+
+
+def test_rates_are_of_each_address_and_refill() -> None:
+    now = [0.0]
+    rates = Rates(2.0, 3.0, clock=lambda: now[0])
+    assert [rates.allows("a") for _ in range(5)] == [True, True, True, False, False]
+    assert rates.allows("b")
+    now[0] = 0.5
+    assert [rates.allows("a") for _ in range(2)] == [True, False]
+    assert all(Rates(0, 1).allows("a") for _ in range(100))
+
+
+def test_addresses_are_kept_under_a_key_of_the_hour() -> None:
+    now = [0.0]
+    rates = Rates(1.0, 1.0, clock=lambda: now[0])
+    first = rates.mark("10.1.2.3")
+    assert rates.mark("10.1.2.3") == first
+    rates.allows("10.1.2.3")
+    assert "10.1.2.3" not in repr(vars(rates))
+    now[0] = 3601.0
+    assert rates.mark("10.1.2.3") != first
+    assert repr(first) not in repr(vars(rates))
+    assert Rates(1.0, 1.0).mark("10.1.2.3") != first
