@@ -93,7 +93,7 @@ QUESTION = '[[question]]\nattributes = ["age"]\nshare = {}\nepsilon = 1.0\nmecha
     [
         (TEXT.replace('promise = "record"', ""), "promise.missing"),
         (TEXT.replace('"record"', '"people"'), "document.not-valid"),
-        (TEXT + "[asks]\n", "unknown field 'asks'"),
+        (TEXT + "[asks]\n", "The field asks is unknown"),
         (TEXT + "[ask]\nwant = [['age', 'hair']]\n", "attribute.unknown"),
         (TEXT + "[ask]\ncombinations = [{ age = '<18' }]\n", "attribute.sensitive-twice"),
         (TEXT.replace('labels = ["f", "m"]', 'labels = ["f", "f"]'), "labels.repeated"),

@@ -119,6 +119,15 @@ def test_init_proposes_a_survey_and_a_label_for_those_without_an_answer(tmp_path
     assert "diagnosis" in result.stderr
 
 
+def test_decimal_commas_are_read_in_surveys_too(tmp_path):
+    table, plan = tmp_path / "t.csv", tmp_path / "s.toml"
+    table.write_text("age;sex\n" + '"39,5";m\n"41,5";f\n' * 20, encoding="utf-8")
+    words = ("--question", "age", "--cuts", 40, "--all-sensitive", "--epsilon", 1, "--decimal", ",", "-o", plan)
+    assert "--decimal , -o reports" in done("survey", "init", table, *words)
+    assert "cells.decimal-commas" in refusal("survey", "obfuscate", plan, table, "-o", tmp_path / "r")
+    assert "40 people" in done("survey", "obfuscate", plan, table, "-o", tmp_path / "s", "--decimal", ",")
+
+
 def test_nothing_is_written_where_something_is_wrong(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("age,sex,education,diagnosis\n30,f,trade,flu\n31,f,,flu\n", encoding="utf-8")

@@ -296,6 +296,9 @@ class Subcommand(click.Command):
         Without such an option, return the argument's name.
         """
         options = {option.name: option for option in self.params if isinstance(option, click.Option)}
+        flag = options.get(value or "")
+        if flag is not None and flag.is_flag:
+            return flag.opts[-1]
         if (option := options.get(argument, options.get(f"as_{argument}"))) is not None:
             word = max(option.opts, key=len)
             return word if value is None or option.is_flag else f"{word} {value}"

@@ -190,7 +190,34 @@ def _fault_of(message: str) -> ParameterError:
         advice = f" Known mechanisms are {', '.join(BLOCK_MECHANISMS)}{meant}."
     elif message.endswith("unknown field `document`"):
         advice = " This is a signed collection, not a plan. Check it with discreet attest."
-    return ParameterError("document.not-valid", fault=message.replace("`", "'"), advice=advice)
+    return ParameterError("document.not-valid", fault=_in_words(message), advice=advice)
+
+
+_TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+
+
+def _in_words(message: str) -> str:
+    """Return a message of msgspec as a clause about a field of a document, without a full stop."""
+    text, _, place = message.partition(" - at ")
+    field = place.strip("`").removeprefix("$").removeprefix(".")
+    where = f" in {field}" if field else ""
+    if types := re.fullmatch(r"Expected `(.*)`, got `(\w+)`", text):
+        wanted, actual = (
+            " or ".join(_TYPES.get(kind, kind) for kind in kinds.split(" | ")) for kinds in types.groups()
+        )
+        return f"{f'The field {field}' if field else 'The document'} must be {wanted}, got {actual}"
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", text):
+        return f"The field {missing[1]} is missing{where}"
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", text):
+        return f"The field {unknown[1]} is unknown{where}"
+    return message.replace("`", "'")
 
 
 @dataclass(frozen=True)

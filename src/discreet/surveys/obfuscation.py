@@ -29,16 +29,13 @@ from discreet.tables.scan import table_files
 from discreet.tables.values import ReadAs, ValueColumns
 
 
-def survey_columns(
-    questionnaire: Questionnaire, keep: Sequence[str] = (), *, as_read: bool = False, float32: bool = False
-) -> list[ValueColumns]:
+def survey_columns(questionnaire: Questionnaire, keep: Sequence[str] = (), **reading: Any) -> list[ValueColumns]:
     """Return the columns of a table with the answers to a survey, grouped into products with at most 2^63 codes.
 
     Args:
         questionnaire: the survey's document.
         keep: names of public columns to be kept beside the reports.
-        as_read: as for `ValueColumns`.
-        float32: as for `ValueColumns`.
+        reading: ``as_read``, ``float32`` and ``spelling``, as for `ValueColumns`.
     """
     groups, size = [list[str]()], 1
     for name, domain in questionnaire.attributes.items():
@@ -53,8 +50,7 @@ def survey_columns(
         domain = Domain.over(Product({name: questionnaire.attributes[name].space for name in names}), None)
         missing_label: Any = {name: spec.missing for name, spec in specs.items() if spec.missing is not None}
         cuts: Any = {name: spec.cuts for name, spec in specs.items() if spec.cuts is not None}
-        beside = () if columns else tuple(keep)
-        more: Any = {"keep": beside, "as_read": as_read, "float32": float32}
+        more: Any = {"keep": () if columns else tuple(keep), **reading}
         columns.append(ValueColumns(domain, missing_label=missing_label or None, cuts=cuts or None, **more))
     return columns
 

@@ -8,7 +8,7 @@ import click
 
 from discreet.cli import options
 from discreet.cli.commands import Subcommand
-from discreet.cli.options import AS_READ, FLOAT32, OptionGroup, allow_outside, option, progress_bar, refuse_idle
+from discreet.cli.options import AS_READ, FLOAT32, Written, allow_outside, option, progress_bar, refuse_idle
 from discreet.cli.output import (
     SIMULATED_REPORTS,
     InputFile,
@@ -35,8 +35,8 @@ from discreet.tables.values import ReadAs
 
 
 @dataclass(frozen=True, slots=True)
-class _Columns(OptionGroup):
-    """Options for columns of the table that are not attributes."""
+class _Columns(Written):
+    """Options for reading the table, and for columns that are not attributes."""
 
     user: str | None = option("--user", metavar="COLUMN", help="For surveys in rounds: column of the people.")
     round: str | None = option("--round", metavar="COLUMN", help="For surveys in rounds: column of the rounds.")
@@ -85,13 +85,13 @@ def obfuscate(survey: Path, people: Path, columns: _Columns, *, output: Path, se
     rounds = columns.of_rounds(asked)
     check_folder_name(output, OutputPlace("reports", REPORTS))
     read_as, beside = ReadAs(), (*columns.keep, *(rounds or ()))
-    table_columns = survey_columns(document, beside, as_read=columns.as_read, float32=columns.float32)
+    reading = {"as_read": columns.as_read, "float32": columns.float32, "spelling": columns.spelling}
     with progress_bar("obfuscating") as progress:
         written = obfuscate_survey(
             asked,
             value_source(people),
             output,
-            checked_float32(table_columns),
+            checked_float32(survey_columns(document, beside, **reading)),
             rounds=rounds,
             seed=seed,
             force=force,

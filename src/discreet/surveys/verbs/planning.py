@@ -105,7 +105,7 @@ def init(
     sentences = [heading[0] + where, *heading[1:], *words, *proposal.sentences(missing)]
     sizes = {"questions": len(document.document.question)}
     facts = proposal_facts(document.fingerprint, document.fields(), sizes, proposal.columns, output)
-    show_proposal(document.text, facts | named, sentences, _next(tables, proposal, output))
+    show_proposal(document.text, facts | named, sentences, _next(tables, proposal, output, labels.repeated))
 
 
 def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Questionnaire, list[str]]:
@@ -131,14 +131,14 @@ def _planned(proposal: Proposal, tables: list[list[str]], title: str) -> tuple[Q
     return questionnaire.asking(survey), [head, plan.reason, str(survey.guarantee)]
 
 
-def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None) -> list[str]:
-    """Return the next commands, from the survey to its estimates."""
+def _next(tables: Sequence[str | Path], proposal: Proposal, output: Path | None, table_options: str) -> list[str]:
+    """Return the next commands, from the survey to its estimates; ``table_options`` are for the table's cells."""
     table = shlex.quote(str(tables[0])) if len(tables) == 1 else "TABLE"
     read = "--as-read " if any(column.labels.read_rows for column in proposal.columns.values()) else ""
     survey = shlex.quote(str(output))
     return [
         "Next:",
-        f"  discreet survey obfuscate {survey} {table} {read}-o reports",
+        f"  discreet survey obfuscate {survey} {table} {table_options}{read}-o reports",
         f"  discreet survey estimate {survey} reports",
     ]
 
