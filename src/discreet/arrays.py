@@ -30,7 +30,7 @@ def is_masked(array: object) -> "TypeGuard[np.ma.MaskedArray[Any, Any]]":
     return masked is not None and isinstance(array, masked)
 
 
-def sealed(array: AnyArray) -> AnyArray:
+def made_read_only(array: AnyArray) -> AnyArray:
     """Return an array after making it read-only, and also the arrays that own its memory."""
     owner: AnyArray | None = array
     while owner is not None:
@@ -39,7 +39,7 @@ def sealed(array: AnyArray) -> AnyArray:
     return array
 
 
-def frozen(array: AnyArray) -> AnyArray:
+def read_only(array: AnyArray) -> AnyArray:
     """Return a read-only view of an array."""
     view = array.view()
     view.setflags(write=False)

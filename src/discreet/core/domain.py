@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, sealed
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, made_read_only
 from discreet.core import columns
 from discreet.core.checks import are_names, checked_flag, is_flag, is_real, real_number
 from discreet.core.columns import MISSING, OUTSIDE
@@ -278,7 +278,7 @@ class Domain:
             refuse_alike(plain, mask[: plain.size])
         object.__setattr__(self, "space", space if mask is None else space.bounded(mask, numbers_in(sensitive)))
         object.__setattr__(self, "size", space.size)
-        object.__setattr__(self, "_mask", None if mask is None else sealed(mask))
+        object.__setattr__(self, "_mask", None if mask is None else made_read_only(mask))
         object.__setattr__(self, "exact", exact)
 
     @classmethod
@@ -483,17 +483,17 @@ class Domain:
     @cached_property
     def sensitive(self) -> BoolArray:
         """``(|X|,)`` booleans, one for each value of a domain: true if the value is sensitive."""
-        return sealed(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
+        return made_read_only(np.ones(self.size, dtype=np.bool_) if self._mask is None else self._mask)
 
     @cached_property
     def sensitive_codes(self) -> IntArray:
         """``(|X_S|,)`` codes of a domain's sensitive values, in ascending order."""
-        return sealed(np.flatnonzero(self.sensitive))
+        return made_read_only(np.flatnonzero(self.sensitive))
 
     @cached_property
     def clear_codes(self) -> IntArray:
         """``(|X_N|,)`` codes of a domain's values that are not sensitive, in ascending order."""
-        return sealed(np.flatnonzero(~self.sensitive))
+        return made_read_only(np.flatnonzero(~self.sensitive))
 
     @cached_property
     def signed_ranks(self) -> AnyArray | None:
@@ -503,7 +503,7 @@ class Domain:
         slots = np.empty(self.size, dtype=np.int32)
         slots[self.sensitive_codes] = np.arange(self.sensitive_count, dtype=np.int32)
         slots[self.clear_codes] = ~np.arange(self.clear_count, dtype=np.int32)
-        return sealed(slots)
+        return made_read_only(slots)
 
     @cached_property
     def fingerprint(self) -> str:

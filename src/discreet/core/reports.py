@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from discreet.arrays import AnyArray, BoolArray, IntArray, frozen, is_masked
+from discreet.arrays import AnyArray, BoolArray, IntArray, is_masked, read_only
 from discreet.core.batches import NamedBatch, batch_facts, merged, new_batches
 from discreet.core.checks import is_whole, quoted
 from discreet.core.columns import marks
@@ -159,10 +159,10 @@ class Reports(OtherNames):
             if not is_plain(self.in_clear, "b") or len(self.in_clear) != rows:
                 raise DataError("in-clear.wrong-form", argument="in_clear", rows=rows)
             clear_count = int(np.count_nonzero(self.in_clear))
-            object.__setattr__(self, "in_clear", frozen(self.in_clear))
+            object.__setattr__(self, "in_clear", read_only(self.in_clear))
         if not is_plain(self.clear) or len(self.clear) != clear_count:
             raise DataError("clear.wrong-form", argument="clear", count=clear_count)
-        object.__setattr__(self, "clear", frozen(self.clear))
+        object.__setattr__(self, "clear", read_only(self.clear))
         object.__setattr__(self, "blocks", _sealed_blocks(self.blocks, (rows - clear_count, rows)))
         if {column.name for column in self.columns} - {CLEAR} != {*self.blocks}:
             # The blocks have other columns than the formats.
@@ -355,7 +355,7 @@ def _sealed_blocks(blocks: object, lengths: tuple[int, int]) -> Blocks:
         if not is_plain(column, axes=2) or len(column) not in lengths:
             raise DataError("blocks.wrong-form", argument="blocks", rows=lengths[0])
         lengths = len(column), len(column)
-        sealed[name] = frozen(column)
+        sealed[name] = read_only(column)
     return MappingProxyType(sealed)
 
 

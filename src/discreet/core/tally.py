@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from discreet.arrays import IntArray, frozen
+from discreet.arrays import IntArray, read_only
 from discreet.core.batches import NamedBatch, merged
 from discreet.core.checks import is_whole
 from discreet.core.reports import check_header, check_same_plan, is_plain
@@ -64,7 +64,7 @@ class Tally:
                 raise DataError("tally.not-integers", name=name)
             if len(counts) and (counts.min() < 0 or counts.max() > self.n):
                 raise DataError("tally.out-of-range", name=name, n=self.n)
-            object.__setattr__(self, name, frozen(counts.astype(np.int64, copy=False)))
+            object.__setattr__(self, name, read_only(counts.astype(np.int64, copy=False)))
         if len(self.clear) and total(self.clear) > self.n:
             raise DataError("tally.too-many-clear", n=self.n)
         object.__setattr__(self, "batches", merged(self.batches))

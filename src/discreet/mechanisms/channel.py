@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, WordArray, read_only
 from discreet.core import columns
 from discreet.core.batches import new_batches
 from discreet.core.checks import checked_n
@@ -209,7 +209,7 @@ class Channel(Mechanism):
     domain: Domain
 
     def __init__(self, matrix: Any, domain: Domain | None = None) -> None:
-        object.__setattr__(self, "matrix", frozen(columns.reals(matrix, "matrix")))
+        object.__setattr__(self, "matrix", read_only(columns.reals(matrix, "matrix")))
         if self.matrix.ndim != 2 or 0 in self.matrix.shape:
             raise ParameterError("matrix.not-two-dimensional", argument="matrix", shape=self.matrix.shape)
         object.__setattr__(

@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn, Self, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import IntArray, sealed
+from discreet.arrays import IntArray, made_read_only
 from discreet.core import columns
 from discreet.core.checks import checked_choice, checked_epsilon, checked_whole
 from discreet.core.columns import MISSING
@@ -336,7 +336,7 @@ class Personalized:
             raise ParameterError("labels.alike-and-secret", pair=pair)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "tags", tags)
-        object.__setattr__(self, "cell_of", None if cell_of is None else sealed(cell_of))
+        object.__setattr__(self, "cell_of", None if cell_of is None else made_read_only(cell_of))
 
     def __repr__(self) -> str:
         behind = f"tags {', '.join(self.tags)}" if self.cell_of is None else f"{len(self.tags)} cells"

@@ -43,7 +43,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, IntArray, read_only
 from discreet.core.checks import checked_epsilon, checked_n, checked_whole, real_number
 from discreet.core.domain import Domain
 from discreet.core.random import WORD_RANGE
@@ -80,7 +80,7 @@ class Derived:
 def derive(notion: Notion, ratio: Fraction, weights: AnyArray, protected: BoolArray, domain: Domain) -> Derived:
     """Return the composed mechanism that has the given weights; see `Derived`."""
     channel = Channel((weights / weights[0].sum()).astype(np.float64), domain)
-    return Derived(notion, ratio, logarithm(ratio), frozen(protected), frozen(weights), channel)
+    return Derived(notion, ratio, logarithm(ratio), read_only(protected), read_only(weights), channel)
 
 
 def refuse_large(entries: int) -> None:
@@ -266,7 +266,7 @@ def preserves_data_types(processing: Any, protected: Any, *, invertible: Any = N
         reason = f"result {mixed[0]} can come from a protected and from an invertible output"
     elif len(merged):
         reason = f"result {merged[0]} can come from several invertible outputs"
-    return DataTypes(reason is None, reason, frozen(after), frozen(tells))
+    return DataTypes(reason is None, reason, read_only(after), read_only(tells))
 
 
 def post_process(channel: Channel, processing: Any, *, notion: Notion = "ULDP") -> Derived:
@@ -452,7 +452,7 @@ def decompose(channel: Channel) -> Decomposition:
     # Both hold by construction; a failure would be a bug here, or a matrix whose rows do not sum to 1.
     if error > _TOLERANCE or protection.epsilon > one_sided.epsilon + _TOLERANCE:
         raise ParameterError("channel.not-decomposable")
-    return Decomposition(optimized, recovery, frozen(shared), protection, error)
+    return Decomposition(optimized, recovery, read_only(shared), protection, error)
 
 
 def _recovery(channel: Channel, shared: IntArray, beyond: AnyArray) -> AnyArray:

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, frozen
+from discreet.arrays import AnyArray, BoolArray, read_only
 from discreet.core.checks import checked_choice
 from discreet.core.columns import reals
 from discreet.errors import ParameterError
@@ -152,7 +152,7 @@ def _evaluated(matrix: AnyArray, sensitive: BoolArray, notion: Notion) -> Protec
     bounded = {"LDP": occurs, "ULDP": occurs & ~tells_one, "OSLDP": possible[sensitive].any(axis=0)}[notion]
     invertible = np.zeros_like(tells_one) if notion == "LDP" else tells_one
     blocked = np.flatnonzero(bounded & ~possible.all(axis=0))
-    masks = frozen(bounded), frozen(invertible)
+    masks = read_only(bounded), read_only(invertible)
     if len(blocked):
         return Protection(notion, inf, None, *masks, int(blocked[0]))
     ratio = _largest_ratio(matrix[:, bounded], sensitive if notion == "OSLDP" else slice(None))

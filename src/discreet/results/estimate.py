@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import BoolArray, FloatArray, IntArray, read_only
 from discreet.core.checks import checked_between, checked_choice, checked_level, checked_whole
 from discreet.core.domain import Domain, value_mask
 from discreet.core.grouping import CellPartition
@@ -110,9 +110,9 @@ class Estimate(TabularResult):
 
     def __post_init__(self) -> None:
         """Make the frequencies and the standard errors of an estimate read-only."""
-        object.__setattr__(self, "frequencies", frozen(self.frequencies))
+        object.__setattr__(self, "frequencies", read_only(self.frequencies))
         if not callable(self.errors):
-            object.__setattr__(self, "errors", frozen(self.errors))
+            object.__setattr__(self, "errors", read_only(self.errors))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state for a pickle; deferred results are computed first, so that it contains no reports."""
@@ -126,7 +126,7 @@ class Estimate(TabularResult):
 
         For ``mle`` and ``em`` they are the standard errors of the unbiased one-step estimates from the same reports.
         """
-        return frozen(self.errors()) if callable(self.errors) else self.errors
+        return read_only(self.errors()) if callable(self.errors) else self.errors
 
     @property
     def heading(self) -> str:

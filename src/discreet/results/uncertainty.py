@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.arrays import BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import BoolArray, FloatArray, IntArray, read_only
 from discreet.core.grouping import ValueCells
 from discreet.core.tally import Tally
 from discreet.errors import ParameterError
@@ -70,7 +70,7 @@ class Uncertainty(ABC):
         if alpha not in self._known_ends:
             self._known_ends.clear()
             low, high = limits(alpha)
-            self._known_ends[alpha] = frozen(low), frozen(high)
+            self._known_ends[alpha] = read_only(low), read_only(high)
         return self._known_ends[alpha]
 
     def tails(self, level: float, *, simultaneous: bool = False, shown: int | None = None) -> float:

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from discreet.arrays import AnyArray, IntArray, frozen
+from discreet.arrays import AnyArray, IntArray, read_only
 from discreet.core import columns
 from discreet.core.checks import checked_whole
 from discreet.core.domain import Domain
@@ -73,13 +73,13 @@ class Traces:
             len(events) and not (events.min() >= 0 and events.max() < self.event_count)
         ):
             raise DataError("traces.wrong-codes", value=self.event_count - 1)
-        object.__setattr__(self, "offsets", frozen(offsets))
-        object.__setattr__(self, "events", frozen(events))
+        object.__setattr__(self, "offsets", read_only(offsets))
+        object.__setattr__(self, "events", read_only(events))
         if self.times is not None:
             times = np.asarray(self.times)
             if times.shape != events.shape:
                 raise DataError("traces.wrong-times", events_count=len(events), shape=times.shape)
-            object.__setattr__(self, "times", frozen(times))
+            object.__setattr__(self, "times", read_only(times))
             object.__setattr__(self, "unit", unit_of(times, self.unit))
         if self.names is not None and len(self.names) != self.users:
             raise DataError("traces.wrong-names", users=self.users, names_count=len(self.names))

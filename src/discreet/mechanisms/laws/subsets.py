@@ -40,7 +40,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, frozen
+from discreet.arrays import AnyArray, BoolArray, IntArray, WordArray, read_only
 from discreet.core.checks import checked_whole
 from discreet.core.random import BATCH, WORD_RANGE, RandomSource, bernoulli, fresh_words, rare_bits, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
@@ -131,7 +131,7 @@ def every_subset(size: int, count: int) -> AnyArray | None:
         return None
     others = np.array([*combinations(range(size - 1), count - 1)], np.int64)
     rows = [np.insert(others + (others >= value), 0, value, axis=1) for value in range(size)]
-    return frozen(np.sort(np.concatenate(rows), axis=1).astype(smallest_unsigned(size)))
+    return read_only(np.sort(np.concatenate(rows), axis=1).astype(smallest_unsigned(size)))
 
 
 def draw_batch(size: int, members: IntArray, random: RandomSource, out: AnyArray) -> None:

@@ -17,7 +17,7 @@ from math import log1p, sqrt
 
 import numpy as np
 
-from discreet.arrays import FloatArray, frozen
+from discreet.arrays import FloatArray, read_only
 from discreet.mechanisms.block_law import BlockLaw
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
@@ -167,7 +167,7 @@ def hits_of_subsets(size: int, count: int, m: FloatArray) -> FloatArray:
 
 
 def _overlap(shares: FloatArray, probabilities: FloatArray, *, exact: bool = True) -> HitDistribution:
-    return HitDistribution(frozen(shares), frozen(probabilities), exact)
+    return HitDistribution(read_only(shares), read_only(probabilities), exact)
 
 
 def _window(m: int, mean: float, variance: float) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, frozen
+from discreet.arrays import FloatArray, read_only
 from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee
 from discreet.errors import ParameterError
@@ -74,7 +74,7 @@ class Prior:
             raise ParameterError("prior.wrong-sum", argument="prior", float=float(numbers.sum()))
         falling = np.sort(numbers / numbers.sum())[::-1]
         # Equal to no prior, for which there are closed forms.
-        return cls(users) if falling[0] == falling[-1] else cls(users, frozen(falling))
+        return cls(users) if falling[0] == falling[-1] else cls(users, read_only(falling))
 
     @property
     def likeliest(self) -> float:

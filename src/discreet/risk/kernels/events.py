@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.arrays import frozen
+from discreet.arrays import read_only
 from discreet.errors import DataError
 from discreet.kernels.compiling import compiled
 from discreet.kernels.parallel import map_blocks
@@ -170,7 +170,7 @@ def order_rows(offsets: _Ints, places: _Integers, times: NDArray[Any]) -> None:
         times: shape ``(m,)``, by place.
     """
     # Without this, writable and read-only arrays would need two compiled kernels.
-    whens = frozen(times)
+    whens = read_only(times)
 
     def order(start: int, stop: int) -> None:
         _order(offsets, places, whens, start, stop)

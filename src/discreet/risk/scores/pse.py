@@ -57,7 +57,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, FloatArray, IntArray, read_only
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.core.result_table import rounded_by
@@ -162,8 +162,8 @@ class StepFunction:
         """
         if len(self.levels) != len(self.edges) + 1 or not (np.isfinite(self.levels) & (self.levels > 0)).all():
             raise ParameterError("step-function.wrong-levels")
-        object.__setattr__(self, "edges", frozen(self.edges))
-        object.__setattr__(self, "levels", frozen(self.levels))
+        object.__setattr__(self, "edges", read_only(self.edges))
+        object.__setattr__(self, "levels", read_only(self.levels))
 
     def __repr__(self) -> str:
         return f"StepFunction({len(self.levels)} steps)"

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import FloatArray, IntArray, frozen
+from discreet.arrays import FloatArray, IntArray, read_only
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, uniform_below
 from discreet.errors import DataError, ParameterError
@@ -272,8 +272,8 @@ class DET:
 
     def __post_init__(self) -> None:
         """Make the numbers read-only."""
-        object.__setattr__(self, "false_accepts", frozen(self.false_accepts))
-        object.__setattr__(self, "false_rejects", frozen(self.false_rejects))
+        object.__setattr__(self, "false_accepts", read_only(self.false_accepts))
+        object.__setattr__(self, "false_rejects", read_only(self.false_rejects))
 
     def __repr__(self) -> str:
         return f"DET({len(self.false_accepts)} thresholds, n={self.n}, m={self.m})"

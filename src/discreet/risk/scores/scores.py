@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, frozen
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray, read_only
 from discreet.core.checks import checked_whole
 from discreet.core.columns import unmasked
 from discreet.errors import DataError
@@ -146,7 +146,7 @@ class Ranks:
     def __post_init__(self) -> None:
         """Make the columns read-only."""
         for name in ("greater", "ties", "users"):
-            object.__setattr__(self, name, frozen(getattr(self, name)))
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __repr__(self) -> str:
         return f"Ranks({len(self.greater)} probes among {self.candidates} candidates)"
@@ -204,7 +204,7 @@ class Scores:
         for name in _COLUMNS:
             column = getattr(self, name)
             if column is not None:
-                object.__setattr__(self, name, frozen(column))
+                object.__setattr__(self, name, read_only(column))
 
     def __repr__(self) -> str:
         among = "" if self.places is None else f" among {self.places.candidates} candidates"
