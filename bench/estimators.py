@@ -15,8 +15,8 @@ from discreet import Domain, HadamardResponse, RandomizedResponse, Reports, Seed
 from discreet.estimators.em import expectation_maximization
 from discreet.estimators.likelihood import RowLikelihood
 from discreet.mechanisms import BlockMechanism
+from discreet.risk.bounds.capacity import Inputs, capacity, channel_capacity
 from discreet.risk.bounds.hits import hit_distribution
-from discreet.theory.capacity import Inputs, capacity, channel_capacity
 
 COLUMNS = ("seconds", "passes", "gap", "times ours")
 N, QUICK_N = 1_000_000, 10_000

@@ -5,7 +5,7 @@ const LARGEST_RECORD = (1 << 20) - 60;
 const MOST_MARKS = 1 << 22;
 
 import { refuse } from "./errors.js";
-import { recordWidth, windowPlaces } from "./sampler.js";
+import { POLYNOMIALS, recordWidth, spacePoints, windowPlaces } from "./sampler.js";
 
 function must(condition) {
   if (!condition) refuse("promise");
@@ -25,6 +25,8 @@ function isPrime(number) {
   for (let divisor = 2; divisor * divisor <= number; divisor++) if (number % divisor === 0) return false;
   return number >= 2;
 }
+
+const commonDivisor = (left, right) => (right === 0 ? left : commonDivisor(right, left % right));
 
 /** True if this is the least prime from `least` on. */
 function isNextPrime(prime, least) {
@@ -103,6 +105,18 @@ const LAWS = {
         last = element;
       }
       return [BigInt(base.length), BigInt(modulus)];
+    },
+  ],
+  projective: [
+    ["q", "size", "step", "t"],
+    (law) => {
+      const { q, step, t } = law;
+      must(isWhole(q, 2, 2 ** 16 - 1) && (q in POLYNOMIALS || isPrime(q))); // There must be a field of q elements.
+      must(isWhole(t, 2, 26)); // A point must have at least two digits.
+      const points = spacePoints(law);
+      must(law.size <= points && points < 2 ** 26); // There must be a point for each value, and not too many.
+      must(isWhole(step, 1, points - 1) && commonDivisor(step, points) === 1); // A step must give each value a point.
+      return [BigInt((points - 1) / q), BigInt(points)];
     },
   ],
 };

@@ -93,6 +93,54 @@ const modulo = (number, prime) => ((number % prime) + prime) % prime;
 /** The number of places of a window; none reaches from one range into the next. */
 export const windowPlaces = ({ size, width, starts }) => size + (width - 1) * starts.length;
 
+/** The polynomials of the fields GF(2^m), m > 1, as bits. The other fields have a prime number of elements. */
+export const POLYNOMIALS = { 4: 7, 8: 11, 16: 19, 32: 37, 64: 67, 128: 131 };
+
+/** The number of points of a projective space whose points have t digits below q. */
+export function spacePoints({ q, t }) {
+  let points = 0;
+  for (let digit = 0; digit < t; digit++) points = points * q + 1;
+  return points;
+}
+
+/** A product in GF(2^m). */
+function fieldProduct(left, right, q) {
+  let product = 0;
+  for (; right; right >>= 1) {
+    if (right & 1) product ^= left;
+    left <<= 1;
+    if (left >= q) left ^= POLYNOMIALS[q];
+  }
+  return product;
+}
+
+/** The digits of a point, from the lowest on: the highest that is not 0 is 1. */
+function pointDigits(point, q, t) {
+  let place = 0;
+  for (let power = 1; point >= power; power *= q, place++) point -= power;
+  const digits = new Array(t).fill(0);
+  for (let below = 0; below < place; below++, point = Math.floor(point / q)) digits[below] = point % q;
+  digits[place] = 1;
+  return digits;
+}
+
+/** The hyperplane through a point that a number below k chooses (docs/reference/protocol.md). */
+function hyperplaneThrough(point, chosen, { q, t }) {
+  const value = pointDigits(point, q, t).reverse();
+  const digits = pointDigits(chosen, q, t - 1);
+  const own = value.findIndex((digit) => digit !== 0);
+  digits.splice(own, 0, 0);
+  let sum = 0;
+  for (let place = own + 1; place < t; place++) {
+    if (q in POLYNOMIALS) sum ^= fieldProduct(value[place], digits[place], q);
+    else sum += value[place] * digits[place];
+  }
+  digits[own] = q in POLYNOMIALS ? sum : (q - (sum % q)) % q;
+  // The highest digit that is not 0 is 1.
+  const top = digits.lastIndexOf(1);
+  return digits.slice(0, top).reduceRight((number, digit) => number * q + digit, 0) + spacePoints({ q, t: top });
+}
+
 // Of each law: the form of a block, as [bytes, how many] of its numbers; and the numbers, drawn (-1: no member).
 const LAWS = {
   singletons: {
@@ -165,6 +213,16 @@ const LAWS = {
       const noise = random.below(law.modulus);
       const element = law.base[random.below(law.base.length)];
       return [member < 0 ? noise : modulo(member - element, law.modulus)];
+    },
+  },
+  projective: {
+    form: (law) => [[bytesFor(spacePoints(law)), 1]],
+    draw(law, member, random) {
+      const points = spacePoints(law);
+      const noise = random.below(points);
+      const chosen = random.below((points - 1) / law.q);
+      const truth = hyperplaneThrough((Math.max(member, 0) * law.step) % points, chosen, law);
+      return [member < 0 ? noise : truth];
     },
   },
 };

@@ -159,7 +159,12 @@ def test_the_device_of_the_page_on_devices_answers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "examples"),
-    [("explanation/uldp.md", 12), ("reference/properties.md", 6), ("explanation/shuffling.md", 15)],
+    [
+        ("explanation/uldp.md", 12),
+        ("explanation/block_laws.md", 6),
+        ("reference/properties.md", 6),
+        ("explanation/shuffling.md", 15),
+    ],
 )
 def test_the_numbers_of_a_page_are_what_the_software_says(name: str, examples: int) -> None:
     page = ROOT / "docs" / name

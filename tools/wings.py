@@ -25,8 +25,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """The wings that the core and each wing may import. Every wing may import the core."""
 
 CEILINGS: dict[str, int] = {
-    CORE: 24_978,
-    "risk": 5_868,
+    CORE: 24_880,
+    "risk": 6_117,
     "surveys": 2_819,
     "device": 2_153,
     "collector": 4_261,

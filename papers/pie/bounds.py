@@ -5,10 +5,10 @@ from dataclasses import asdict, dataclass
 
 from discreet.mechanisms import BlockMechanism
 from discreet.risk.bounds import identification_bounds
+from discreet.risk.bounds.capacity import BITS
 from discreet.risk.bounds.fano import corollary_8
 from discreet.risk.bounds.identification import information_bounds, paper_information
 from discreet.risk.bounds.leakage import Prior, report_leakage
-from discreet.theory.capacity import BITS
 from papers.cells import Cell
 from papers.data.traces import Sizes
 from papers.pie.settings import mechanism_over

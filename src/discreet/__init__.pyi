@@ -20,6 +20,7 @@ from discreet.mechanisms import Channel as Channel
 from discreet.mechanisms import HadamardResponse as HadamardResponse
 from discreet.mechanisms import LocalHashing as LocalHashing
 from discreet.mechanisms import Mechanism as Mechanism
+from discreet.mechanisms import ProjectiveResponse as ProjectiveResponse
 from discreet.mechanisms import RandomizedResponse as RandomizedResponse
 from discreet.mechanisms import SubsetSelection as SubsetSelection
 from discreet.mechanisms import TranslateResponse as TranslateResponse

@@ -8,34 +8,34 @@ lists the methods of both. examples/own_law is a complete package, and `discreet
 Example:
     >>> import discreet.laws
     >>> sorted(name for name in discreet.laws.__all__ if name.endswith("Law"))
-    ['BlockLaw', 'CommonLaw', 'EvenLaw', 'IndexedLaw']
+    ['BlockLaw', 'ChosenLaw', 'IndexedLaw']
 """
 
 from discreet.core.checks import checked_whole
 from discreet.core.random import Coins, RandomSource, or_noise, uniform_below
 from discreet.core.reports import Blocks, Column, smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import BlockCounts, BlockLaw, Counting, IndexedLaw, ValueCounts
+from discreet.mechanisms.block_law import (
+    BlockCounts,
+    BlockLaw,
+    ChosenLaw,
+    Counting,
+    HitDistribution,
+    IndexedLaw,
+    ValueCounts,
+)
 from discreet.mechanisms.evidence import MemberLists, Membership, WholeAlphabet
 from discreet.mechanisms.law import BlockMechanism, LawMechanism, sensitive_size
-from discreet.theory.capacity import HitDistribution
-
-CommonLaw = BlockLaw
-"""The name of `BlockLaw` for packages that were written when it was two classes."""
-
-EvenLaw = BlockLaw
-"""The name of `BlockLaw` for packages that were written when values of other laws had several probabilities."""
 
 __all__ = [
     "BlockCounts",
     "BlockLaw",
     "BlockMechanism",
     "Blocks",
+    "ChosenLaw",
     "Coins",
     "Column",
-    "CommonLaw",
     "Counting",
-    "EvenLaw",
     "HitDistribution",
     "IndexedLaw",
     "LawMechanism",

@@ -12,6 +12,7 @@ from discreet import (
     Domain,
     HadamardResponse,
     LocalHashing,
+    ProjectiveResponse,
     RandomizedResponse,
     Reports,
     SeededRandom,
@@ -28,7 +29,7 @@ pytestmark = pytest.mark.slow
 EPSILON = 1.0
 N = 350_000
 # Small probabilities that an epsilon which is 10% off hardly moves.
-MORE = dict.fromkeys(("rr", "hashing-g5"), 550_000)
+MORE = dict.fromkeys(("rr", "hashing-g5", "projective-q4"), 550_000)
 OFF = (0.9, 1.1)
 
 
@@ -78,6 +79,12 @@ def subsets(k: int) -> Callable[[int, float], Rates]:
     return rates
 
 
+def hyperplanes(q: int, t: int) -> Callable[[int, float], Rates]:
+    """[Feldman et al. 2022]: as uniform subsets of k of the V points, of which some are values."""
+    points, degree = (q**t - 1) // (q - 1), (q ** (t - 1) - 1) // (q - 1)
+    return lambda _, epsilon: subsets(degree)(points, epsilon)
+
+
 def hashing(g: int) -> Callable[[int, float], Rates]:
     """[Wang 2017], with the collisions of the family over the least prime counted one by one."""
 
@@ -116,6 +123,8 @@ PAPERS: dict[str, tuple[Callable[..., BlockMechanism], dict, Callable[[int, floa
     "hashing-g2": (LocalHashing, {"g": 2}, hashing(2)),
     "hashing-g5": (LocalHashing, {"g": 5}, hashing(5)),
     "hadamard": (HadamardResponse, {}, hadamard),
+    "projective-q2": (ProjectiveResponse, {"q": 2, "t": 3}, hyperplanes(2, 3)),
+    "projective-q4": (ProjectiveResponse, {"q": 4, "t": 3}, hyperplanes(4, 3)),
 }
 SOME = Domain(range(9), sensitive=[0, 2, 5, 7, 8])
 ALL = Domain(range(5))
@@ -129,7 +138,8 @@ def rival_of_own(name: str, rates: Rates, off: Rates) -> float:
 def rival_of_other(name: str, rates: Rates, off: Rates) -> float:
     """A law in which pi stands for rho, or one in which every other value comes along with one's own."""
     other = {"subset-k2": 2 / 5, "subset-k3": 3 / 5, "hashing-g2": 1 / 2, "hadamard": rates.own}
-    return other.get(name, off.other)
+    points = {"projective-q2": 3 / 7, "projective-q4": 5 / 21}
+    return {**other, **points}.get(name, off.other)
 
 
 def obfuscated(mechanism: BlockMechanism, value: int, n: int, seed: int, *, alone: bool) -> Reports:

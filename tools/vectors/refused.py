@@ -8,6 +8,7 @@ _HASHING = {"law": "hashing", "size": 4, "buckets": 2, "prime": 5}
 _MIXED = {"law": "mixed subsets", "size": 4, "count": 2, "larger": "5"}
 
 _TRANSLATES = {"law": "translates", "size": 4, "modulus": 7, "base": [1, 2, 4]}
+_PROJECTIVE = {"law": "projective", "size": 4, "q": 2, "t": 3, "step": 4}
 _WINDOWS = {"law": "windows", "size": 4, "width": 2, "starts": [0, 3]}
 
 GOOD = (
@@ -15,6 +16,7 @@ GOOD = (
     _HASHING,
     _MIXED,
     _TRANSLATES,
+    _PROJECTIVE,
     _WINDOWS,
 )
 """Laws that are good in the place of the good sampler's."""
@@ -81,6 +83,13 @@ _LAWS: list[Any] = [
     {**_TRANSLATES, "base": list(range(4097)), "modulus": 5000},
     {**_TRANSLATES, "modulus": 3, "base": [1, 2]},
     {**_TRANSLATES, "modulus": (1 << 24) + 1},
+    *({**_PROJECTIVE, "q": q} for q in (0, 1, 6, 9, 256, 65_537, "2", True, 2.5)),
+    *({**_PROJECTIVE, "t": t} for t in (1, 2.5, "3", 27)),
+    {**_PROJECTIVE, "q": 2, "t": 2, "step": 1},
+    {**_PROJECTIVE, "q": 401, "t": 5},
+    *({**_PROJECTIVE, "step": step} for step in (0, 7, -1, "4", 2.5)),
+    {**_PROJECTIVE, "q": 4, "step": 14},
+    {**_PROJECTIVE, "base": [0]},
     {**_WINDOWS, "width": 0},
     {**_WINDOWS, "width": 4},
     {**_WINDOWS, "width": "2"},
@@ -105,7 +114,7 @@ def files() -> dict[str, list[dict[str, Any]]]:
     parts = {"size": [0, -1, "20", None, True, 9, 1 << 31], "clear_blocks": [0, None, "false"]}
     for part, bad in {**parts, "sensitive": _RANGES, "truth": _TRUTHS, "law": _LAWS}.items():
         lines += [{"sampler": {**_GOOD, part: one}, "why": part} for one in bad]
-    for law in (_HASHING, _MIXED, _TRANSLATES, _WINDOWS, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
+    for law in (_HASHING, _MIXED, _TRANSLATES, _WINDOWS, _PROJECTIVE, {**_TRANSLATES, "modulus": 4, "base": [0, 1]}):
         lines.append({"sampler": {**_GOOD, "law": law, "clear_blocks": True}, "why": "clear_blocks"})
     lines += [{"sampler": one, "why": "sampler"} for one in (None, [], {}, {**_GOOD, "epsilon": 1})]
     size = 8 * (1 << 20)

@@ -20,6 +20,7 @@ from discreet.mechanisms.law import truth_threshold
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
 from discreet.mechanisms.laws.hashing import HashBuckets
+from discreet.mechanisms.laws.projective import ProjectiveBlocks
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.mechanisms.laws.translates import SetTranslates
@@ -52,6 +53,14 @@ def _windows(v: int) -> BlockLaw:
     return WindowBlocks(v, min(1 + v % 60, max(v - 1, 1)), tuple(sorted(starts)))
 
 
+def _projective(v: int) -> BlockLaw:
+    # Primes and powers of two, small and large; planes, lines and spaces of up to 2^26 points.
+    chosen = {9: (65_521, 2), 64: (401, 4), 65: (128, 4), 255: (2, 26), 65_536: (5, 10), 65_537: (64, 5)}
+    q = (2, 3, 4, 7, 8, 16, 32, 64, 127, 128)[v % 10]
+    q, t = chosen.get(v) or (q, next(t for t in range(2, 27) if (q**t - 1) // (q - 1) >= v))
+    return ProjectiveBlocks(v, q, t)
+
+
 LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "singletons": (Singletons, (*SMALL, *LARGE)),
     "bits": (_bits, SMALL),
@@ -63,6 +72,7 @@ LAWS: dict[str, tuple[Callable[[int], BlockLaw], tuple[int, ...]]] = {
     "hashing": (lambda v: HashBuckets(v, 2 + v % 5), (*SMALL, 65_521, 65_522, *LARGE)),
     "hadamard": (HadamardColumns, (*SMALL, 127, 128, 65_535, *LARGE)),
     "translates": (_translates, (*SMALL, *LARGE)),
+    "projective": (_projective, (*SMALL, 3, 4, 5, 6, *LARGE)),
     "windows": (_windows, (*SMALL, *LARGE)),
 }
 """Of every kind of block law: a law by v, and the v that have vectors. A new law joins here."""

@@ -309,12 +309,9 @@ def walsh_hadamard(values: NDArray[_Number]) -> NDArray[_Number]:
     size = values.size
     if values.ndim != 1 or size == 0 or size & (size - 1):
         raise ValueError(f"the length must be a power of two, got shape {values.shape}.")
-    current, following = values.copy(), np.empty_like(values)
-    # Each stage combines the lowest index bit and rotates it to the top, so that every
-    # write is contiguous; after log V stages the order is the original one.
+    current = values.copy()
+    # Each stage combines the lowest index bit and rotates it to the top; after log V stages the order is the original.
     for _ in range(size.bit_length() - 1):
         even, odd = current[0::2], current[1::2]
-        np.add(even, odd, out=following[: size // 2])
-        np.subtract(even, odd, out=following[size // 2 :])
-        current, following = following, current
+        current = np.concatenate([even + odd, even - odd])
     return current

@@ -5,6 +5,7 @@ from discreet.mechanisms.law import BlockMechanism, LawMechanism
 from discreet.mechanisms.laws.bits import UnaryEncoding
 from discreet.mechanisms.laws.hadamard import HadamardResponse
 from discreet.mechanisms.laws.hashing import LocalHashing
+from discreet.mechanisms.laws.projective import ProjectiveResponse
 from discreet.mechanisms.laws.singletons import RandomizedResponse
 from discreet.mechanisms.laws.subsets import BlockDesign, SubsetSelection
 from discreet.mechanisms.laws.translates import TranslateResponse
@@ -19,6 +20,7 @@ BLOCK_MECHANISMS = Registry(
         SubsetSelection,
         LocalHashing,
         HadamardResponse,
+        ProjectiveResponse,
         TranslateResponse,
         Windows,
         BlockDesign,
@@ -38,6 +40,7 @@ __all__ = [
     "LawMechanism",
     "LocalHashing",
     "Mechanism",
+    "ProjectiveResponse",
     "RandomizedResponse",
     "SubsetSelection",
     "TranslateResponse",

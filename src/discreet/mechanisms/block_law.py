@@ -8,6 +8,7 @@ names:
 - `joint_inclusion(count)` is the probability that `count` given values are all in a noise block, if it is the same for
   any values; `nearly_independent` means that above two values it assumes independent inclusions;
 - `blocks_alike` and `rare_chances` are for memos, `additions` for the planner;
+- `smaller(size)` is the same kind of law over few values with few blocks, for verification;
 - `hit_distribution` and `hits` are for the risk of a report.
 
 A tally counts the blocks that contain each value, in total or for each size of block; or it counts each block of a
@@ -20,13 +21,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from discreet.core.checks import checked_whole
-from discreet.core.random import RandomSource
+from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks, Column, block_count, smallest_unsigned
 from discreet.core.tally import total
 from discreet.kernels import counting
@@ -38,6 +40,8 @@ Add = Callable[[Blocks, IntArray], None]
 AddByGroup = Callable[[Blocks, AnyArray, IntArray], None]
 """Adds each block to its group's row of counts, in place."""
 
+# Up to this bound, integers of 32 bits are almost never rejected.
+_SMALL = 1 << 16
 # Booleans that are listed at a time.
 ENTRIES_AT_ONCE = 1 << 24
 
@@ -193,7 +197,7 @@ class BlockCounts(PlaceCounts):
     """Counts of each possible block of a law, from which the number of blocks that contain each value follows."""
 
     def __init__(self, law: "IndexedLaw") -> None:
-        super().__init__(law.alphabet_size, law.places)
+        super().__init__(law.alphabet_size, itemgetter(law.index))
         self._law = law
 
     def support_of(self, counts: IntArray) -> IntArray:
@@ -351,6 +355,34 @@ class BlockLayout:
         return layout
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HitDistribution:
+    """The distribution of z = K/m, the share of m given values that a noise block contains.
+
+    Attributes:
+        shares: ``(k,)`` values of z, ascending, in 0..1.
+        probabilities: ``(k,)`` their probabilities; the omitted values have a probability below 1e-18 in total.
+        exact: whether this is the distribution for the set that leaks most; otherwise it bounds every set of m values.
+        ideal: the distribution for an idealised block law; None if there is no idealisation.
+        idealised: a description of the idealisation.
+    """
+
+    shares: FloatArray
+    probabilities: FloatArray
+    exact: bool = True
+    ideal: "HitDistribution | None" = None
+    idealised: str = ""
+
+    @property
+    def hit(self) -> float:
+        """Return P(K > 0), the probability that a noise block contains any of the values."""
+        return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
+
+    def mean(self, values: FloatArray) -> float:
+        """Return the mean of a function of the share z, from the function's values at all possible shares."""
+        return float(self.probabilities @ values)
+
+
 def joint_inclusion(law: BlockLaw, count: int) -> Fraction | None:
     """Return the probability that ``count`` given values are all in a noise block; None if it depends on the values.
 
@@ -424,11 +456,48 @@ class IndexedLaw(BlockLaw):
     def membership_of(self, counts: IntArray) -> Membership:
         """Return the membership matrix with a row for each block of the alphabet, with these counts."""
 
-    def places(self, blocks: Blocks) -> AnyArray:
-        """Return the ``(m,)`` positions of blocks in the list of all possible blocks: their indices."""
-        return blocks[self.index]
-
     def alphabet(self) -> tuple[Blocks, AnyArray]:
         """Return all possible blocks of an indexed law, with equal probabilities."""
         indices = np.arange(self.alphabet_size, dtype=smallest_unsigned(self.alphabet_size))
         return {self.index: indices}, uniform(len(indices))
+
+
+class ChosenLaw(IndexedLaw):
+    """An indexed law in which equally many blocks contain each value, one for each integer below `choices`.
+
+    Such a law defines `choices` and `containing` instead of the draw. Noise and the integer are drawn for every report,
+    whether it is truthful or not.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def choices(self) -> int:
+        """The number of blocks that contain a given value."""
+
+    @abstractmethod
+    def containing(self, ranks: AnyArray, numbers: AnyArray) -> AnyArray:
+        """Return the indices of blocks that contain values, chosen by integers; the result for rank -1 is not used.
+
+        Args:
+            ranks: ``(m,)`` ranks of the values.
+            numbers: ``(m,)`` integers below `choices`, of 32 or 64 bits.
+        """
+
+    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
+        """Draw indices of blocks: of a block with the required member, or uniform as noise, from the same words."""
+        noise = uniform_below(self.alphabet_size, len(members), random)
+        numbers = uniform_below(self.choices, len(members), random)
+        chosen(members >= 0, self.containing(members, numbers), noise, out[self.index])
+
+    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
+        """Draw the truth-or-noise decisions of reports, and noise from the same words."""
+        return joint(n, threshold, self.alphabet_size, random)
+
+    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
+        """Write blocks that contain the true value in truthful reports, and noise in all others."""
+        n, lane = len(ranks), np.uint32 if self.choices <= _SMALL else np.uint64
+        noise = uniform_below(self.alphabet_size, n, random) if coins.noise is None else coins.noise
+        numbers = uniform_below(self.choices, n, random, lane=lane)
+        chosen(coins.truth, self.containing(ranks, numbers), noise, out[self.index])

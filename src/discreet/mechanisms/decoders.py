@@ -264,7 +264,7 @@ class PlaceDecoder(MatrixDecoder):
         """Return the ``(n,)`` index of each report's output: blocks come first, and then values in clear."""
         places, slots = np.empty(reports.n, dtype=np.int64), self.domain.signed_ranks
         in_clear = np.zeros(reports.n, dtype=np.bool_) if reports.in_clear is None else reports.in_clear
-        places[~in_clear] = self.law.places(reports.blocks)
+        places[~in_clear] = reports.blocks[self.law.index]
         if slots is not None:
             places[in_clear] = self.law.alphabet_size + ~slots[reports.clear]
         return places

@@ -6,15 +6,28 @@ from dataclasses import dataclass
 from math import sqrt
 
 from discreet.arrays import FloatArray
+from discreet.core.domain import Domain
 from discreet.core.reports import smallest_unsigned
 from discreet.errors import ParameterError
-from discreet.mechanisms import BLOCK_MECHANISMS, BlockDesign, BlockMechanism, UnaryEncoding
+from discreet.mechanisms import (
+    BLOCK_MECHANISMS,
+    BlockDesign,
+    BlockMechanism,
+    ProjectiveResponse,
+    SubsetSelection,
+    UnaryEncoding,
+)
+from discreet.mechanisms.laws.projective import best_space, spaces_for
 from discreet.planning.losses import reports_for_standard_error, worst_variance
 from discreet.planning.requirements import Requirements
 from discreet.theory.optimum import lower_bound, optimal_design, optimal_theta
 
 # Nanoseconds per addition to one of few counts, and the increase per million counts, which exceed the caches.
 _ADDITION, _PER_MILLION = 1.0, 1.0
+# Projective blocks are tuned for the target; with q = 2 they always have a smaller error than Hadamard response.
+_ELSEWHERE = ("projective", "hadamard")
+# Bytes of short reports.
+_SIZES = (4, 2, 1)
 _FORMATS = {"theta": ".4f", "sensitive_mass": ".4g"}
 
 
@@ -87,7 +100,7 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
     # Parameters are tuned for this mass; None for the worst case.
     mass = None if requirements.target == "worst-case" else requirements.mass
     for name, cls in BLOCK_MECHANISMS.items():
-        if not (cls.needs_options() or cls.of_neighbours):
+        if not (cls.needs_options() or cls.of_neighbours or name in _ELSEWHERE):
             # A mechanism from another package may not support every domain.
             with suppress(ParameterError) if name not in BLOCK_MECHANISMS.built_in else nullcontext():
                 yield name, cls(domain, epsilon, **cls.proposed)
@@ -98,8 +111,30 @@ def eligible_mechanisms(requirements: Requirements) -> Iterator[tuple[str, Block
         # At a very large epsilon its noise bits would be too rare for the sampler.
         with suppress(ParameterError):
             yield f"unary, {name}", UnaryEncoding(domain, epsilon, theta=theta, **UnaryEncoding.proposed)
+    yield from _short(domain, epsilon, mass)
     if mass is not None and domain.clear_count:
         yield "design, known mass", BlockDesign(domain, epsilon, sensitive_mass=mass)
+
+
+def _short(domain: Domain, epsilon: float, mass: float | None) -> Iterator[tuple[str, BlockMechanism]]:
+    """Yield mechanisms with short reports: the best subsets of four bytes, and the best projective blocks of each size.
+
+    The subsets are left out if the best subsets of all have reports as short.
+    """
+    subset = SubsetSelection(domain, epsilon)
+    (members,) = subset.law.columns
+    k = _SIZES[0] * subset.law.count // members.bytes
+    # Much smaller subsets than the best have far larger errors.
+    if 1 < k < subset.law.count <= 2 * k:
+        yield f"subset, {_SIZES[0]}-byte", SubsetSelection(domain, epsilon, k=k)
+    spaces, sizes = spaces_for(domain.sensitive_count), dict[tuple[int, int] | None, int]()
+    for size in _SIZES:
+        small = spaces[:, spaces[2] <= 1 << 8 * size]
+        sizes.setdefault(best_space(small, domain.sensitive_count, domain.clear_count, epsilon, mass), size)
+    for space, size in sizes.items():
+        if space is not None:
+            name = "projective" if size == _SIZES[0] else f"projective, {size}-byte"
+            yield name, ProjectiveResponse(domain, epsilon, q=space[0], t=space[1])
 
 
 def expected_mse(mechanism: BlockMechanism, n: int, p: FloatArray | None) -> float:

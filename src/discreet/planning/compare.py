@@ -17,6 +17,8 @@ from discreet.planning.requirements import PlanningOptions, Requirements
 # Errors within this ratio are equal up to rounding.
 _SAME = 1 + 1e-9
 _LONG = 10.0
+# Bytes of a short report.
+_SHORT = 4
 _TIMES = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "hours"), (2 * 60, 60, "minutes"), (0, 1, "seconds"))
 
 
@@ -188,6 +190,7 @@ class MechanismComparison(TabularResult):
             less = 1 - self.error(least) / self.error(best)
             size = _bytes(least.largest_bytes)
             sentences.append(f"{least.title} has an error that is {less:.1%} smaller, with reports of up to {size}.")
+        sentences += self._short_report()
         if best.users_needed is not None:
             needed = f"{best.users_needed:,} users"
             sentences.append(f"{needed} give every value a standard error of at most {wanted.standard_error:g}.")
@@ -196,6 +199,15 @@ class MechanismComparison(TabularResult):
             time = f"about {best.seconds / unit:,.0f} {name} of one core"
             sentences.append(f"Counting {wanted.counted:,} reports and decoding their tally takes {time}.")
         return " ".join(sentences)
+
+    def _short_report(self) -> list[str]:
+        """A sentence with the best mechanism of at most 4 bytes, if the recommended reports are longer."""
+        short = [row for row in self.candidates if row.fits and row.largest_bytes <= _SHORT]
+        if self.best.largest_bytes <= _SHORT or not short:
+            return []
+        row = min(short, key=self.error)
+        more = self.error(row) / self.error(self.best) - 1
+        return [f"Of the reports of at most {_bytes(_SHORT)}, {row.title} has the smallest error, {more:.1%} larger."]
 
 
 def compare_mechanisms(

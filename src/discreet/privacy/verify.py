@@ -133,7 +133,8 @@ def _of_blocks(mechanism: BlockMechanism, notion: str) -> Verification:
         parts = {name: part for name, part in law.describe().items() if name != "law"}
         return law_from_parts(type(law), parts | {"size": size})
 
-    others = at_small_sizes(lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size)
+    makers = [lambda size: replace(mechanism, domain=Domain(range(size))).law, of_size]
+    others = at_small_sizes(*([law.smaller] if hasattr(law, "smaller") else makers))
     examinations = [examined(candidate) for candidate in ([law] if countable else others)]
     faults = [fault for _, law_faults in examinations for fault in law_faults]
     # There is no matrix only because of its size, or because reports have two parts.

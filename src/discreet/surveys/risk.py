@@ -14,12 +14,12 @@ import numpy as np
 from discreet.arrays import FloatArray
 from discreet.core.random import WORD_RANGE
 from discreet.errors import ParameterError
+from discreet.risk.bounds.capacity import BITS
 from discreet.risk.bounds.fano import ldp_success, tight_fano
 from discreet.risk.bounds.identification import Bound, identification_bounds
 from discreet.risk.bounds.leakage import Prior, report_leakage
 from discreet.surveys.questions import Question
 from discreet.surveys.survey import Survey
-from discreet.theory.capacity import BITS
 
 _OF_DRAWS = "draws of questions, weighted by their chances"
 

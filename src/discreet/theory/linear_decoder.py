@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -195,7 +195,8 @@ class DecoderCoefficients(ABC):
         loss = silent_share * self.size * silent**2 + self.truth * (self.clear_size - 1) * other**2 + own_square
         for kind in self.kinds:
             square = self.size * kind.mean_power(kind.inclusion) + self.clear_size * kind.contributions[2] ** 2
-            loss += kind.share * float(self._blocks(kind, 0.0)[0]) * square
+            noise: Any = self._blocks(kind, 0.0)[0]
+            loss += kind.share * noise * square
         return loss
 
     def mse(self, n: int, mass: float, squares: float) -> float:

@@ -18,8 +18,8 @@ from discreet import (
     Windows,
 )
 from discreet.risk.bounds import identification_bounds
+from discreet.risk.bounds.capacity import BITS, channel_capacity, contraction
 from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
-from discreet.theory.capacity import BITS, channel_capacity, contraction
 from laws import SMALL, Case, cases, over, spelled, with_rho
 from packing import each
 

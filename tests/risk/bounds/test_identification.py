@@ -11,11 +11,11 @@ import pytest
 
 from discreet import Domain, Personalized, RandomizedResponse, UnaryEncoding
 from discreet.risk.bounds import Bounds, fano, identification_bounds
+from discreet.risk.bounds.capacity import BITS, excess, shortfall
 from discreet.risk.bounds.hits import binomial, hits_of_subsets, hypergeometric
 from discreet.risk.bounds.identification import ANY_DATA
 from discreet.risk.bounds.leakage import Prior, report_leakage
 from discreet.testing import outputs_of
-from discreet.theory.capacity import BITS, excess, shortfall
 from laws import Case, spelled
 from packing import each
 

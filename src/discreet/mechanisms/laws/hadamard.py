@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.random import Coins, RandomSource, bernoulli32, fresh_lanes, fresh_words, or_noise
-from discreet.core.reports import Blocks, smallest_unsigned
+from discreet.arrays import BoolArray, FloatArray, IntArray
+from discreet.core.random import RandomSource, fresh_words
+from discreet.core.reports import Blocks
 from discreet.kernels import counting
 from discreet.mechanisms.block_law import IndexedLaw
 from discreet.mechanisms.evidence import WholeAlphabet
@@ -51,23 +51,10 @@ class HadamardColumns(IndexedLaw):
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
         """Draw columns of a Hadamard matrix into ``out``, with +1 for the required members."""
         drawn = fresh_words(random, len(members)) & np.uint64(self.alphabet_size - 1)
-        _contain((members + 1).astype(np.uint64), drawn, out["column"])
-
-    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise decisions of reports, and noise columns from the same words, in the columns' type."""
-        truth, lane = bernoulli32(n, threshold, random), smallest_unsigned(self.alphabet_size)
-        return Coins(truth, fresh_lanes(n, random, lane) & lane.type(self.alphabet_size - 1))
-
-    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Draw the Hadamard columns of a batch of reports, in the column's narrow integer type."""
-        if coins.noise is None:
-            self.draw(or_noise(ranks, coins.truth), random, out)
-            return
-        lane = coins.noise.dtype.type
-        row = ranks.astype(lane)
-        row += lane(1)
-        row &= np.negative(coins.truth.astype(lane))
-        _contain(row, coins.noise, out["column"])
+        row = (members + 1).astype(np.uint64)
+        # Flipping the row's lowest bit pairs columns without x and columns with x.
+        misses = (np.bitwise_count(row & drawn) & 1).astype(np.uint64)
+        out["column"][:] = drawn ^ (row & -row) * misses
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T, by a Walsh-Hadamard transform of the column counts."""
@@ -83,14 +70,6 @@ class HadamardColumns(IndexedLaw):
         rows = np.arange(1, self.size + 1, dtype=np.uint64)
         contained: BoolArray = np.bitwise_count(blocks["column"].astype(np.uint64)[:, None] & rows) & 1 == 0
         return contained
-
-
-def _contain(row: AnyArray, drawn: AnyArray, out: AnyArray) -> None:
-    """Write the drawn columns; a column with -1 in the given row is replaced by its partner with +1."""
-    # Flipping the row's lowest bit pairs columns without x and columns with x.
-    lowest = row & (~row + row.dtype.type(1))
-    misses = (np.bitwise_count(row & drawn) & 1).astype(row.dtype)
-    out[:] = drawn ^ (lowest * misses)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

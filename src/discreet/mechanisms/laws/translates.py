@@ -16,28 +16,22 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
+from discreet.arrays import AnyArray, BoolArray, IntArray
 from discreet.core.checks import checked_whole, is_whole, quoted
-from discreet.core.random import Coins, RandomSource, chosen, joint, uniform_below
 from discreet.core.reports import Blocks
 from discreet.errors import ParameterError
-from discreet.mechanisms.block_law import IndexedLaw
-from discreet.mechanisms.evidence import WholeAlphabet
+from discreet.mechanisms.block_law import ChosenLaw
+from discreet.mechanisms.cyclic import CyclicMembership
 from discreet.mechanisms.law import BlockMechanism, sensitive_size
 
-# So few elements are drawn from 32 bits, which are almost never rejected.
-_SMALL = 1 << 16
-# The digits of counts at a time: a Fourier transform gives their sums of products with errors well below 1/2.
-_DIGIT = 16
 _MOST_ELEMENTS = 1 << 12
 LARGEST_MODULUS = 1 << 24
 
 
-class TranslatesLaw(IndexedLaw):
+class TranslatesLaw(ChosenLaw):
     """A block law whose blocks are the translates t + D of a set D modulo V.
 
     Such a law defines V, pi, rho, and D, both as a mask and as a function of uniform integers.
@@ -46,11 +40,6 @@ class TranslatesLaw(IndexedLaw):
     __slots__ = ()
 
     index = "translate"
-
-    @property
-    @abstractmethod
-    def choices(self) -> int:
-        """The range of the random integer that chooses an element of the set D: |D|."""
 
     @abstractmethod
     def elements(self, drawn: AnyArray) -> AnyArray:
@@ -72,86 +61,29 @@ class TranslatesLaw(IndexedLaw):
         """Return the residues of values, given their ranks: the ranks themselves, unless a law skips some residues."""
         return ranks
 
-    def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
-        """Draw indices of translates: a required member minus an element of D, or a uniform index as noise."""
-        noise = uniform_below(self.alphabet_size, len(members), random)
-        self._write(members, members >= 0, (noise, uniform_below(self.choices, len(members), random)), out)
-
-    def coins(self, n: int, threshold: int, random: RandomSource) -> Coins:
-        """Draw the truth-or-noise decisions of reports, and noise from the same words."""
-        return joint(n, threshold, self.alphabet_size, random)
-
-    def fill(self, ranks: AnyArray, coins: Coins, random: RandomSource, out: Blocks) -> None:
-        """Write translates that contain the true value in truthful reports, and noise in all others."""
-        n, lane = len(ranks), np.uint32 if self.choices <= _SMALL else np.uint64
-        noise = uniform_below(self.alphabet_size, n, random) if coins.noise is None else coins.noise
-        self._write(ranks, coins.truth, (noise, uniform_below(self.choices, n, random, lane=lane)), out)
-
-    def _write(self, ranks: AnyArray, truth: BoolArray, drawn: tuple[AnyArray, AnyArray], out: Blocks) -> None:
-        noise, numbers = drawn
+    def containing(self, ranks: AnyArray, numbers: AnyArray) -> AnyArray:
+        """Return the translates that contain values: a value minus an element of D."""
         modulus = numbers.dtype.type(self.alphabet_size)
         truthful = self.residues(ranks).astype(numbers.dtype) + (modulus - self.elements(numbers))
         # The sum is below 2 V; a number below V wraps round to a larger one.
-        chosen(truth, np.minimum(truthful, truthful - modulus), noise, out[self.index])
+        translates: AnyArray = np.minimum(truthful, truthful - modulus)
+        return translates
 
     def support_of(self, counts: IntArray) -> IntArray:
         """Return ``(v,)`` T: for each value the summed counts of the translates that contain it, exactly."""
-        matrix, support, rest = self.membership_of(counts), np.zeros(self.size, dtype=np.int64), counts
-        for shift in range(0, int(counts.max()).bit_length(), _DIGIT):
-            digit = rest & ((1 << _DIGIT) - 1)
-            support += np.rint(matrix.transpose_dot(digit)).astype(np.int64) << shift
-            rest = rest >> _DIGIT
-        return support
+        return self.membership_of(counts).exact_sums(counts, self.choices)
 
-    def membership_of(self, counts: IntArray) -> "Translates":
-        """Return the membership matrix of all translates of D, with their counts."""
-        from scipy.fft import next_fast_len, rfft
-
-        length = next_fast_len(2 * self.alphabet_size - 1, real=True)
-        spectrum = rfft(self.mask.astype(np.float64), length)
-        return Translates(counts.astype(np.float64), self.size, spectrum, length, self.residues(np.arange(self.size)))
+    def membership_of(self, counts: IntArray) -> CyclicMembership:
+        """Return the membership matrix of all translates of D, with their counts: x - t is in D."""
+        size = self.alphabet_size
+        backwards = -np.arange(size) % size
+        return CyclicMembership.of(counts, self.mask, backwards, self.residues(np.arange(self.size)))
 
     def contains(self, blocks: Blocks) -> BoolArray:
         """Return ``(m, v)`` booleans: true where the translate contains the value."""
         beyond = self.residues(np.arange(self.size))[None, :] - blocks[self.index].astype(np.int64)[:, None]
         contained: BoolArray = self.mask[beyond % self.alphabet_size]
         return contained
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Translates(WholeAlphabet):
-    """The membership matrix of all translates: row t has ones at the residues x with x - t in D.
-
-    Attributes:
-        spectrum: the Fourier transform of the mask of D, padded with zeros to ``length``.
-        length: length of the transforms, at least 2 V - 1, so that the end of a product does not overlap its start.
-        residues: ``(v,)`` residues of the values, ascending.
-    """
-
-    spectrum: AnyArray
-    length: int
-    residues: AnyArray
-
-    def dot(self, values: Any) -> Any:
-        """Return the ``(V,)`` product B @ values, by a Fourier transform."""
-        spread = np.zeros(self.rows)
-        spread[self.residues] = values
-        beyond = self._product(spread, np.conj(self.spectrum))
-        summed = beyond[: self.rows]
-        summed[1:] += beyond[self.length - self.rows + 1 :]
-        return summed
-
-    def transpose_dot(self, weights: Any) -> FloatArray:
-        """Return the ``(v,)`` product B.T @ weights, by a Fourier transform."""
-        beyond = self._product(weights, self.spectrum)
-        beyond[: self.rows - 1] += beyond[self.rows : 2 * self.rows - 1]
-        return beyond[self.residues]
-
-    def _product(self, vector: Any, spectrum: AnyArray) -> FloatArray:
-        from scipy.fft import irfft, rfft
-
-        product: FloatArray = irfft(rfft(np.asarray(vector, dtype=np.float64), self.length) * spectrum, self.length)
-        return product
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from math import exp, log, log1p
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.risk.bounds.capacity import binary_divergence, excess
 from discreet.risk.bounds.hits import binomial
 from discreet.theory.arithmetic import bisected, last_whole
-from discreet.theory.capacity import binary_divergence, excess
 
 _HALVINGS = 120
 

@@ -18,14 +18,13 @@ from math import log1p, sqrt
 import numpy as np
 
 from discreet.arrays import FloatArray, read_only
-from discreet.mechanisms.block_law import BlockLaw
+from discreet.mechanisms.block_law import BlockLaw, HitDistribution
 from discreet.mechanisms.laws.bits import IndependentBits
 from discreet.mechanisms.laws.hadamard import HadamardColumns
 from discreet.mechanisms.laws.hashing import HashBuckets
 from discreet.mechanisms.laws.singletons import Singletons
 from discreet.mechanisms.laws.subsets import MixedSubsets, Subsets
 from discreet.theory.arithmetic import stirling_remainder
-from discreet.theory.capacity import HitDistribution
 
 # e^-46 < 1e-19: the neglected probability.
 _TAIL = 46.0

@@ -18,6 +18,7 @@ from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee, odds_sentence
 from discreet.core.result_table import ResultTable
 from discreet.mechanisms.personalized import AnyMechanism, common_of
+from discreet.risk.bounds.capacity import BITS, ldp_capacity
 from discreet.risk.bounds.fano import (
     corollary_8,
     distortion_rate,
@@ -29,7 +30,6 @@ from discreet.risk.bounds.fano import (
     tight_fano,
 )
 from discreet.risk.bounds.leakage import Prior, ReportLeakage, report_leakage
-from discreet.theory.capacity import BITS, ldp_capacity
 
 Unit: TypeAlias = Literal["bits", "probability", "share"]
 """Units: of information; of the success of guesses; of shares such as total variation."""

@@ -15,10 +15,9 @@ from discreet.core.checks import checked_whole
 from discreet.core.guarantee import Guarantee
 from discreet.errors import ParameterError
 from discreet.mechanisms import BlockMechanism, Channel
+from discreet.mechanisms.block_law import HitDistribution
 from discreet.mechanisms.personalized import AnyMechanism, common_of
-from discreet.risk.bounds.hits import hit_distribution, hits_of
-from discreet.theory.capacity import (
-    HitDistribution,
+from discreet.risk.bounds.capacity import (
     Inputs,
     Interval,
     Sizes,
@@ -34,6 +33,7 @@ from discreet.theory.capacity import (
     success,
     uniform_success,
 )
+from discreet.risk.bounds.hits import hit_distribution, hits_of
 
 _TOLERANCE = 1e-6
 

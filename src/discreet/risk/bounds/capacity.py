@@ -44,6 +44,7 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.arrays import FloatArray
+from discreet.mechanisms.block_law import HitDistribution
 from discreet.theory.arithmetic import bisected, bisected_each, golden_section
 
 BITS = 1 / log(2)
@@ -117,34 +118,6 @@ def ldp_capacity(epsilon: float, inputs: int) -> float:
 
 _HALVINGS = 100
 _SIMPLE = 50.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HitDistribution:
-    """The distribution of z = K/m, the share of m given values that a noise block contains.
-
-    Attributes:
-        shares: ``(k,)`` values of z, ascending, in 0..1.
-        probabilities: ``(k,)`` their probabilities; the omitted values have a probability below 1e-18 in total.
-        exact: whether this is the distribution for the set that leaks most; otherwise it bounds every set of m values.
-        ideal: the distribution for an idealised block law; None if there is no idealisation.
-        idealised: a description of the idealisation.
-    """
-
-    shares: FloatArray
-    probabilities: FloatArray
-    exact: bool = True
-    ideal: "HitDistribution | None" = None
-    idealised: str = ""
-
-    @property
-    def hit(self) -> float:
-        """Return P(K > 0), the probability that a noise block contains any of the values."""
-        return min(float(self.probabilities[self.shares > 0].sum()), 1.0)
-
-    def mean(self, values: FloatArray) -> float:
-        """Return the mean of a function of the share z, from the function's values at all possible shares."""
-        return float(self.probabilities @ values)
 
 
 @dataclass(frozen=True, slots=True)
