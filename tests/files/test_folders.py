@@ -89,7 +89,7 @@ def test_a_folder_with_a_list_of_its_files_is_refused(log: str, tmp_path: Path) 
     (inside / log).mkdir()
     for named in (inside, inside.parent, tmp_path):
         said = refused(DataError, lambda named=named: tally(MECHANISM, named))
-        assert said.startswith(f"{inside} has a list of its files, {log}, which discreet does not")
+        assert said.startswith(f"{inside} contains {log}, a list of files that discreet does not read.")
     assert tally(MECHANISM, inside / "a.parquet").tally.n == 2100
 
 

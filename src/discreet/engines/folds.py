@@ -49,10 +49,10 @@ class Fold(ABC, Generic[State, Answer]):
 
     @abstractmethod
     def add(self, state: State, batch: CheckedBatch) -> None:
-        """Add checked reports to a state, in place."""
+        """Add checked reports to a state, which changes."""
 
     def merge(self, state: State, other: State) -> None:
-        """Add another state to a state, in place."""
+        """Add the second state to the first state, which changes."""
         state += other  # type: ignore[operator]
 
     @abstractmethod
@@ -118,7 +118,7 @@ class TallyFold(Fold[IntArray, TallyResult]):
         return np.zeros(len(empty.support) + len(empty.clear), dtype=np.int64)
 
     def add(self, state: IntArray, batch: CheckedBatch) -> None:
-        """Add checked reports to a state, in place."""
+        """Add checked reports to a state, which changes."""
         part = state if batch.times == 1 else self.zero()
         self.mechanism.add_tally(batch.reports, *self._counts(part))
         if part is not state:
@@ -224,7 +224,7 @@ class GroupFold(Fold[GroupState, GroupedTally]):
             state.counts.add_rows(rows, part, batch.times)
 
     def merge(self, state: GroupState, other: GroupState) -> None:
-        """Add another state to a state, in place."""
+        """Add the second state to the first state, which changes."""
         rows = state.rows_of(list(other.places))
         state.counts.add_rows(rows, other.counts)
 

@@ -43,7 +43,7 @@ _OF_GROUPS = ("groups", "shares", "minimum", "small")
 
 
 def method_of(name: object) -> Method[Estimate]:
-    """Return the method with a name.
+    """Return the estimation method that has a given name.
 
     Raises:
         ParameterError: if no method has this name.

@@ -282,7 +282,7 @@ class Smoother:
         return best
 
     def _next_point(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
-        """Return the point after a step that does not decrease F, except for rounding."""
+        """Return the point after a step that does not decrease the objective, except for rounding."""
         active = (point > _VANISHED) | (gradient > gradient @ point)
         step = self.solved(point, gradient[:, None], active)[:, 0]
         longest = float((-step / point).max())

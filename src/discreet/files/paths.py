@@ -344,7 +344,7 @@ def _asked(url: str, question: Callable[[Any, str], Any]) -> Any:
 
 @lru_cache(maxsize=64)
 def file_system(root: str) -> tuple[Any, str]:
-    """Return the file system for a URL without a path, and the path of its root in the file system."""
+    """Return the file system of a URL that has no path, and the root folder in that file system."""
     from pyarrow import ArrowInvalid, ArrowNotImplementedError, fs
 
     try:

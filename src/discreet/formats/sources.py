@@ -385,7 +385,7 @@ class RowCounts:
         return np.concatenate([self.entries, state])
 
     def split(self, sums: IntArray) -> IntArray:
-        """Add counts from a sum of arrays made by `before`, and return the sum of the states."""
+        """Take the sum of several results of `before`, add its counts to these counts, and return its states."""
         self.entries += sums[: len(self.entries)]
         return sums[len(self.entries) :]
 

@@ -127,7 +127,7 @@ class NumberPlan(TabularResult):
         return np.asarray(np.diff(ends, axis=2).mean(axis=0)[:, 0] / (2 * z_quantile((1 - _LEVEL) / 2)))
 
     def table(self) -> ResultTable:
-        """Return a table of the mean, three quantiles and the sensitive ranges, with their standard errors.
+        """Return a table of the mean, quantiles and the shares of sensitive ranges, with standard errors.
 
         The standard error of a quantile is half the length of its 95% interval, divided by 1.96, on average.
         """

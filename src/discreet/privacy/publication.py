@@ -460,7 +460,7 @@ def batch_sizes(counted: Tally | Reports) -> tuple[int, ...]:
 
 
 def group_sizes(grouped: GroupedEstimate) -> tuple[int, ...]:
-    """Return the number of reports in each group of estimates by group. The reports left out form one group.
+    """Return the number of reports in each group. Reports that belong to no estimated group are one more group.
 
     Args:
         grouped: the estimates; the estimate for everybody counts all reports.

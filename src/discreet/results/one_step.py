@@ -1,4 +1,4 @@
-"""The one-step estimate: the best linear decoder at an estimate, with the moments of its contributions.
+"""The one-step estimate, made by the best linear decoder for a first estimate, with the moments of its contributions.
 
 Let u be the likelihood ratios of a report at an estimate f (`discreet.mechanisms.likelihood_ratios`) and J = E u u'
 under f. Then J f = 1, and E u = J p for any true p, so that

@@ -120,7 +120,7 @@ def obfuscate_survey(
 
 
 def _beside(public: pa.Schema, person: str, when: str) -> pa.Schema:
-    """Return the schema of the columns beside reports in rounds: without the person's column, and with the round."""
+    """Return the schema of public columns with a column of the round, and without the column of the person."""
     others = [field for field in public if field.name not in (person, when)]
     if ROUND in (field.name for field in others):
         raise ParameterError("column.named-round")

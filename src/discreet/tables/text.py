@@ -390,7 +390,7 @@ def _separator(heads: Mapping[str, list[str]], wanted: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelimitedText:
-    """Some columns of a CSV file, with the types as which they are read.
+    """Some columns of a CSV file, and the type of each column.
 
     Attributes:
         source: the file.

@@ -114,7 +114,7 @@ class LabelSpace(ABC):
         raise ParameterError("float32.no-numbers", argument="float32")
 
     def bounded(self, chosen: BoolArray, numbers: Iterable[float] = ()) -> "LabelSpace":
-        """Return a label space that stores the upper bounds of sensitive ranges; see `Numbers.bounded` in `bins`."""
+        """Return labels that keep the upper bounds of sensitive ranges of numbers; see `Numbers.bounded` in `bins`."""
         return self
 
     def first_labels(self) -> str:

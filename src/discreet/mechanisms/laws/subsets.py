@@ -461,7 +461,7 @@ class MixedSubsets(MembersLaw):
 
     @property
     def alphabet_size(self) -> int:
-        """Return the number of subsets of k, and of k + 1, of v values."""
+        """Return the number of blocks, which are the subsets of v values with k or k + 1 members."""
         return sum(comb(self.size, k) for k in self.sizes)
 
     def draw(self, members: IntArray, random: RandomSource, out: Blocks) -> None:
