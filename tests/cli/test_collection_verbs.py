@@ -108,5 +108,5 @@ def test_a_survey_is_signed_as_a_collection_for_each_question() -> None:
 
 
 def test_a_signed_collection_is_not_verified_as_a_plan() -> None:
-    assert "`discreet attest`" in refusal("verify", "habits.json")
+    assert "discreet attest" in refusal("verify", "habits.json")
     assert done("attest", "habits.json", "-o", "page.html", "--draws", "0")

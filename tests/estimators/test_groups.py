@@ -159,7 +159,7 @@ def test_small_groups_are_counted_and_never_named() -> None:
         "Smalltown",
         "many",
     ]
-    with pytest.raises(KeyError, match="there are many"):
+    with pytest.raises(KeyError, match="the groups are many"):
         found["Secretville"]
 
 

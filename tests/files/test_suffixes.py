@@ -68,4 +68,4 @@ def test_tallies_of_every_ending_join_reports(tmp_path: Path, ending: str) -> No
     assert tally(MECHANISM, tmp_path).tally == whole + MECHANISM.tally(others)
     # Reports under the name of a tally are refused as such.
     path.write_bytes((tmp_path / f"r{Path(ending).suffix}").read_bytes())
-    assert "does not hold tally" in refused(DataError, lambda: read_tally(path, MECHANISM))
+    assert "has no tally" in refused(DataError, lambda: read_tally(path, MECHANISM))

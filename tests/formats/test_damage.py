@@ -110,7 +110,7 @@ def test_a_reader_says_at_its_end_that_rows_are_missing_or_were_read_twice(tmp_p
                     list(reader.part(part))
 
         read_rows = sum(part.rows or 0 for part in parts)
-        assert f"{rows:,} rows by their metadata, but {read_rows:,} were read" in refused(DataError, read)
+        assert f"announce {rows:,} rows, but {read_rows:,} were read" in refused(DataError, read)
 
 
 SHORTENED = """

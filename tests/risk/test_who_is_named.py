@@ -25,7 +25,7 @@ def test_probabilities_of_the_right_user(assessed: TraceAssessment) -> None:
     # Half of the users are told, and the others one as well as the next.
     assert np.mean(assessed.chances > 0.5) == 0.5
     tenth = np.quantile(assessed.chances, 0.9, method="higher")
-    stated = assessed.chance_sentence.partition("a probability of ")[2].partition(
-        "% or more for a tenth of the traces"
+    stated = assessed.chance_sentence.partition("a probability of at least ")[2].partition(
+        "% for a tenth of the traces"
     )[0]
     assert float(stated) / 100 <= min(tenth, 0.9999) < float(stated) / 100 + 1.01e-4

@@ -94,7 +94,7 @@ ORDERED = [f"{day}/{month}/1950" for day in range(1, 13) for month in (3, 4)]
         (
             [*map(str, range(60)), *["k.A."] * 25, "Meier"],
             "column.numbers-and-texts",
-            "in 26 rows (frequent ones: 'k.A.').",
+            "(rows: 26, different texts: 2, frequent texts: 'k.A.').",
         ),
         ([*ORDERED, "13/4/1950"], "column.order-of-dates", "as day-first."),
         ([*ORDERED, "4/13/1950"], "column.order-of-dates", "as month-first."),
