@@ -4,6 +4,8 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from running import done, refusal, run, told
@@ -41,6 +43,18 @@ def test_a_release_of_a_part_of_the_known_people(tmp_path: Path) -> None:
     facts = told("risk", tmp_path / "release.csv", "--known", tmp_path / "known.csv", "--seed", 1)
     assert (facts["known"], facts["traces"], facts["traces_of_known_users"]) == (4, 2, 2)
     assert facts["success"]["value"] == 1
+
+
+def test_numbers_of_users_may_be_text_in_one_of_the_tables(tmp_path: Path) -> None:
+    users, events = np.repeat(np.arange(8, 20), 3), np.arange(36) // 2
+    files = [tmp_path / f"{name}.parquet" for name in ("release", "known", "padded")]
+    for path, names in zip(files, (users, users.astype(str), np.char.zfill(users.astype(str), 5)), strict=True):
+        pq.write_table(pa.table({"user": names, "event": events}), path)
+    for one, other in (files[:2], files[1::-1]):
+        facts = told("risk", one, "--known", other, "--seed", 1)
+        assert (facts["traces_of_known_users"], facts["success"]["value"]) == (12, 1)
+    # These are other names.
+    assert "linked-tables.too-few-users" in refusal("risk", files[0], "--known", files[2])
 
 
 def test_reports_have_a_bound(tables: list[object], tmp_path: Path) -> None:

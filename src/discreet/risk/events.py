@@ -6,7 +6,7 @@ time. So the memory has two numbers per row, its time, and each name once. Then 
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class TraceColumn:
         timed: whether the column has times; otherwise it has names.
         domain: the domain of the names, if any.
         argument: the argument that names the column.
+        as_text: whether integers are read as text, because they are text in another table.
     """
 
     name: str
@@ -49,11 +50,14 @@ class TraceColumn:
     timed: bool = False
     domain: Domain | None = None
     argument: str = ""
+    as_text: bool = False
 
     def read(self, column: Any) -> Any:
         """Return ``(m,)`` int64 or float64 times, int64 names, or text in Arrow; missing values are refused."""
         if self.timed:
             return instants(pa.chunked_array([column]))
+        if self.as_text and pa.types.is_integer(column.type):
+            column = pc.cast(column, pa.large_string())
         if pa.types.is_floating(column.type) and self.domain is None and self.argument.endswith("event"):
             # Measured numbers and coordinates; each different number is an event.
             column = pc.cast(pc.if_else(pc.is_nan(column), None, column), pa.large_string())
@@ -138,6 +142,11 @@ class EventTable:
         for column in asked:
             event_table._agree(column)
         return event_table
+
+    def as_text(self, wanted: str) -> "EventTable":
+        """Return the table with one kind of identifiers as text."""
+        columns = [replace(column, as_text=column.wanted == wanted or column.as_text) for column in self.columns]
+        return replace(self, columns=columns)
 
     @property
     def count(self) -> int:
@@ -420,7 +429,8 @@ def read_linked(
         progress: as for `read_traces`.
 
     Raises:
-        DataError: as for `read_traces`, and if users or events have different types in the two tables.
+        DataError: as for `read_traces`, and if users or events have different types in the two tables; integers and
+            text are compared as text.
 
     Example:
         >>> from importlib.resources import files
@@ -434,9 +444,12 @@ def read_linked(
         EventTable.of(sources, columns, drop=missing == "drop")
         for sources, columns in zip((release, known), asked, strict=True)
     ]
-    for wanted in ("users", "events", "values"):
+    for wanted in ("users", "events", "events of the second column", "values"):
         kinds = [table.kinds.get(wanted) for table in tables]
-        if None not in kinds and kinds[0] != kinds[1]:
+        if {*kinds} == {"integers", "text"} and wanted != "values":
+            # The same numbers, written once with quotation marks.
+            tables = [table.as_text(wanted) for table in tables]
+        elif None not in kinds and kinds[0] != kinds[1]:
             raise DataError("linked-tables.different-types", wanted=wanted, kinds=kinds[0], kinds_2=kinds[1])
     target, training = _traces_of(tables, asked[0][1].domain, progress, keep_times=True, keep_labels=True, unit=unit)
     return Split(training, target, of_two_tables=True)
