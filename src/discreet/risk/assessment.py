@@ -34,7 +34,7 @@ REPORTS = "likelihood of reports"
 MOST_UNKNOWN = 0.1
 """The largest share of candidates about whom an attacker may know nothing."""
 
-_UNSEEN = "No attack reads the spelling of labels or free text; information there is not seen."
+_UNSEEN = "No attack compares the numbers of events of traces, or reads the spelling of labels or free text."
 _ADJOINING = (
     "The attack when uses that a trace begins soon after the known events of its user end. A split in halves makes "
     "this so; a split at a time (time:WHEN) does not."

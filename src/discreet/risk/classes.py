@@ -62,8 +62,16 @@ class ClassRisk:
         return f"{_people(self.people)} in {number_of(self.classes, 'class', 'classes')} of {', '.join(self.columns)}"
 
     @property
+    def answer(self) -> str:
+        """The sentence on the share of people identified."""
+        return (
+            f"An attacker who knows {', '.join(self.columns)} and sees the reports identifies at most "
+            f"{self.identified:.1%} of the {_people(self.people)}, and at most {self.worst:.1%} in the worst class."
+        )
+
+    @property
     def sentences(self) -> tuple[str, ...]:
-        """The result and its conditions, as sentences."""
+        """The conditions of the result, as sentences."""
         lines = [
             f"The smallest class has {_people(self.smallest)}. Alone in their class: {_people(self.alone)} "
             f"({self.alone / self.people:.2%})."

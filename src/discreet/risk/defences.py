@@ -218,9 +218,21 @@ class DefenceComparison(TabularResult):
     level: float
 
     @property
+    def _plain(self) -> DefenceRisk:
+        return next(row for row in self.rows if row.name == AS_THEY_ARE.name)
+
+    def answer(self, knowledge: str) -> str:
+        """Return the sentence on the share of people identified without a defence, and with the best one."""
+        best, plain = self.rows[0].identified, self._plain.identified
+        return (
+            f"An attacker who knows {knowledge} identifies {plain.value:.1%} of the {plain.trials:,} people without a "
+            f"defence, and {best.value:.1%} with the first one of the table."
+        )
+
+    @property
     def idle(self) -> tuple[str, ...]:
         """The names of defences that are not shown to reduce the risk below the success without a defence."""
-        (plain,) = (row for row in self.rows if row.name == AS_THEY_ARE.name)
+        plain = self._plain
         return tuple(row.name for row in self.rows if row is not plain and row.risk >= plain.identified.low)
 
     def table(self) -> ResultTable:

@@ -87,19 +87,10 @@ def measured(assessment: Assessment, title: str, *more: list[str]) -> ResultTabl
         ["right user identified", _with_interval(assessment.success, assessment), named],
         [f"right user among {assessment.largest_list}", _with_interval(assessment.listed, assessment), listed],
         ["information on the user (bits)", f"{assessment.certified:.4g} of {bits:.4g}", limit(assessment.alpha, bits)],
+        ["traces whose own user alone is best", f"{assessment.singled_out:,} of {assessment.success.trials:,}", ""],
+        ["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""],
     ]
-    if assessment.unlearned:
-        rows += [["traces that nothing was learned about", f"{assessment.unlearned:.2%}", ""]]
-    if assessment.unlearned and assessment.risk is not None:
-        rows += [["identification risk, including these", limit(assessment.risk), ""]]
-    if unique is not None:
-        fourth = unique.singled_out[3]
-        rows += [["traces that are unique", f"{unique.unique:,} of {unique.traces:,}", ""]]
-        rows += [["singled out by 4 random events", f"{fourth.value:.3g} ({fourth.low:.3g} to {fourth.high:.3g})", ""]]
-    singled_out = f"{assessment.singled_out:,} of {assessment.success.trials:,}"
-    rows += [["traces whose own user alone is best", singled_out, ""]]
-    rows += [["equal error rate", f"{assessment.det.equal_error_rate:.4g}", ""], *more]
-    return ResultTable.of(title, ["figure", "measured", "at most"], rows)
+    return ResultTable.of(title, ["figure", "measured", "at most"], [*rows, *more])
 
 
 def _measured(assessment: Assessment) -> ResultTable:

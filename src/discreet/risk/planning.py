@@ -75,8 +75,8 @@ class IdentificationPlan:
     Example:
         >>> import discreet as dc
         >>> plan = IdentificationPlan(dc.Domain(range(4)), RiskTarget(users=20, error=0.8), None, (), ())
-        >>> plan.recommendation.split(":")[0]
-        'Nothing is recommended without a limit on the attribute risk'
+        >>> plan.recommendation.split(",")[0]
+        'There is no recommendation without a limit on the attribute risk'
     """
 
     domain: Domain

@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from math import log
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.errors import DataError, DiscreetError, ParameterError
-from discreet.risk.attacks.traces import SMALLEST, UNIT, Matcher, markov, match
+from discreet.errors import DataError
+from discreet.risk.attacks.traces import SMALLEST, UNIT, markov, match
 from discreet.risk.traces import Split, Traces, by_count, by_half, leave_out, maximum_knowledge
 from refusals import refused
 from slow_matching import assert_agrees, fixed, markov_factors, scored, table
@@ -74,14 +73,5 @@ def test_ranks_of_a_crowd_and_of_a_few(places: int) -> None:
     assert_agrees(match(matcher), matcher.users, scored(matcher))
 
 
-@pytest.mark.parametrize(
-    ("kind", "attempt"),
-    [
-        (ParameterError, lambda m: markov(by_half(draw(1)), zero=0.0)),
-        (ParameterError, lambda m: markov(by_half(draw(1)), zero=1.0)),
-        (DataError, lambda m: markov(by_count(draw(1), 1000))),
-    ],
-)
-def test_refusals(kind: type[DiscreetError], attempt: Callable[[Matcher], Any]) -> None:
-    matcher = markov(by_half(draw(1)))
-    refused(kind, lambda: attempt(matcher))
+def test_a_target_without_events_is_refused() -> None:
+    refused(DataError, lambda: markov(by_count(draw(1), 1000)))

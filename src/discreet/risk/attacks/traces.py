@@ -21,7 +21,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from discreet.arrays import AnyArray, BoolArray, FloatArray, IntArray
-from discreet.core.checks import checked_between, checked_level
+from discreet.core.checks import checked_level
 from discreet.core.random import RandomSource, checked_source
 from discreet.errors import DataError, ParameterError
 from discreet.risk.attacks.columns import PLAIN, plain_views
@@ -254,7 +254,7 @@ class Matcher:
         return replace(self, problem=self.problem.of_probes(np.sort(drawn)))
 
 
-def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
+def markov(split: Split) -> Matcher:
     """Return the matcher with scores from each user's Markov chain: log-likelihoods in nats [PIE, section 5].
 
     ln pi(Y_1) + sum_t ln Lambda(Y_t, Y_t+1), where pi and Lambda are the shares of a user's visits, and of their steps
@@ -262,7 +262,6 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
 
     Args:
         split: training and target.
-        zero: the replacement for probabilities of 0; in (0, 1).
 
     Example:
         >>> from discreet.risk.attacks.traces import match
@@ -271,7 +270,7 @@ def markov(split: Split, *, zero: float = SMALLEST) -> Matcher:
         >>> match(markov(split)).success()
         1.0
     """
-    floor, size = _floor(zero), split.training.event_count
+    floor, size = int(_rounded_logs(np.array([SMALLEST]))[0]), split.training.event_count
     probes, table = Probes.of(split.target, first_and_steps)
     been, moved = Known(table), Known(table)
     # They release it as soon as they have all they need.
@@ -300,10 +299,6 @@ def _step_totals(rows: KeyCounts, size: int) -> IntArray:
 def counted_visits(training: Traces) -> KeyCounts:
     """Return the visits of each user, counted by event."""
     return KeyCounts.of(training, events_of)
-
-
-def _floor(zero: float) -> int:
-    return int(_rounded_logs(np.array([checked_between("zero", zero)]))[0])
 
 
 def _rounded_logs(probabilities: FloatArray) -> IntArray:

@@ -57,7 +57,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.arrays import AnyArray, FloatArray, IntArray, read_only
+from discreet.arrays import AnyArray, FloatArray, IntArray
 from discreet.core.checks import checked_level, checked_whole
 from discreet.core.random import RandomSource, checked_source, fresh_words
 from discreet.core.result_table import rounded_by
@@ -140,50 +140,6 @@ def z_quantile(level: float) -> float:
 
 _LEAST_PER_CELL = 5
 _UNSEEN = 0.5
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class StepFunction:
-    """A step function L of a score, constant between neighbouring edges.
-
-    Attributes:
-        edges: ``(c,)`` ascending scores; a score on an edge belongs to the step above it.
-        levels: ``(c + 1,)`` values of L, finite and positive.
-    """
-
-    edges: AnyArray
-    levels: FloatArray
-
-    def __post_init__(self) -> None:
-        """Make the numbers read-only.
-
-        Raises:
-            ParameterError: if there is not one level more than edges, or a level is not finite and positive.
-        """
-        if len(self.levels) != len(self.edges) + 1 or not (np.isfinite(self.levels) & (self.levels > 0)).all():
-            raise ParameterError("step-function.wrong-levels")
-        object.__setattr__(self, "edges", read_only(self.edges))
-        object.__setattr__(self, "levels", read_only(self.levels))
-
-    def __repr__(self) -> str:
-        return f"StepFunction({len(self.levels)} steps)"
-
-    def __call__(self, scores: Any) -> FloatArray:
-        """Return L of scores of any shape."""
-        likelihoods: FloatArray = self.levels[np.searchsorted(self.edges, scores, "right")]
-        return likelihoods
-
-
-def fitted_steps(scores: Scores, users: int) -> StepFunction:
-    """Return the step function L fitted to scores.
-
-    Args:
-        scores: scores of probes on which L will not be evaluated.
-        users: N, the number of users.
-    """
-    counts = np.unique(scores.genuine, return_counts=True)[1]
-    starts, levels = fitted_levels(counts, scores.impostor_counts[1:], scores.m, users)
-    return StepFunction(scores.thresholds[starts], levels)
 
 
 def fitted_levels(genuine: IntArray, impostors: IntArray, m: int, users: int) -> tuple[IntArray, FloatArray]:
@@ -589,8 +545,10 @@ def checked_matrix(scores: Any) -> AnyArray:
 def _fold(matrix: AnyArray, p: FloatArray, tested: Any) -> Fold:
     """Return ln L, T and p for some probes, with L fitted to the others."""
     fitted, held = np.flatnonzero(~tested), np.flatnonzero(tested)
-    steps = fitted_steps(_flat(matrix[fitted], fitted), len(matrix))
-    likelihoods = steps(matrix[held])
+    scores = _flat(matrix[fitted], fitted)
+    counts = np.unique(scores.genuine, return_counts=True)[1]
+    starts, levels = fitted_levels(counts, scores.impostor_counts[1:], scores.m, len(matrix))
+    likelihoods = levels[np.searchsorted(scores.thresholds[starts], matrix[held], "right")]
     return np.log(likelihoods[np.arange(len(held)), held]), likelihoods @ p, p[held]
 
 

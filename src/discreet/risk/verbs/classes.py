@@ -37,8 +37,9 @@ def risk_of_reports(plan: Path, table: str | Path, *, by: str, fail_above: float
     with progress_bar("reading the people"):
         parts = [read_columns(file, lambda _: asked, names) for file in table_files(table)]
         risk = class_risk(mechanism, pa.concat_tables([written_cells(part.select(names)) for part in parts]))
-    record = {"plan": mechanism.fingerprint, **built_ins(risk), "limit": fail_above, "in_words": risk.sentences}
-    show(record, [_table(risk)])
+    words = (risk.answer, *risk.sentences)
+    record = {"plan": mechanism.fingerprint, **built_ins(risk), "limit": fail_above, "in_words": words}
+    show(record, [risk.answer, _table(risk)])
     if fail_above is not None and risk.worst > fail_above:
         end_above(f"The identification risk in the smallest class is at most {risk.worst:.4g}, above {fail_above:g}.")
 

@@ -201,7 +201,8 @@ def _compare_defences(
             "evidence": evidence_of(asked.traces, [*plans, *asked.plans], read),
         }
     )
-    first = [*left_out_of(read, split), f"{split.target!r}; the attacker knows {knowledge}"]
+    first = [compared.answer(knowledge.partition(";")[0]), *left_out_of(read, split)]
+    first += [f"{split.target!r}; the attacker knows {knowledge}"]
     varies = [] if asked.seed is not None else [VARIES]
     show(record, [*first, compared.table(), *varies])
     return risks
@@ -263,6 +264,10 @@ def _plan_table(risks: Sequence[_PlanRisk]) -> ResultTable:
 def _plan_parts(risks: Sequence[_PlanRisk]) -> Iterator[str | ResultTable]:
     """Yield the table of plans, by ascending identification risk, and the conditions on its figures."""
     first = risks[0].bounds
+    yield (
+        f"An attacker identifies at most {first.identification.value:.2%} of the {first.users:,} people on average "
+        f"under {risks[0].plan}, the plan with the least risk."
+    )
     yield _plan_table(risks)
     yield (
         "identified <=: bound on the probability of identifying the user, on average over users, for every adversary; "

@@ -65,9 +65,9 @@ def identification_parts(plan: IdentificationPlan) -> Iterator[str | ResultTable
     each = f", {wanted.reports} reports each" if wanted.reports > 1 else ""
     each += ", some likelier than others" if wanted.prior is not None else ""
     limit = "no limit on epsilon" if plan.epsilon is None else f"epsilon at most {plan.epsilon:g}"
+    yield plan.recommendation
     yield f"{plan.domain!r}, {wanted.users:,} users{each}, identification error >= {wanted.error:g}, {limit}"
     yield identification_table(plan)
-    yield plan.recommendation
     yield from _identification_notes(plan)
 
 
