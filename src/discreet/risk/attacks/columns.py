@@ -59,6 +59,7 @@ def views_of(training: Traces, target: Traces, *, hours: bool, fine: bool) -> Vi
     numbers, places = _numbers(columns), _kilometres(columns)
     views: Views = [View.of(sides, _steps(sides), _ALONE, 1)] if fine else []
     views += [_at_hours(sides, _events(sides), fine), _half_hours(sides, fine)] if hours else []
+    views += [_at_hours(sides, _events(sides), fine, wide=True)] if hours and fine else []
     for column in columns if len(columns) > 1 and places is None else []:
         codes = _codes(sides, column)
         views += [View.of(sides, codes, _ALONE, 1), *([_at_hours(sides, codes, fine)] if hours else [])]
@@ -126,11 +127,11 @@ def _dates(sides: Sides) -> list[IntArray]:
     return _parts(sides, max(int(np.ptp(seconds) / _DATES), 1), 1 << 40)
 
 
-def _at_hours(sides: Sides, codes: Sequence[IntArray], fine: bool) -> View:
-    """Return the view of codes at the quarter of an hour of the day, or at the hour."""
-    size = _QUARTERS if fine else _HOURS
+def _at_hours(sides: Sides, codes: Sequence[IntArray], fine: bool, *, wide: bool = False) -> View:
+    """Return the view of codes at the quarter of an hour of the day, or at the hour; hours are spread if ``wide``."""
+    size, spread = (_QUARTERS if fine and not wide else _HOURS), gaussian(2.0, 5) if wide else gaussian(1.5, 4)
     keys = [code * size + part for code, part in zip(codes, _parts(sides, _DAY // size, size), strict=True)]
-    return View.of(sides, keys, gaussian(1.5, 4) if fine else _ALONE, size)
+    return View.of(sides, keys, spread if fine else _ALONE, size)
 
 
 def _half_hours(sides: Sides, fine: bool) -> View:

@@ -203,8 +203,7 @@ def _compare_defences(
     )
     first = [compared.answer(knowledge.partition(";")[0]), *left_out_of(read, split)]
     first += [f"{split.target!r}; the attacker knows {knowledge}"]
-    varies = [] if asked.seed is not None else [VARIES]
-    show(record, [*first, compared.table(), *varies])
+    show(record, [*first, compared.table(), *([] if asked.seed is not None else [VARIES])])
     return risks
 
 
