@@ -217,13 +217,10 @@ class DefenceComparison(TabularResult):
     rows: tuple[DefenceRisk, ...]
     level: float
 
-    @property
-    def _plain(self) -> DefenceRisk:
-        return next(row for row in self.rows if row.name == AS_THEY_ARE.name)
-
     def answer(self, knowledge: str) -> str:
         """Return the sentence on the share of people identified without a defence, and with the best one."""
-        best, plain = self.rows[0].identified, self._plain.identified
+        best = self.rows[0].identified
+        plain = next(row.identified for row in self.rows if row.name == AS_THEY_ARE.name)
         return (
             f"An attacker who knows {knowledge} identifies {plain.value:.1%} of the {plain.trials:,} people without a "
             f"defence, and {best.value:.1%} with the first one of the table."
@@ -232,7 +229,7 @@ class DefenceComparison(TabularResult):
     @property
     def idle(self) -> tuple[str, ...]:
         """The names of defences that are not shown to reduce the risk below the success without a defence."""
-        plain = self._plain
+        plain = next(row for row in self.rows if row.name == AS_THEY_ARE.name)
         return tuple(row.name for row in self.rows if row is not plain and row.risk >= plain.identified.low)
 
     def table(self) -> ResultTable:
