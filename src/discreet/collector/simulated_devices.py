@@ -25,6 +25,21 @@ def frames(
 
     Raises:
         ParameterError: if the collection is not simulated, or has no such epoch.
+
+    Example:
+        >>> import discreet as dc
+        >>> from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        >>> from discreet.collector.documents.signing import Terms, sign
+        >>> from discreet.device.protocol.collection import Epochs, open_envelope
+        >>> from discreet.device.protocol.envelope import public_key
+        >>> plan = dc.Plan.of(dc.RandomizedResponse(dc.Domain(["never", "daily"]), epsilon=1.0))
+        >>> texts = {"title": "Habits", "purpose": "To know", "contact": "us@example.org"}
+        >>> when = {"answers": "once", "epochs": Epochs(1_800_000_000, 3600, 24), "simulated": True}
+        >>> terms = Terms(name="habits", **texts, **when, collectors=("https://example.org",), least=60)
+        >>> key = Ed25519PrivateKey.generate()
+        >>> collection = open_envelope(sign(plan, terms, [key]), [public_key(key)])
+        >>> [len(frame) > 100 for frame in frames(collection, [0, 1] * 50, 0, dc.SeededRandom(1))]
+        [True]
     """
     if not collection.simulated:
         raise ParameterError("collection.not-simulated")
