@@ -51,6 +51,10 @@ class AllButOne(BlockLaw):
         """Return rho."""
         return Fraction(self.size - 2, self.size - 1)
 
+    def joint_inclusion(self, count: int) -> Fraction:
+        """Return the probability that ``count`` given values are all in a block."""
+        return Fraction(self.size - count, self.size)
+
     @property
     def columns(self) -> tuple[Column, ...]:
         """Return one column: the value that the block lacks."""
@@ -81,7 +85,7 @@ class AllButOne(BlockLaw):
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Exclusion(BlockMechanism):
-    """Says which value it is not; for at least two sensitive values."""
+    """A report names a value that is not the true one; for at least two sensitive values."""
 
     name = "exclusion"
     laws = (AllButOne,)

@@ -13,8 +13,9 @@ from collectors import ids as some_ids
 from discreet.collector.keeper import Keeper
 from discreet.collector.storage.folder import DataFolder, HeldError
 from discreet.collector.storage.inboxes import Inboxes
-from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, Store
+from discreet.collector.storage.store import DamagedStoreError, FailedStoreError, Store, opened, told
 from discreet.errors import ParameterError
+from refusals import refused
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
@@ -108,3 +109,17 @@ def test_a_deletion_that_was_killed_goes_on_with_the_next_start(
         assert keeper.store.flaws() == []
     assert kept(tmp_path) == []
     assert not (tmp_path / "sealed" / "habits").exists()
+
+
+def test_a_database_that_another_program_has_open_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "data.db"
+    with closing(opened(path)) as first, closing(opened(path)) as second:
+        first.execute("CREATE TABLE t (x)")
+        first.execute("BEGIN EXCLUSIVE")
+        second.execute("PRAGMA busy_timeout = 0")
+
+        def read() -> None:
+            with told("read"):
+                second.execute("SELECT * FROM t")
+
+        assert "Another program has the database open" in refused(FailedStoreError, read)

@@ -121,3 +121,10 @@ def test_a_domain_of_the_values_of_a_column(column: Any, labels: list[Any]) -> N
     assert dc.Domain.from_column(column, sensitive=[labels[0]]).sensitive_count == 1
     refused(DataError, lambda: dc.Domain.from_column([0.5, 1.5]))
     assert "Domain.from_column" in refused(ParameterError, lambda: dc.Domain(["a", "a"]))
+
+
+def test_texts_that_read_alike_are_obfuscated_as_the_refusal_says() -> None:
+    mechanism = dc.RandomizedResponse(dc.Domain(["ill", "well"], sensitive=["ill"]), 1.0)
+    assert "`as_read=True`" in refused(DataError, lambda: mechanism.obfuscate(["ill", "Ill "]))
+    assert mechanism.obfuscate(["ill", "Ill "], as_read=True).n == 2
+    assert str(mechanism.guarantee.not_protected).startswith("The other value is not protected")

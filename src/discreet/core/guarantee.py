@@ -194,6 +194,8 @@ class Guarantee(OtherNames):
                 "A user's values that are neither secret nor sensitive for all are not protected: they may be "
                 "reported in clear."
             )
+        if rest == 1:
+            return "The other value is not protected: it may be reported in clear."
         return f"The other {rest} values are not protected: they may be reported in clear." if rest else ""
 
     @property

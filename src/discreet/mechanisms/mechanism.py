@@ -280,13 +280,16 @@ class Mechanism(OtherNames, ABC):
             ParameterError: if the matrix would be too large.
         """
 
-    def obfuscate(self, values: Any, *, random: RandomSource | None = None, float32: bool = False) -> Reports:
+    def obfuscate(
+        self, values: Any, *, random: RandomSource | None = None, float32: bool = False, as_read: bool = False
+    ) -> Reports:
         """Return one private report for each of the given values.
 
         Args:
             values: ``(n,)`` values of the domain; see `Domain.encode`.
             random: the source of random words; None for fresh ones under a key of the operating system.
             float32: whether numbers are read as float32; see `Domain.encode`.
+            as_read: whether a text that is no label counts as the label that reads alike; see `Domain.encode`.
 
         Returns:
             n reports, in order.
@@ -294,7 +297,7 @@ class Mechanism(OtherNames, ABC):
         Raises:
             DataError: if a value is missing or not in the domain.
         """
-        return self.obfuscate_codes(self.domain.encode(values, float32=float32), random=random)
+        return self.obfuscate_codes(self.domain.encode(values, float32=float32, as_read=as_read), random=random)
 
     @abstractmethod
     def obfuscate_codes(self, codes: Any, *, random: RandomSource | None = None) -> Reports:

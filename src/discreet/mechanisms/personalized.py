@@ -377,6 +377,7 @@ class Personalized:
         *,
         random: RandomSource | None = None,
         float32: bool = False,
+        as_read: bool = False,
     ) -> Reports:
         """Return one private report for each of the values of one user.
 
@@ -387,12 +388,14 @@ class Personalized:
             secret: the user's secret values.
             random: the source of random words; None for fresh ones under a key of the operating system.
             float32: whether numbers are read as float32; see `Domain.encode`.
+            as_read: whether a text that is no label counts as the label that reads alike; see `Domain.encode`.
 
         Raises:
             DataError: if a value is missing or not in the domain.
             MismatchError: if the secret was made for another plan.
         """
-        return self.obfuscate_codes(self.domain.encode(values, float32=float32), secret, random=random)
+        codes = self.domain.encode(values, float32=float32, as_read=as_read)
+        return self.obfuscate_codes(codes, secret, random=random)
 
     def obfuscate_codes(
         self, codes: Any, secret: SecretTags | None = None, *, random: RandomSource | None = None

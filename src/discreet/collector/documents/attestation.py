@@ -53,8 +53,8 @@ _MOST_NAMES = 12
 # e^30, beyond which figures say nothing.
 _LARGEST = 30.0
 _NOT_PUBLISHED = (
-    "The plan alone does not fix the number of published reports. `discreet verify --statement N` says what publishing "
-    "N reports, without names and order, reveals of a person; the attestation of a signed collection says it too."
+    "The plan alone does not fix how many reports are published. `discreet verify --statement N`, or for a survey "
+    "`discreet survey verify`, says what N published reports reveal of a person. So does a collection's attestation."
 )
 _OF_SURVEY = "The survey of this question"
 _ANSWERS_ADD_UP = "A plan does not limit how often a person answers. The epsilons of several answers add up."

@@ -337,6 +337,8 @@ def told(done: str) -> Iterator[None]:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
         if name in ("SQLITE_CORRUPT", "SQLITE_NOTADB"):
             raise DamagedStoreError("database.damaged") from None
+        if name in ("SQLITE_BUSY", "SQLITE_LOCKED"):
+            raise FailedStoreError("database.busy") from None
         raise FailedStoreError("database.failed", what=done, reason=name) from None
 
 

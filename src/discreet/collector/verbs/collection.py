@@ -24,7 +24,7 @@ from discreet.cli.output import show as print_result
 from discreet.collector.documents import signing
 from discreet.collector.documents.signing import Terms, new_key, read_key, read_survey_texts, read_texts
 from discreet.collector.verbs.parameters import TRUST, length, opened_file, spelled_key, timestamp
-from discreet.device.protocol.collection import WITHDRAWN, Collection, Epochs, open_envelope
+from discreet.device.protocol.collection import ANSWERS, WITHDRAWN, Collection, Epochs, open_envelope
 from discreet.device.protocol.envelope import public_key, signers
 from discreet.device.protocol.languages import BASE
 from discreet.device.protocol.notice import notice
@@ -35,7 +35,6 @@ from discreet.files.writing import check_free, replacing
 from discreet.formats.plan import Plan
 from discreet.surveys.documents import load as load_document
 
-_ANSWERS = ("once", "fresh", "permanent")
 _DAY = 86400
 _EPOCHS = 30
 
@@ -51,7 +50,7 @@ class _Terms(OptionGroup):
     purpose: str | None = option("--purpose", help="Purpose that people read.")
     contact: str | None = option("--contact", help="Contact that people read.")
     answers: str | None = option(
-        "--answers", type=click.Choice(_ANSWERS), help="Answer once, in each epoch (fresh), or permanently."
+        "--answers", type=click.Choice(ANSWERS), help="Answer once, in each epoch (fresh), or permanently."
     )
     start: int | None = option(
         "--start", type=timestamp, metavar="TIME", help="Start of the first epoch, such as 2027-01-31 (UTC). [now]"

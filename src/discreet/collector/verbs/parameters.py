@@ -11,12 +11,11 @@ from typing import Any
 import click
 
 from discreet.device.protocol.collection import Collection, open_envelope, rebuild
-from discreet.device.protocol.envelope import MOST_ENVELOPE_BYTES, CollectionError, signers
+from discreet.device.protocol.envelope import KEY_BYTES, MOST_ENVELOPE_BYTES, CollectionError, signers
 from discreet.errors import ParameterError
 
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _LENGTH = re.compile(r"(\d{1,12})([smhdw]?)", re.ASCII)
-_KEY_BYTES = 32
 _MOST_DIGITS = 20
 
 
@@ -45,7 +44,7 @@ def key_of(text: str) -> bytes:
         key = b64decode(text, validate=True)
     except (Error, ValueError):
         key = b""
-    if len(key) != _KEY_BYTES:
+    if len(key) != KEY_BYTES:
         raise click.BadParameter("a public key must be 44 letters of base64, as `discreet collection key` prints it.")
     return key
 
