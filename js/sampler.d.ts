@@ -14,6 +14,12 @@ export interface Sampler {
 /** The bytes of every record of a sampler's. */
 export function recordWidth(sampler: Sampler): number;
 
+/** The polynomials by which fields of 4 to 128 elements multiply. */
+export const POLYNOMIALS: { readonly [q: number]: number };
+
+/** The number of points of a projective space whose points have t digits below q. */
+export function spacePoints(law: { readonly q: number; readonly t: number }): number;
+
 /** The places of windows modulo which their first one is drawn. */
 export function windowPlaces(law: { readonly size: number; readonly width: number; readonly starts: readonly number[] }): number;
 

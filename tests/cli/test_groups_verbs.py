@@ -165,7 +165,7 @@ def test_coefficients_are_those_of_python(folder: Path, tmp_path: Path) -> None:
         ("compare plan.toml all.parquet copies/copy.parquet --weights w", "public-column.missing"),
         ("compare plan.toml a.tally.parquet b.tally.parquet --trust-plan", "option.idle"),
         ("compare plan.toml north.parquet north.parquet", "sides.overlap"),
-        ("estimate plan.toml all.parquet --weights w --always", "--always is not possible with weights"),
+        ("estimate plan.toml all.parquet --weights w --always", "--always cannot be combined with weights"),
     ],
 )
 def test_what_cannot_be_is_refused(folder: Path, line: str, words: str) -> None:

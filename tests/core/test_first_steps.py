@@ -52,7 +52,7 @@ def test_modules_and_the_base_class_are_names_of_the_package() -> None:
 
 def test_a_plan_of_a_mechanism_is_refused_at_once() -> None:
     mechanism: Any = dc.RandomizedResponse(dc.Domain(["a", "b"]), 1.0)
-    assert "Use Plan.of" in refused(ParameterError, lambda: dc.Plan(mechanism))
+    assert "Plan.of makes a plan" in refused(ParameterError, lambda: dc.Plan(mechanism))
 
 
 def test_a_file_that_is_not_there_is_missing_for_python_too(tmp_path: Path) -> None:

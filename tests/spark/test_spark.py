@@ -89,6 +89,7 @@ WAYS = {
     "subset",
     "hashing",
     "hadamard",
+    "projective",
     "translates",
     "design",
     "windows",

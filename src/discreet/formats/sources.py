@@ -83,7 +83,7 @@ class Sources:
         >>> with warnings.catch_warnings(action="ignore"):
         ...     counted = tally(mechanism, Sources(table, trust_plan=True, bad_share=0.5))
         >>> counted.tally.n, counted.left_out
-        (3, {'hold neither a whole block nor a value in clear': 1})
+        (3, {'have neither a whole block nor a value in clear': 1})
     """
 
     of: Any

@@ -58,7 +58,7 @@ def best(domain: Domain, epsilon: float, users: int | None = None, **wishes: Unp
         >>> import discreet as dc
         >>> domain = dc.Domain(range(400), sensitive=range(76))
         >>> dc.best(domain, epsilon=1.0, users=100_000).name
-        'unary'
+        'projective'
         >>> dc.best(domain, epsilon=1.0, largest_report=4).bytes_per_report(sensitive_mass=0.05) <= 4
         True
     """

@@ -106,8 +106,8 @@ class Publication:
         >>> domain = dc.Domain(range(6), sensitive=range(2))
         >>> publication = dc.published(dc.RandomizedResponse(domain, epsilon=2.0), 10_000, answers="once")
         >>> print(*publication.person()[:2])
-        Readers of the publication may know everything about other people. A reader who thought 50:50 between two \
-protected values of a person can reach at most 54%, except with a chance of 1 in 1,000,000.
+        Readers of the publication may know everything about other people. A reader who gave two protected values \
+of a person 50% each can reach at most 54% for one of them, except with a chance of 1 in 1,000,000.
     """
 
     mechanism: AnyMechanism
@@ -374,8 +374,8 @@ def published(
         >>> reports = mechanism.obfuscate(list(range(100)) * 20)
         >>> once = dc.published(mechanism, [len(reports)], answers="once", shown="the press report")
         >>> print(*once.person())
-        Readers of the press report may know everything about other people. A reader who thought 50:50 between two \
-protected values of a person can reach at most 51%, except with a chance of 1 in 1,000,000.
+        Readers of the press report may know everything about other people. A reader who gave two protected values \
+of a person 50% each can reach at most 51% for one of them, except with a chance of 1 in 1,000,000.
         >>> dc.published(mechanism, dc.estimate(mechanism, reports)).n
         2000
         >>> month = dc.published(mechanism, [1000] * 30, answers="fresh")

@@ -122,8 +122,8 @@ class SurveyPublication:
         >>> parts = {name: dc.published(survey.question(name).mechanism, n) for name, n in sizes.items()}
         >>> print(SurveyPublication(survey, parts).person())
         This assumes 10,000 different people who answered once. Readers of the publication may know everything about \
-other people. A reader who thought 50:50 between two records of a person can reach at most 58%, except with a chance \
-of 1 in 1,000,000.
+other people. A reader who gave two records of a person 50% each can reach at most 58% for one of them, except with a \
+chance of 1 in 1,000,000.
     """
 
     survey: Survey

