@@ -53,6 +53,11 @@ def test_legends_and_numbers_are_for_what_is_there() -> None:
     assert "text" not in [layer["mark"]["type"] for layer in many]
 
 
+def test_a_value_without_an_estimate_has_no_number() -> None:
+    number = next(layer for layer in layers(estimate().plot()) if layer["mark"]["type"] == "text")
+    assert number["transform"] == [{"filter": "isValid(datum.frequency)"}]
+
+
 def test_charts_of_shares_side_by_side_have_one_axis() -> None:
     chart = estimate().plot()
     assert (chart | chart).to_dict()["resolve"] == {"scale": {"x": "shared"}}
@@ -75,3 +80,5 @@ def test_lines_that_coincide_are_one_line() -> None:
     curves = {name: [(1.0, error), (2.0, error)] for name, error in zip("abcdef", [1, 2, 2.01, 3, 4, 5], strict=True)}
     names = [*joined({**curves, LOWER_BOUND: [(1.0, 1.0)]}, "c")]
     assert names == ["c (recommended) / b", "a", "d", "e", LOWER_BOUND]
+    equal = {name: [(1.0, 1.0)] for name in "dacb"}
+    assert [*joined(equal, "b")] == ["b (recommended) / d / a"]

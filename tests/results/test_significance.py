@@ -63,7 +63,7 @@ def test_maps_of_grids() -> None:
     assert [region["row"] * 7 + region["col"] for region in regions if region.get("sensitive")] == [0]
     assert sum(region["share"] for region in regions) == pytest.approx(found.frequencies[found.frequencies > 0].sum())
     assert drawn["title"]["text"] == ["840 reports, method linear", "Estimated shares of people; framed: sensitive"]
-    assert one["encoding"]["x"]["axis"]["title"] == "longitude, degrees at the centre"
+    assert one["encoding"]["x"]["axis"]["title"] == "longitude"
     assert one["encoding"]["y"]["axis"]["labelExpr"].startswith("format(40.0 + (datum.value + .5) * 0.333")
     with pytest.raises(ParameterError, match=r"map.no-grid"):
         estimate(

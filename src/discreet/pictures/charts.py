@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from html import escape
 from io import StringIO
-from math import isnan
+from math import floor, isnan, log10
 from pathlib import Path
 from typing import Any, ParamSpec
 
@@ -216,7 +216,9 @@ def frequency_chart(
     dot = base.mark_point(filled=True, size=40, opacity=1)
     layers.append(dot.encode(x=alt.X("frequency:Q", axis=ticks, **x), shape=kind_of(alt.Shape, SHAPES, rows), **shared))
     if is_short:
-        number = base.mark_text(align="left", dx=6, fontSize=10, color="#44403c")
+        # A value without an estimate would be written as 0.0%.
+        known = base.transform_filter("isValid(datum.frequency)")
+        number = known.mark_text(align="left", dx=6, fontSize=10, color="#44403c")
         layers.append(
             number.encode(x=alt.X("upper:Q", axis=ticks, **x), y=y, text=alt.Text("frequency:Q", format=".1%"))
         )
@@ -506,18 +508,7 @@ def map_chart(maps: Sequence[Map], *, title: str | list[str], across: int) -> An
         legend=alt.Legend(format="~%"),
     )
     rows, cols = (list(range(max(int(panel.places[name].max()) for panel in maps) + 1)) for name in ("row", "col"))
-    marked: dict[str, Any] = {"ticks": False, "labelAngle": 0}
-    unit, centre = "", "datum.value"
-    if (degrees := maps[0].degrees) is not None:
-        unit, centre = ", degrees at the centre", "format({} + (datum.value + .5) * {}, '.4~g')"
-    lat, lon, height, width = degrees or (0, 0, 1, 1)
-    names = ("longitude", "latitude") if unit else ("column, west to east", "row, south to north")
-    west, south = (
-        alt.Axis(
-            title=name + unit, values=steps[:: -(-len(steps) // 6)], labelExpr=centre.format(least, step), **marked
-        )
-        for name, steps, least, step in ((names[0], cols, lon, width), (names[1], rows, lat, height))
-    )
+    west, south = _map_axes(cols, rows, maps[0].degrees)
     # Frames distinguish regions without colours.
     stroke = alt.condition("datum.sensitive", alt.value("#ff5a1f"), alt.value(None))
     frames = {} if all(panel.sensitive is None for panel in maps) else {"stroke": stroke}
@@ -536,3 +527,22 @@ def map_chart(maps: Sequence[Map], *, title: str | list[str], across: int) -> An
     ]
     lines = [alt.hconcat(*drawn[start : start + across]) for start in range(0, len(drawn), across)]
     return alt.vconcat(*lines, title=alt.TitleParams(title, anchor="start", fontSize=15))
+
+
+def _map_axes(cols: list[int], rows: list[int], degrees: tuple[float, float, float, float] | None) -> list[Any]:
+    """Return the axes of a map: degrees at the centres of the regions, or numbers of columns and rows."""
+    alt = optional("altair")
+    if degrees is None:
+        kinds = [("column, west to east", cols, "datum.value"), ("row, south to north", rows, "datum.value")]
+    else:
+        lat, lon, height, width = degrees
+        kinds = [("longitude", cols, _centre(lon, width)), ("latitude", rows, _centre(lat, height))]
+    return [
+        alt.Axis(title=title, values=steps[:: -(-len(steps) // 6)], labelExpr=label, ticks=False, labelAngle=0)
+        for title, steps, label in kinds
+    ]
+
+
+def _centre(least: float, step: float) -> str:
+    """Return the expression for the label of a region, in degrees, with decimals that distinguish neighbours."""
+    return f"format({least} + (datum.value + .5) * {step}, '.{max(1 - floor(log10(step)), 0)}~f') + '\u00b0'"

@@ -31,8 +31,7 @@ class Curves:
         mark: the meaning of this line.
         even: whether the vertical axis is linear from 0 to 1 (shares); otherwise it is logarithmic.
         bound: the name of a line that is drawn dashed and without points, because it was not measured.
-        named_beside: whether each line has its name beside its end, and the first line is thick; otherwise there is a
-            legend.
+        named_beside: whether each line has its name beside its end; otherwise there is a legend.
     """
 
     title: str

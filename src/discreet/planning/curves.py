@@ -51,9 +51,9 @@ def joined(curves: Curves, first: str) -> Curves:
     """
     groups: dict[str, list[str]] = {}
     bound = {LOWER_BOUND: curves[LOWER_BOUND]} if LOWER_BOUND in curves else {}
-    for name in sorted(
-        curves.keys() - bound, key=lambda name: (name != first, curves[name][len(curves[name]) // 2][1])
-    ):
+    # Sorting keeps the order of mechanisms with equal errors, so that every run prints the same names.
+    names = [name for name in curves if name != LOWER_BOUND]
+    for name in sorted(names, key=lambda name: (name != first, curves[name][len(curves[name]) // 2][1])):
         like = next((leader for leader in groups if _coincide(curves[leader], curves[name])), name)
         groups.setdefault(like, []).append(name if name != first else f"{name} (recommended)")
     return {" / ".join(groups[leader][:3]): curves[leader] for leader in [*groups][:4]} | bound
